@@ -1,0 +1,2 @@
+//! The program, its operators, passes, plan and executor.
+#![forbid(unsafe_code)]

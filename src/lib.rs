@@ -1,0 +1,1 @@
+//! Models are Rust source, checked by `rustc`, compiled into a portable program.
