@@ -1,2 +1,4 @@
 //! The program, its operators, passes, plan and executor.
 #![forbid(unsafe_code)]
+
+pub mod wire;

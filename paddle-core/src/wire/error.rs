@@ -1,0 +1,166 @@
+//! What can be wrong with a program file, a parameter file or a tensor.
+
+use std::error::Error;
+use std::fmt;
+
+use prost::DecodeError;
+
+use super::{AttrType, VarKind};
+
+/// Bytes that are not what they should be, or a tensor that cannot be written.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The bytes are not this protobuf message: cut short, damaged, or something else altogether.
+    Malformed {
+        /// The message that was being read.
+        message: &'static str,
+        /// The byte at which the damaged field starts.
+        offset: usize,
+        /// What is wrong.
+        cause: DecodeError,
+    },
+    /// A field of a whole message has a value that is not of its kind.
+    FieldValue {
+        /// The field, by its path from the outermost message, and what is wrong with it.
+        cause: DecodeError,
+    },
+    /// A message lacks a field that it must have.
+    MissingField {
+        /// The message.
+        message: &'static str,
+        /// The field.
+        field: &'static str,
+        /// Where in the bytes the message starts.
+        offset: usize,
+    },
+    /// A number that is no variant of an enumeration.
+    UnknownNumber {
+        /// The enumeration.
+        enumeration: &'static str,
+        /// The number.
+        value: i32,
+    },
+    /// An attribute of an operator has another type than its reader expects.
+    AttrType {
+        /// The operator's type.
+        op: String,
+        /// The attribute's name.
+        attr: String,
+        /// The type that was expected.
+        expected: AttrType,
+        /// The number of the type that was found.
+        found: i32,
+    },
+    /// The bytes end within a tensor.
+    Truncated {
+        /// The part that is cut short.
+        part: &'static str,
+        /// The bytes that this part takes.
+        needed: u64,
+        /// The bytes that are left.
+        left: usize,
+    },
+    /// A tensor in a version of the format that does not exist yet.
+    TensorVersion {
+        /// The part with the version.
+        part: &'static str,
+        /// The version.
+        found: u32,
+    },
+    /// Offsets of a level of sequences that are not whole numbers of eight bytes.
+    LodLength {
+        /// The bytes of the level.
+        length: u64,
+    },
+    /// The description of a tensor has a negative length.
+    DescLength {
+        /// The length.
+        length: i32,
+    },
+    /// A tensor of a kind that has no elements of a fixed size.
+    NotAnElement {
+        /// The kind.
+        kind: VarKind,
+    },
+    /// Dimensions that are negative, or too large for memory.
+    TensorSize {
+        /// The dimensions.
+        dims: Vec<i64>,
+        /// The element type.
+        element: VarKind,
+    },
+    /// The data of a tensor to be written is not as long as its dimensions say.
+    DataLength {
+        /// The bytes that the dimensions ask for.
+        expected: usize,
+        /// The bytes of the data.
+        found: usize,
+    },
+    /// A tensor of a parameter file is wrong.
+    Parameter {
+        /// The name of the parameter.
+        name: String,
+        /// What is wrong with it.
+        cause: Box<WireError>,
+    },
+    /// A parameter file goes on after the last parameter.
+    TrailingBytes {
+        /// How many bytes follow.
+        count: usize,
+        /// The name of the last parameter, if there is any.
+        last: Option<String>,
+    },
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed { message, offset, cause } => {
+                write!(f, "this is not a `{message}`, or a damaged one: at byte {offset}, {cause}")
+            }
+            Self::FieldValue { cause } => write!(f, "a field has a value of another kind: {cause}"),
+            Self::MissingField { message, field, offset } => {
+                write!(f, "the `{message}` at byte {offset} lacks its required field `{field}`")
+            }
+            Self::UnknownNumber { enumeration, value } => write!(f, "{value} is no `{enumeration}`"),
+            Self::AttrType { op, attr, expected, found } => {
+                write!(f, "attribute `{attr}` of operator `{op}` is ")?;
+                match AttrType::try_from(*found) {
+                    Ok(found) => write!(f, "{found}")?,
+                    Err(_) => write!(f, "of the unknown type {found}")?,
+                }
+                write!(f, ", but {expected} is expected")
+            }
+            Self::Truncated { part, needed, left } => {
+                write!(f, "the bytes end too early: {part} takes {needed} bytes, but {left} are left")
+            }
+            Self::TensorVersion { part, found } => {
+                write!(f, "{part} has version {found}, but only version 0 is known")
+            }
+            Self::LodLength { length } => {
+                write!(f, "a level of sequence offsets has {length} bytes, but an offset takes 8")
+            }
+            Self::DescLength { length } => {
+                write!(f, "the description of the tensor has {length} bytes, which is negative")
+            }
+            Self::NotAnElement { kind } => write!(f, "{kind} is no element type of a tensor"),
+            Self::TensorSize { dims, element } => {
+                write!(f, "no tensor of {element} has the dimensions {dims:?}: negative or too large")
+            }
+            Self::DataLength { expected, found } => {
+                write!(f, "the tensor's dimensions ask for {expected} bytes of data, but there are {found}")
+            }
+            Self::Parameter { name, cause } => write!(f, "parameter `{name}`: {cause}"),
+            Self::TrailingBytes { count, last: Some(last) } => write!(
+                f,
+                "{count} bytes follow the last parameter, `{last}`; these parameters are of another program"
+            ),
+            Self::TrailingBytes { count, last: None } => {
+                write!(f, "the program has no parameters, but the file has {count} bytes")
+            }
+        }
+    }
+}
+
+impl Error for WireError {}

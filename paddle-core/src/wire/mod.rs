@@ -1,0 +1,32 @@
+//! The wire level: PaddlePaddle's program and parameter files, byte for byte.
+//!
+//! A `.pdmodel` or `.pdprogram` file is one [`ProgramDesc`], a protobuf message; a `.pdiparams` file is the
+//! tensors of its persistable variables, one after the other. Nothing here gives the operators a meaning: what
+//! is read is what was written, and writing it again gives the same bytes.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `framework.rs` | the messages of `framework.proto`, as tables of fields |
+//! | `message.rs` | the macro that makes a struct and its [`prost::Message`] from such a table |
+//! | `check.rs` | the test that a message is whole: lengths that fit, required fields present |
+//! | `kinds.rs` | the two enumerations: types of attributes, types of variables |
+//! | `op.rs` | operators by hand: constructors, and slots and attributes by name |
+//! | `tensor.rs` | tensor streams and `.pdiparams` files |
+//! | `error.rs` | everything that can be wrong with them |
+
+mod check;
+mod error;
+mod framework;
+mod kinds;
+mod message;
+mod op;
+mod tensor;
+
+pub use error::WireError;
+pub use framework::{
+    BlockDesc, Complex, LodTensorArrayDesc, LodTensorDesc, OpAttr, OpDesc, OpVar, OpVersion, OpVersionMap,
+    OpVersionPair, ProgramDesc, ReaderDesc, Scalar, TensorDesc, Tuple, VarDesc, VarDescAttr, VarType,
+    Version,
+};
+pub use kinds::{AttrType, VarKind};
+pub use tensor::{TensorRecord, parameter_names, read_params, read_tensor, write_params, write_tensor};
