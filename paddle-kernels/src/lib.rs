@@ -1,1 +1,5 @@
 //! The backends: `cpu` and `reference`.
+
+pub mod cpu;
+pub mod memory;
+pub mod team;

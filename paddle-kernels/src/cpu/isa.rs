@@ -1,0 +1,247 @@
+//! The instruction set that the kernels use, chosen once at run time, and one copy of a kernel for each.
+#![allow(unsafe_code, reason = "calls functions compiled for instruction sets that were detected")]
+
+use std::fmt;
+
+/// The environment variable that pins the instruction set.
+pub const VARIABLE: &str = "PADDLE_ISA";
+
+/// An instruction set that this machine has. It cannot be made for one that the machine lacks, which is what
+/// makes calling code compiled for it sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Isa(Level);
+
+/// The copies that a kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// x86-64 with 512-bit vectors (F, BW, CD, DQ, VL: all that the Skylake servers and Zen 4 have), and `Avx2`.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// x86-64 with 256-bit vectors and fused multiply-add.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What the compiler's target has: SSE2 on x86-64, NEON on AArch64.
+    Portable,
+}
+
+impl Level {
+    /// Best first.
+    const ALL: &[Level] = &[
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2,
+        Level::Portable,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => "avx2",
+            Level::Portable => "portable",
+        }
+    }
+
+    fn is_supported(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                Level::Avx2.is_supported()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            Level::Portable => true,
+        }
+    }
+}
+
+impl Isa {
+    /// What `PADDLE_ISA` names, else the best that this machine has.
+    pub fn from_environment() -> Result<Isa, IsaError> {
+        match std::env::var_os(VARIABLE) {
+            Some(name) => Isa::named(&name.to_string_lossy()),
+            None => Ok(Isa::available().next().expect("the portable one is always there")),
+        }
+    }
+
+    /// The instruction set of this name.
+    pub fn named(name: &str) -> Result<Isa, IsaError> {
+        Isa::available().find(|isa| isa.name() == name).ok_or_else(|| IsaError { name: name.to_owned() })
+    }
+
+    /// Those that this machine has, best first.
+    pub fn available() -> impl Iterator<Item = Isa> {
+        Level::ALL.iter().copied().filter(|level| level.is_supported()).map(Isa)
+    }
+
+    /// As `PADDLE_ISA` spells it.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    pub(crate) fn level(self) -> Level {
+        self.0
+    }
+}
+
+/// The instruction set asked for does not exist, or not on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IsaError {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl fmt::Display for IsaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let available: Vec<_> = Isa::available().map(Isa::name).collect();
+        write!(f, "{VARIABLE} is `{}`, but this machine has ", self.name)?;
+        write!(f, "{}; name one of these, or unset it for the best", available.join(", "))
+    }
+}
+
+impl std::error::Error for IsaError {}
+
+/// Whether `mul_add` is one instruction on the compiler's target. Elsewhere it is a slow call of a library.
+pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
+/// Defines a function that is compiled once for each instruction set, from one body, and takes the [`Isa`] to use
+/// as its first argument.
+///
+/// ```text
+/// dispatch! {
+///     /// `y += a x`
+///     pub(crate) fn axpy<const FUSED: bool>(isa, a: f32, x: &[f32], y: &mut [f32]) {
+///         for (y, x) in y.iter_mut().zip(x) {
+///             *y = fma::<FUSED>(a, *x, *y);
+///         }
+///     }
+/// }
+/// axpy(isa, 2.0, &x, &mut y);
+/// ```
+///
+/// `FUSED` tells the body whether `mul_add` is one instruction. What the body calls must be `#[inline(always)]`:
+/// a function that is not inlined is compiled for the portable set. Type parameters follow `FUSED`, each with one bound:
+/// `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
+macro_rules! dispatch {
+    ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [] $($rest)*);
+    };
+    ($(#[$attribute:meta])* $vis:vis unsafe fn $($rest:tt)*) => {
+        $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [unsafe] $($rest)*);
+    };
+    (@ [$(#[$attribute:meta])*] [$vis:vis] [$($unsafety:tt)?] $name:ident
+        <const $fused:ident: bool $(, $type:ident: $bound:path)* $(,)?>
+        ($isa:ident $(, $argument:ident: $argument_type:ty)* $(,)?) $(-> $result:ty)? $body:block
+    ) => {
+        $(#[$attribute])*
+        #[allow(unsafe_code)]
+        $vis $($unsafety)? fn $name<$($type: $bound),*>(
+            $isa: $crate::cpu::isa::Isa $(, $argument: $argument_type)*
+        ) $(-> $result)? {
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            $($unsafety)? fn body<const $fused: bool $(, $type: $bound)*>($($argument: $argument_type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+            #[allow(clippy::too_many_arguments)]
+            $($unsafety)? fn avx512<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                // SAFETY: what `body` asks of its caller, this function asks too.
+                #[allow(unused_unsafe)]
+                unsafe { body::<true $(, $type)*>($($argument),*) }
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            #[allow(clippy::too_many_arguments)]
+            $($unsafety)? fn avx2<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                // SAFETY: what `body` asks of its caller, this function asks too.
+                #[allow(unused_unsafe)]
+                unsafe { body::<true $(, $type)*>($($argument),*) }
+            }
+
+            // SAFETY: an `Isa` exists only where the machine has its features; what `body` asks of its caller,
+            // this function asks too.
+            #[allow(unused_unsafe)]
+            unsafe {
+                match $isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    $crate::cpu::isa::Level::Avx512 => avx512::<$($type),*>($($argument),*),
+                    #[cfg(target_arch = "x86_64")]
+                    $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
+                    $crate::cpu::isa::Level::Portable => {
+                        body::<{ $crate::cpu::isa::PORTABLE_IS_FUSED } $(, $type)*>($($argument),*)
+                    }
+                }
+            }
+        }
+    };
+}
+pub(crate) use dispatch;
+
+/// `a * b + c`, rounded once where that is one instruction.
+#[inline(always)]
+pub(crate) fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    dispatch! {
+        fn axpy<const FUSED: bool>(isa, a: f32, x: &[f32], y: &mut [f32]) {
+            for (y, x) in y.iter_mut().zip(x) {
+                *y = fma::<FUSED>(a, *x, *y);
+            }
+        }
+    }
+
+    dispatch! {
+        fn sum_of<const FUSED: bool, F: Fn(f32) -> f32>(isa, x: &[f32], f: F) -> f32 {
+            x.iter().map(|&x| f(x)).sum()
+        }
+    }
+
+    dispatch! {
+        unsafe fn first<const FUSED: bool, T: Copy>(isa, x: *const T) -> (T, bool) {
+            // SAFETY: the caller's.
+            (unsafe { *x }, FUSED)
+        }
+    }
+
+    #[test]
+    fn every_copy_computes_the_same() {
+        for isa in Isa::available() {
+            let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+            let mut y = vec![1.0; 1000];
+            axpy(isa, 2.0, &x, &mut y);
+            assert!(y.iter().enumerate().all(|(i, &y)| y == 2.0 * i as f32 + 1.0), "{isa:?}");
+            assert_eq!(sum_of(isa, &x[..100], |x| x + 1.0), 5050.0);
+            // SAFETY: `x` has a first element.
+            let (value, fused) = unsafe { first(isa, x.as_ptr()) };
+            assert_eq!(value, 0.0);
+            assert_eq!(fused, isa.name() != "portable" || PORTABLE_IS_FUSED);
+        }
+    }
+
+    #[test]
+    fn names_are_understood_or_refused() {
+        assert_eq!(Isa::named("portable").unwrap().name(), "portable");
+        for isa in Isa::available() {
+            assert_eq!(Isa::named(isa.name()), Ok(isa));
+        }
+        for name in ["", "AVX2", "sse9"] {
+            let error = Isa::named(name).unwrap_err();
+            assert_eq!(error.name, name);
+            assert!(error.to_string().contains("portable"), "{error}");
+        }
+    }
+}
