@@ -2,7 +2,8 @@
 //!
 //! A length that exceeds the input and a required field that is absent are found here, with the message, the
 //! field and the place. Since every element of a list of messages then has its required fields, hostile bytes
-//! cannot ask for many large structs with few bytes.
+//! cannot ask for many large structs with few bytes. (A field of one message may come in several parts, which are
+//! merged. Each part must be whole; nobody writes others.)
 
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 

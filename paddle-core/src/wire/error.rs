@@ -123,7 +123,9 @@ impl fmt::Display for WireError {
             Self::MissingField { message, field, offset } => {
                 write!(f, "the `{message}` at byte {offset} lacks its required field `{field}`")
             }
-            Self::UnknownNumber { enumeration, value } => write!(f, "{value} is no `{enumeration}`"),
+            Self::UnknownNumber { enumeration, value } => {
+                write!(f, "{value} is not a number of `{enumeration}`")
+            }
             Self::AttrType { op, attr, expected, found } => {
                 write!(f, "attribute `{attr}` of operator `{op}` is ")?;
                 match AttrType::try_from(*found) {

@@ -8,15 +8,10 @@ use super::WireError;
 macro_rules! enumeration {
     ($(#[$doc:meta])* $Enum:ident { $($Variant:ident = $number:literal, $name:literal;)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(i32)]
         pub enum $Enum {
             $(#[doc = concat!("`", $name, "`")] $Variant = $number,)*
-        }
-
-        impl $Enum {
-            /// Every variant, in the order of the numbers' definition.
-            pub const ALL: &[$Enum] = &[$($Enum::$Variant),*];
         }
 
         impl fmt::Display for $Enum {

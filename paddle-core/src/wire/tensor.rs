@@ -148,9 +148,9 @@ fn array<const N: usize>(input: &mut &[u8], part: &'static str) -> Result<[u8; N
     Ok(*first)
 }
 
-/// Reads a version, of which there is only one so far.
+/// Reads the version of a part, of which there is only one so far.
 fn version(input: &mut &[u8], part: &'static str) -> Result<(), WireError> {
-    match u32::from_le_bytes(array(input, part)?) {
+    match u32::from_le_bytes(array(input, "the version")?) {
         0 => Ok(()),
         found => Err(WireError::TensorVersion { part, found }),
     }
