@@ -1,0 +1,85 @@
+//! What can be wrong with a file of data.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file of data was not read. Lines and columns count from 1.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The file is missing or cannot be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is not text.
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first line that is not UTF-8.
+        line: usize,
+    },
+    /// The file has no rows.
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// The columns that each row should have.
+        expected: usize,
+    },
+    /// A line has too few or too many columns.
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// How many columns it has.
+        found: usize,
+        /// How many it should have.
+        expected: usize,
+    },
+    /// A field is not a finite number of the range of `f32`.
+    Number {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+        /// The beginning of the field.
+        found: String,
+    },
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::NotUtf8 { path, line } => {
+                write!(f, "{}, line {line}: found bytes that are not UTF-8, expected text", path.display())
+            }
+            Self::Empty { path, expected } => {
+                write!(f, "{}: found no rows, expected lines of {expected} numbers", path.display())
+            }
+            Self::Columns { path, line, found, expected } => {
+                write!(f, "{}, line {line}: found {found} columns, expected {expected}", path.display())
+            }
+            Self::Number { path, line, column, found } => {
+                let (path, found) = (path.display(), found.escape_debug());
+                write!(f, "{path}, line {line}, column {column}: found `{found}`, expected a finite number")
+            }
+        }
+    }
+}
+
+impl Error for DataError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::NotUtf8 { .. } | Self::Empty { .. } | Self::Columns { .. } | Self::Number { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Small real data sets, and what a regression on them needs.
+//!
+//! ```
+//! use paddle::data::{Standardizer, diabetes, least_squares, split};
+//!
+//! let (train, test) = split(diabetes::samples(), 5);
+//! assert_eq!((train.len(), test.len()), (354, 88));
+//!
+//! // Features fit for training by gradients. The statistics are those of the training rows only.
+//! let standard = Standardizer::fit(&train);
+//! let [age, ..] = standard.apply(train[0].features);
+//! assert!(age.abs() < 2.0);
+//!
+//! // The least error that a linear model can have on the training rows.
+//! let best = least_squares(&train)?;
+//! assert!(best.mse(&train) < best.mse(&test));
+//! # Ok::<(), paddle::data::LeastSquaresError>(())
+//! ```
+
+pub mod diabetes;
+mod error;
+pub mod housing;
+mod least_squares;
+mod split;
+mod standardize;
+mod table;
+
+pub use error::DataError;
+pub use least_squares::{LeastSquaresError, Linear, least_squares};
+pub use split::split;
+pub use standardize::Standardizer;
+
+/// One row of a regression: `N` features and what to predict from them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample<const N: usize> {
+    /// The features, in the order of the data set's columns.
+    pub features: [f32; N],
+    /// What to predict.
+    pub target: f32,
+}

@@ -1,0 +1,70 @@
+//! What a handler is told while a network is trained.
+
+/// The moment at which a handler is called.
+///
+/// A pass is what lies between two [`EndPass`](crate::reader::Item::EndPass) markers of the reader. Passes
+/// are numbered over the life of a trainer, batches within their pass, both from zero.
+/// [`train_loop`](crate::train_loop) says when each moment comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventKind<'a> {
+    /// Once, before anything is read.
+    BeginTraining,
+    /// Before the first batch of a pass.
+    BeginPass {
+        /// The number of the pass.
+        pass: usize,
+    },
+    /// Before each batch.
+    BeginIteration {
+        /// The number of the pass.
+        pass: usize,
+        /// The number of the batch within the pass.
+        batch: usize,
+    },
+    /// After each batch and the update that it led to.
+    EndIteration {
+        /// The number of the pass.
+        pass: usize,
+        /// The number of the batch within the pass.
+        batch: usize,
+        /// The cost of the batch, before the update.
+        cost: f32,
+        /// The metrics of the batch, in the order in which the network returns them.
+        metrics: &'a [f32],
+    },
+    /// After the last batch of a pass.
+    EndPass {
+        /// The number of the pass.
+        pass: usize,
+        /// The mean cost of the pass's batches, each weighted by its rows.
+        cost: f32,
+        /// The means of the metrics, weighted likewise.
+        metrics: &'a [f32],
+    },
+    /// Once, after the last batch or a stop; not after an error.
+    EndTraining,
+}
+
+impl<'a> EventKind<'a> {
+    /// The cost of the batch or pass that ends here.
+    pub fn cost(&self) -> Option<f32> {
+        match *self {
+            Self::EndIteration { cost, .. } | Self::EndPass { cost, .. } => Some(cost),
+            Self::BeginTraining
+            | Self::BeginPass { .. }
+            | Self::BeginIteration { .. }
+            | Self::EndTraining => None,
+        }
+    }
+
+    /// The metrics of the batch or pass that ends here; none elsewhere.
+    pub fn metrics(&self) -> &'a [f32] {
+        match *self {
+            Self::EndIteration { metrics, .. } | Self::EndPass { metrics, .. } => metrics,
+            Self::BeginTraining
+            | Self::BeginPass { .. }
+            | Self::BeginIteration { .. }
+            | Self::EndTraining => &[],
+        }
+    }
+}

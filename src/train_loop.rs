@@ -1,0 +1,424 @@
+//! The loop of training: which event comes when.
+//!
+//! It knows nothing of networks: it takes batches from a reader, hands them to a [`Training`], and tells it
+//! of each moment. The rules:
+//!
+//! - `BeginTraining` comes first, `EndTraining` last, also after a stop, but not after an error.
+//! - `BeginPass` comes at a pass's first batch. `EndPass` comes at a marker, and at the end of the reader, if
+//!   there were batches since the last one.
+//! - `BeginIteration` and `EndIteration` enclose each batch.
+//! - After a stop only `EndTraining` follows. A stop in `BeginPass` or `BeginIteration` drops the batch.
+//! - A reader that ends without a batch is an error.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::event::EventKind;
+use crate::reader::{IntoItem, Item};
+
+/// What [`run`] drives.
+///
+/// ```
+/// use paddle::event::EventKind;
+/// use paddle::reader::{DataSet, Reader};
+/// use paddle::train_loop::{NoBatch, Step, Training, run};
+/// use std::ops::ControlFlow;
+///
+/// /// Finds the mean of what it reads by going a part of the way to each number.
+/// struct Mean(f32);
+///
+/// impl Training for Mean {
+///     type Batch = Vec<f32>;
+///     type Error = NoBatch;
+///
+///     fn step(&mut self, batch: Vec<f32>, _metrics: &mut [f32]) -> Result<Step, NoBatch> {
+///         let cost = batch.iter().map(|x| (x - self.0).powi(2)).sum::<f32>() / batch.len() as f32;
+///         for x in &batch {
+///             self.0 += 0.1 * (x - self.0);
+///         }
+///         Ok(Step { rows: batch.len(), cost })
+///     }
+///
+///     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, NoBatch> {
+///         Ok(match event {
+///             EventKind::EndPass { cost, .. } if cost < 0.5 => ControlFlow::Break(()),
+///             _ => ControlFlow::Continue(()),
+///         })
+///     }
+/// }
+///
+/// let mut mean = Mean(0.0);
+/// let mut passes = 0;
+/// run(&mut mean, [4.5, 5.0, 5.5].passes(1000).batch(2), &mut passes)?;
+/// assert!((mean.0 - 5.0).abs() < 0.7);
+/// assert!(passes < 1000);
+/// # Ok::<(), NoBatch>(())
+/// ```
+pub trait Training {
+    /// What the reader yields.
+    type Batch;
+    /// What can go wrong.
+    type Error: From<NoBatch>;
+
+    /// How many metrics each step reports.
+    fn metrics(&self) -> usize {
+        0
+    }
+
+    /// Trains on one batch, update included, and writes its metrics.
+    fn step(&mut self, batch: Self::Batch, metrics: &mut [f32]) -> Result<Step, Self::Error>;
+
+    /// Is told of each event in its turn; `Break` stops the training.
+    fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
+}
+
+/// What one step reports beside its metrics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The rows of the batch: its weight in the means of the pass.
+    pub rows: usize,
+    /// The cost before the update.
+    pub cost: f32,
+}
+
+/// The reader ended without a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoBatch;
+
+impl fmt::Display for NoBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reader ended without a batch; training needs at least one (was it read before?)")
+    }
+}
+
+impl Error for NoBatch {}
+
+/// Trains on all that `reader` yields.
+///
+/// `passes` counts the passes that have begun, over all calls that are given it. A pass that a stop or an
+/// error leaves unfinished is not taken up again: the next call begins a new one.
+pub fn run<T: Training>(
+    training: &mut T,
+    reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
+    passes: &mut usize,
+) -> Result<(), T::Error> {
+    let metrics = training.metrics();
+    let mut run = Run { training, passes, pass: None, metrics: vec![0.0; metrics], sums: vec![0.0; metrics] };
+    match run.read(reader) {
+        Ok(()) | Err(Halt::Stop) => run.training.handle(EventKind::EndTraining).map(drop),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
+/// Why the loop left its reader.
+enum Halt<E> {
+    Stop,
+    Error(E),
+}
+
+impl<E> From<E> for Halt<E> {
+    fn from(error: E) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Tells of an event, and turns the handler's wish to stop into a [`Halt`].
+fn tell<T: Training>(training: &mut T, event: EventKind<'_>) -> Result<(), Halt<T::Error>> {
+    match training.handle(event)? {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Halt::Stop),
+    }
+}
+
+/// One call of [`run`].
+struct Run<'a, T> {
+    training: &'a mut T,
+    passes: &'a mut usize,
+    pass: Option<Pass>,
+    /// The metrics of the step or pass that ended last.
+    metrics: Vec<f32>,
+    /// The metrics summed over the pass's rows.
+    sums: Vec<f64>,
+}
+
+/// A pass that has begun.
+#[derive(Clone, Copy, Default)]
+struct Pass {
+    number: usize,
+    batches: usize,
+    rows: usize,
+    /// The cost summed over the rows.
+    cost: f64,
+}
+
+impl Pass {
+    /// The mean over the rows; 0 without any, as in a network.
+    fn mean(&self, sum: f64) -> f32 {
+        if self.rows == 0 { 0.0 } else { (sum / self.rows as f64) as f32 }
+    }
+}
+
+impl<T: Training> Run<'_, T> {
+    fn read(
+        &mut self,
+        reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
+    ) -> Result<(), Halt<T::Error>> {
+        tell(self.training, EventKind::BeginTraining)?;
+        let before = *self.passes;
+        for item in reader {
+            match item.into_item() {
+                Item::Data(batch) => self.iteration(batch)?,
+                Item::EndPass => self.end_pass()?,
+            }
+        }
+        self.end_pass()?;
+        if *self.passes == before { Err(Halt::Error(NoBatch.into())) } else { Ok(()) }
+    }
+
+    fn iteration(&mut self, batch: T::Batch) -> Result<(), Halt<T::Error>> {
+        let mut pass = match self.pass {
+            Some(pass) => pass,
+            None => self.begin_pass()?,
+        };
+        let (number, index) = (pass.number, pass.batches);
+        tell(self.training, EventKind::BeginIteration { pass: number, batch: index })?;
+        let Step { rows, cost } = self.training.step(batch, &mut self.metrics)?;
+        pass.batches += 1;
+        pass.rows += rows;
+        pass.cost += rows as f64 * f64::from(cost);
+        for (sum, &metric) in self.sums.iter_mut().zip(&self.metrics) {
+            *sum += rows as f64 * f64::from(metric);
+        }
+        self.pass = Some(pass);
+        let metrics = &self.metrics;
+        tell(self.training, EventKind::EndIteration { pass: number, batch: index, cost, metrics })
+    }
+
+    fn begin_pass(&mut self) -> Result<Pass, Halt<T::Error>> {
+        let number = *self.passes;
+        *self.passes += 1;
+        self.sums.fill(0.0);
+        tell(self.training, EventKind::BeginPass { pass: number })?;
+        Ok(Pass { number, ..Pass::default() })
+    }
+
+    fn end_pass(&mut self) -> Result<(), Halt<T::Error>> {
+        let Some(pass) = self.pass.take() else { return Ok(()) };
+        for (mean, &sum) in self.metrics.iter_mut().zip(&self.sums) {
+            *mean = pass.mean(sum);
+        }
+        let (cost, metrics) = (pass.mean(pass.cost), &self.metrics);
+        tell(self.training, EventKind::EndPass { pass: pass.number, cost, metrics })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Item::{Data, EndPass};
+
+    /// Writes down what happens to it. A batch is `(rows, cost)`; the only metric is ten times the cost.
+    #[derive(Default)]
+    struct Recorder {
+        trace: Vec<String>,
+        stop_at: &'static str,
+        fail_at: &'static str,
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Failure {
+        NoBatch,
+        At(String),
+    }
+
+    impl From<NoBatch> for Failure {
+        fn from(NoBatch: NoBatch) -> Self {
+            Self::NoBatch
+        }
+    }
+
+    impl Recorder {
+        fn record(&mut self, moment: String) -> Result<ControlFlow<()>, Failure> {
+            self.trace.push(moment.clone());
+            if !self.fail_at.is_empty() && moment.starts_with(self.fail_at) {
+                return Err(Failure::At(moment));
+            }
+            let stop = !self.stop_at.is_empty() && moment.starts_with(self.stop_at);
+            Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        }
+    }
+
+    impl Training for Recorder {
+        type Batch = (usize, f32);
+        type Error = Failure;
+
+        fn metrics(&self) -> usize {
+            1
+        }
+
+        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [f32]) -> Result<Step, Failure> {
+            metrics[0] = 10.0 * cost;
+            self.record(format!("step({rows})")).map(|_| Step { rows, cost })
+        }
+
+        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Failure> {
+            self.record(match event {
+                EventKind::BeginTraining => "BT".to_string(),
+                EventKind::BeginPass { pass } => format!("BP{pass}"),
+                EventKind::BeginIteration { pass, batch } => format!("BI{pass}.{batch}"),
+                EventKind::EndIteration { pass, batch, cost, metrics } => {
+                    format!("EI{pass}.{batch}={cost},{}", metrics[0])
+                }
+                EventKind::EndPass { pass, cost, metrics } => format!("EP{pass}={cost},{}", metrics[0]),
+                EventKind::EndTraining => "ET".to_string(),
+            })
+        }
+    }
+
+    type Items = Vec<Item<(usize, f32)>>;
+
+    fn trace(items: Items) -> String {
+        let mut recorder = Recorder::default();
+        run(&mut recorder, items, &mut 0).unwrap();
+        recorder.trace.join(" ")
+    }
+
+    /// Two batches a pass, without end.
+    fn endless() -> impl Iterator<Item = Item<(usize, f32)>> {
+        [Data((1, 1.0)), Data((1, 2.0)), EndPass].into_iter().cycle()
+    }
+
+    fn stopped(stop_at: &'static str) -> String {
+        let mut recorder = Recorder { stop_at, ..Recorder::default() };
+        run(&mut recorder, endless(), &mut 0).unwrap();
+        recorder.trace.join(" ")
+    }
+
+    fn failed(fail_at: &'static str) -> String {
+        let mut recorder = Recorder { fail_at, ..Recorder::default() };
+        let error = run(&mut recorder, endless().take(6), &mut 0).unwrap_err();
+        assert_eq!(error, Failure::At(recorder.trace.last().unwrap().clone()));
+        recorder.trace.join(" ")
+    }
+
+    const ONE_PASS: &str = "BT BP0 BI0.0 step(1) EI0.0=2,20 BI0.1 step(3) EI0.1=6,60 EP0=5,50 ET";
+
+    #[test]
+    fn the_end_of_the_reader_ends_the_pass() {
+        assert_eq!(trace(vec![Data((1, 2.0)), Data((3, 6.0))]), ONE_PASS);
+    }
+
+    #[test]
+    fn a_marker_at_the_end_changes_nothing() {
+        assert_eq!(trace(vec![Data((1, 2.0)), Data((3, 6.0)), EndPass]), ONE_PASS);
+    }
+
+    #[test]
+    fn markers_without_batches_before_them_fire_nothing() {
+        let items = vec![EndPass, EndPass, Data((1, 2.0)), Data((3, 6.0)), EndPass, EndPass];
+        assert_eq!(trace(items), ONE_PASS);
+    }
+
+    #[test]
+    fn plain_batches_are_one_pass() {
+        struct Rows(Vec<usize>);
+        impl Training for Rows {
+            type Batch = Vec<u8>;
+            type Error = NoBatch;
+            fn step(&mut self, batch: Vec<u8>, _: &mut [f32]) -> Result<Step, NoBatch> {
+                self.0.push(batch.len());
+                Ok(Step { rows: batch.len(), cost: 0.0 })
+            }
+            fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, NoBatch> {
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+        let (mut rows, mut passes) = (Rows(Vec::new()), 0);
+        run(&mut rows, [vec![1, 2], vec![3]], &mut passes).unwrap();
+        assert_eq!((rows.0, passes), (vec![2, 1], 1));
+    }
+
+    #[test]
+    fn a_marker_in_the_middle_ends_a_pass_and_the_next_starts_afresh() {
+        assert_eq!(
+            trace(vec![Data((2, 1.0)), EndPass, EndPass, Data((1, 4.0)), Data((1, 8.0))]),
+            "BT BP0 BI0.0 step(2) EI0.0=1,10 EP0=1,10 \
+             BP1 BI1.0 step(1) EI1.0=4,40 BI1.1 step(1) EI1.1=8,80 EP1=6,60 ET"
+        );
+    }
+
+    #[test]
+    fn passes_are_numbered_across_calls() {
+        let (mut recorder, mut passes) = (Recorder::default(), 7);
+        run(&mut recorder, [Data((1, 0.0))], &mut passes).unwrap();
+        run(&mut recorder, [Data((1, 0.0))], &mut passes).unwrap();
+        assert_eq!(passes, 9);
+        assert_eq!(
+            recorder.trace.join(" "),
+            "BT BP7 BI7.0 step(1) EI7.0=0,0 EP7=0,0 ET BT BP8 BI8.0 step(1) EI8.0=0,0 EP8=0,0 ET"
+        );
+    }
+
+    #[test]
+    fn a_reader_without_a_batch_is_an_error() {
+        for items in [vec![], vec![EndPass, EndPass]] {
+            let (mut recorder, mut passes) = (Recorder::default(), 0);
+            assert_eq!(run(&mut recorder, items, &mut passes), Err(Failure::NoBatch));
+            assert_eq!((recorder.trace.join(" ").as_str(), passes), ("BT", 0));
+        }
+    }
+
+    #[test]
+    fn means_over_no_rows_are_zero() {
+        assert_eq!(trace(vec![Data((0, 3.0))]), "BT BP0 BI0.0 step(0) EI0.0=3,30 EP0=0,0 ET");
+    }
+
+    #[test]
+    fn a_stop_ends_the_training_and_nothing_else() {
+        let (first, second) = ("BP0 BI0.0 step(1) EI0.0=1,10", "BI0.1 step(1) EI0.1=2,20");
+        assert_eq!(stopped("BT"), "BT ET");
+        assert_eq!(stopped("BP0"), "BT BP0 ET");
+        assert_eq!(stopped("BI0.0"), "BT BP0 BI0.0 ET");
+        assert_eq!(stopped("EI0.0"), format!("BT {first} ET"));
+        assert_eq!(stopped("EI0.1"), format!("BT {first} {second} ET"));
+        assert_eq!(stopped("EP0"), format!("BT {first} {second} EP0=1.5,15 ET"));
+        assert_eq!(stopped("BP1"), format!("BT {first} {second} EP0=1.5,15 BP1 ET"));
+    }
+
+    #[test]
+    fn a_stop_at_the_end_of_training_is_without_effect() {
+        let mut recorder = Recorder { stop_at: "ET", ..Recorder::default() };
+        run(&mut recorder, [Data((1, 2.0)), Data((3, 6.0))], &mut 0).unwrap();
+        assert_eq!(recorder.trace.join(" "), ONE_PASS);
+    }
+
+    #[test]
+    fn a_stop_before_reading_asks_nothing_of_the_reader() {
+        let mut recorder = Recorder { stop_at: "BT", ..Recorder::default() };
+        let reader = std::iter::from_fn(|| -> Option<Item<_>> { panic!("read after a stop") });
+        run(&mut recorder, reader, &mut 0).unwrap();
+    }
+
+    #[test]
+    fn an_unfinished_pass_is_not_taken_up_again() {
+        let mut passes = 0;
+        let mut recorder = Recorder { stop_at: "EI0.0", ..Recorder::default() };
+        run(&mut recorder, endless(), &mut passes).unwrap();
+        recorder.trace.clear();
+        run(&mut recorder, endless().take(1), &mut passes).unwrap();
+        assert_eq!(recorder.trace.join(" "), "BT BP1 BI1.0 step(1) EI1.0=1,10 EP1=1,10 ET");
+    }
+
+    #[test]
+    fn after_an_error_nothing_fires() {
+        let first = "BP0 BI0.0 step(1) EI0.0=1,10 BI0.1 step(1) EI0.1=2,20";
+        assert_eq!(failed("BT"), "BT");
+        assert_eq!(failed("BP0"), "BT BP0");
+        assert_eq!(failed("BI0.0"), "BT BP0 BI0.0");
+        assert_eq!(failed("step"), "BT BP0 BI0.0 step(1)");
+        assert_eq!(failed("EI0.0"), "BT BP0 BI0.0 step(1) EI0.0=1,10");
+        assert_eq!(failed("EP0"), format!("BT {first} EP0=1.5,15"));
+        assert!(failed("ET").ends_with("EP1=1.5,15 ET"));
+    }
+}
