@@ -1,4 +1,8 @@
 //! The program, its operators, passes, plan and executor.
 #![forbid(unsafe_code)]
 
+pub mod ops;
+pub mod passes;
+pub mod program;
+pub mod text;
 pub mod wire;

@@ -1,0 +1,162 @@
+//! `if`: two blocks, each on its rows, or one of them on all.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Schema,
+};
+use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
+
+/// Runs its first block where `Cond` is true and its second where it is false.
+///
+/// * `Cond`: bool `[_]` or `[_, 1]`: each block runs on the rows chosen by the condition, and results are merged in
+///   the order of the rows. A block without rows is not run.
+/// * `Cond`: a bool scalar: one block runs, on everything.
+///
+/// In a gradient, a result without rows is the sum over the blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct If;
+
+attributes!(If {});
+
+/// How a result of an [`If`] comes out of the two blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Rows of both, in order.
+    Merge,
+    /// The sum; a block that was not run adds nothing.
+    Sum,
+    /// That of the block that was run.
+    Select,
+}
+
+impl If {
+    /// How the results of type `ty` in a block on `rows` are joined.
+    pub fn join(rows: Option<RowsId>, ty: &Type) -> Join {
+        match rows {
+            None => Join::Select,
+            Some(_) if ty.rows == rows => Join::Merge,
+            Some(_) => Join::Sum,
+        }
+    }
+}
+
+impl Operation for If {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "if",
+            doc: "One block where the condition is true, another where it is false.",
+            inputs: &["Cond"],
+            outputs: &["Out*"],
+            effects: Effects::BLOCKS,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_dtype(0, DType::Bool)?;
+        let condition = cx.ty(0);
+        let &[yes, no] = cx.blocks else {
+            return Err(cx.fail(MismatchKind::Count, "`if` owns two blocks"));
+        };
+        let (yes, no) = (cx.program.block(yes), cx.program.block(no));
+        if yes.results.len() != no.results.len() {
+            return Err(
+                cx.fail(MismatchKind::Count, "the branches of `if` have different numbers of results")
+            );
+        }
+        let per_row = yes.rows.is_some();
+        let fits = match per_row {
+            true => {
+                let parent = |rows: Option<RowsId>| rows.and_then(|rows| cx.program.row_space(rows).parent);
+                condition.rows.is_some()
+                    && parent(yes.rows) == condition.rows
+                    && parent(no.rows) == condition.rows
+                    && matches!(&condition.dims[..], [] | [_])
+                    && condition.dims.iter().all(|dim| dim.constant() == Some(1))
+            }
+            false => condition.is_scalar() && no.rows.is_none(),
+        };
+        if !fits {
+            let message = format!("{}, but a condition is one truth value per row, or a scalar", cx.is(0));
+            return Err(cx.wrong(0, MismatchKind::Shape, message));
+        }
+        let gradient = yes.forward.is_some();
+        let mut types = Vec::with_capacity(yes.results.len());
+        for (&a, &b) in yes.results.iter().zip(&no.results) {
+            let (a, b) = (cx.program.ty(a), cx.program.ty(b));
+            let joins = (If::join(yes.rows, a), If::join(no.rows, b));
+            if (a.dtype, &a.dims) != (b.dtype, &b.dims) || joins.0 != joins.1 {
+                let (a, b) = (cx.program.show(a), cx.program.show(b));
+                let message = format!("a result is {a} in one branch and {b} in the other");
+                return Err(cx.fail(MismatchKind::Change, message));
+            }
+            let rows = match joins.0 {
+                Join::Merge => condition.rows,
+                Join::Sum if !gradient => {
+                    let message =
+                        format!("{} is one value for all rows, but the rows split here", cx.program.show(a));
+                    return Err(cx.fail(MismatchKind::Rows, message));
+                }
+                Join::Sum | Join::Select if a.rows != b.rows => {
+                    return Err(cx.fail(MismatchKind::Rows, "a result has other rows in each branch"));
+                }
+                Join::Sum | Join::Select => a.rows,
+            };
+            types.push(Type { rows, ..a.clone() });
+        }
+        Ok(types)
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let operator = g.operator().clone();
+        let mut sides = Vec::with_capacity(2);
+        for &forward in &operator.blocks {
+            let block = g.gradient_block(forward);
+            let mut seeds = Vec::new();
+            for (k, &result) in g.program().block(forward).results.clone().iter().enumerate() {
+                if g.has_grad(k) {
+                    let grad = g.grad(k)?;
+                    seeds.push((result, g.localize(block, grad)?));
+                }
+            }
+            sides.push((block, g.differentiate(forward, block, &seeds)?));
+        }
+        let captured: BTreeSet<VarId> = sides.iter().flat_map(|(_, grads)| grads.keys().copied()).collect();
+        if captured.is_empty() {
+            return Ok(vec![None]);
+        }
+        for side in 0..sides.len() {
+            let mut results = Vec::with_capacity(captured.len());
+            for value in &captured {
+                results.push(match sides[side].1.get(value) {
+                    Some(&grad) => grad,
+                    // The other block has it; here it is zero, of the same type on this block's rows.
+                    None => {
+                        let (other, grads) = &sides[1 - side];
+                        let mut ty = g.program().ty(grads[value]).clone();
+                        if ty.rows.is_some() && ty.rows == g.program().block(*other).rows {
+                            ty.rows = g.program().block(sides[side].0).rows;
+                        }
+                        g.emit_into(sides[side].0, Fill { value: Number::Float(0.0), ty }, &[])?
+                    }
+                });
+            }
+            g.set_results(sides[side].0, results)?;
+        }
+        let blocks = [sides[0].0, sides[1].0];
+        let grads = g.emit_blocks(If, &[operator.inputs[0]], &blocks)?;
+        for (&value, grad) in captured.iter().zip(grads) {
+            g.add_captured(value, grad);
+        }
+        Ok(vec![None])
+    }
+
+    fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
+        let results = operator.blocks.iter().map(|&block| &program.block(block).results);
+        results.flat_map(|results| results.iter().copied().zip(operator.outputs.iter().copied())).collect()
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![If]
+    }
+}

@@ -1,0 +1,109 @@
+//! `expand_as_v2`, `size`: what gradients of reductions are made of.
+
+use super::reduce::reduced;
+use super::{
+    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce, ReduceKind, Sample,
+    Schema,
+};
+use crate::program::{Type, VarId};
+
+/// Repeats `X` along the axes of `Y` that a reduction of `Y` over `axes` would remove: the adjoint of
+/// [`Reduce`]. Only the shape of `Y` is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expand {
+    /// The axes, as of the reduction; empty for all.
+    pub axes: Vec<i64>,
+    /// Whether `X` has them, with size 1.
+    pub keep_dim: bool,
+}
+
+/// The number of elements of `X` along `axes` (all of them if empty), as a scalar of its element type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// The axes.
+    pub axes: Vec<i64>,
+}
+
+attributes!(Expand { axes = Vec::new(), keep_dim = false });
+attributes!(Size { axes = Vec::new() });
+
+impl Operation for Expand {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "expand_as_v2",
+            doc: "x, repeated along the axes of y that it lacks.",
+            inputs: &["X", "Y"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let (x, y) = (cx.ty(0), cx.ty(1));
+        let expected = reduced(y, &self.axes, self.keep_dim);
+        if expected.as_ref().is_none_or(|ty| (ty.rows, &ty.dims) != (x.rows, &x.dims)) {
+            let message = format!("{}, which is not {} without the axes {:?}", cx.is(0), cx.is(1), self.axes);
+            return Err(cx.wrong(0, MismatchKind::Shape, message));
+        }
+        Ok(vec![y.with_dtype(x.dtype)])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let sum = Reduce { kind: ReduceKind::Sum, axes: self.axes.clone(), keep_dim: self.keep_dim };
+        let grad = g.grad(0)?;
+        Ok(vec![Some(g.emit(sum, &[grad])?), None])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Expand { axes: Vec::new(), keep_dim: false }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = |axes: &[i64], keep_dim| Sample::of(Expand { axes: axes.to_vec(), keep_dim });
+        vec![
+            op(&[], false).dense(&[]).rows(3, &[4]),
+            op(&[0], false).dense(&[4]).rows(3, &[4]),
+            op(&[1], false).rows(3, &[]).rows(3, &[4]),
+            op(&[1], true).rows(3, &[1]).rows(3, &[4]),
+            op(&[0, 2], false).dense(&[3]).dense(&[2, 3, 4]),
+            op(&[], false).dense(&[]).rows(0, &[4]),
+        ]
+    }
+}
+
+impl Operation for Size {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "size",
+            doc: "The number of elements of x along axes.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        if reduced(cx.ty(0), &self.axes, false).is_none() {
+            let message = format!("{}: it has no axes {:?} in ascending order", cx.is(0), self.axes);
+            return Err(cx.wrong(0, MismatchKind::Attribute, message));
+        }
+        Ok(vec![Type::scalar(cx.ty(0).dtype)])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Size { axes: Vec::new() }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        vec![
+            Sample::of(Size { axes: Vec::new() }).rows(3, &[4]),
+            Sample::of(Size { axes: vec![0] }).rows(3, &[4]),
+            Sample::of(Size { axes: Vec::new() }).rows(0, &[4]),
+        ]
+    }
+}

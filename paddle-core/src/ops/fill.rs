@@ -1,0 +1,69 @@
+//! `fill_constant`: a value written in the source, or made by a pass.
+
+use super::{
+    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema,
+};
+use crate::program::{DType, Type, VarId};
+
+/// A tensor of type `ty` whose every element is `value`. The type may have rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fill {
+    /// The element; rounded to the element type.
+    pub value: Number,
+    /// The type of the result.
+    pub ty: Type,
+}
+
+attributes!(Fill { value, ty });
+
+impl Operation for Fill {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "fill_constant",
+            doc: "A tensor of one value.",
+            inputs: &[],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let fits = match (self.ty.dtype, self.value) {
+            (DType::F32 | DType::F64, Number::Float(_) | Number::Int(_)) => true,
+            (DType::I32, value @ Number::Int(_)) => {
+                value.as_i64().is_some_and(|value| i32::try_from(value).is_ok())
+            }
+            (DType::I64, Number::Int(_)) | (DType::Bool, Number::Bool(_)) => true,
+            _ => false,
+        };
+        if !fits {
+            let message = format!("`{}` is not a value of type {}", self.value, self.ty.dtype);
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        if self.ty.rows.is_some_and(|rows| rows.0 as usize >= cx.program.row_spaces().len()) {
+            let message = "the type names a row space that the program does not have".to_string();
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        if self.ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
+            let message = format!("{} has a negative size", cx.program.show(&self.ty));
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        Ok(vec![self.ty.clone()])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(Vec::new())
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Fill { value: Number::Float(0.0), ty: Type::scalar(DType::F32) }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        vec![
+            Sample::of(Fill { value: Number::Float(0.1), ty: Type::new(DType::F32, [2, 3]) }),
+            Sample::of(Fill { value: Number::Int(-7), ty: Type::scalar(DType::I64) }),
+            Sample::of(Fill { value: Number::Bool(true), ty: Type::new(DType::Bool, [0]) }),
+        ]
+    }
+}

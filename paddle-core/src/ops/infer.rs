@@ -1,0 +1,193 @@
+//! What shape rules are written with.
+
+use std::fmt;
+
+use crate::program::{BlockId, DType, Dim, DimOverflow, Program, RowsId, Type};
+
+/// What kind of mistake a [`Mismatch`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MismatchKind {
+    /// The element type.
+    ElementType,
+    /// Dimensions or rank.
+    Shape,
+    /// Values of two row spaces combined.
+    Rows,
+    /// The number of inputs.
+    Count,
+    /// An attribute's value.
+    Attribute,
+    /// A shape that must be the same before and after, or on both branches.
+    Change,
+}
+
+/// An operator's inputs do not fit it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The input to blame, where it is one.
+    pub input: Option<usize>,
+    /// What kind of mistake it is.
+    pub kind: MismatchKind,
+    /// Found, expected, and what to do, in the user's names.
+    pub message: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+impl From<DimOverflow> for Mismatch {
+    fn from(error: DimOverflow) -> Self {
+        Mismatch { input: None, kind: MismatchKind::Shape, message: error.to_string() }
+    }
+}
+
+/// The inputs of an operator, as its shape rule sees them.
+pub struct Infer<'a> {
+    /// The program, for row spaces and the names of symbols.
+    pub program: &'a Program,
+    /// The operator's name in the user's words.
+    pub operator: &'a str,
+    /// The inputs' types.
+    pub types: &'a [Type],
+    /// The inputs' names in the user's words.
+    pub names: &'a [String],
+    /// The row space of the block that the operator stands in.
+    pub block_rows: Option<RowsId>,
+    /// The blocks that the operator owns.
+    pub blocks: &'a [BlockId],
+}
+
+impl Infer<'_> {
+    /// The type of an input.
+    pub fn ty(&self, input: usize) -> &Type {
+        &self.types[input]
+    }
+
+    /// "`price` is f32[_, 1]".
+    pub fn is(&self, input: usize) -> String {
+        format!("{} is {}", self.names[input], self.program.show(self.ty(input)))
+    }
+
+    /// A mistake in no single input.
+    pub fn fail(&self, kind: MismatchKind, message: impl Into<String>) -> Mismatch {
+        Mismatch { input: None, kind, message: message.into() }
+    }
+
+    /// A mistake in an input.
+    pub fn wrong(&self, input: usize, kind: MismatchKind, message: impl Into<String>) -> Mismatch {
+        Mismatch { input: Some(input), kind, message: message.into() }
+    }
+
+    /// The input has to be of a floating-point type.
+    pub fn need_float(&self, input: usize) -> Result<(), Mismatch> {
+        if self.ty(input).dtype.is_float() {
+            return Ok(());
+        }
+        let message = format!("{}, but `{}` needs floating-point numbers", self.is(input), self.operator);
+        Err(self.wrong(input, MismatchKind::ElementType, message))
+    }
+
+    /// The input has to be of this element type.
+    pub fn need_dtype(&self, input: usize, dtype: DType) -> Result<(), Mismatch> {
+        if self.ty(input).dtype == dtype {
+            return Ok(());
+        }
+        let message = format!("{}, but `{}` needs {dtype} here", self.is(input), self.operator);
+        Err(self.wrong(input, MismatchKind::ElementType, message))
+    }
+
+    /// The input has to be numbers, not truth values.
+    pub fn need_number(&self, input: usize) -> Result<(), Mismatch> {
+        if self.ty(input).dtype != DType::Bool {
+            return Ok(());
+        }
+        let message = format!("{}, but `{}` needs numbers", self.is(input), self.operator);
+        Err(self.wrong(input, MismatchKind::ElementType, message))
+    }
+
+    /// The input has to have at least this many dimensions, that of the rows not counted.
+    pub fn need_dims(&self, input: usize, at_least: usize) -> Result<(), Mismatch> {
+        if self.ty(input).dims.len() >= at_least {
+            return Ok(());
+        }
+        let message = format!(
+            "{}, but `{}` needs at least {at_least} dimension{} beside the rows",
+            self.is(input),
+            self.operator,
+            if at_least == 1 { "" } else { "s" }
+        );
+        Err(self.wrong(input, MismatchKind::Shape, message))
+    }
+
+    /// The inputs have to be of one element type.
+    pub fn same_dtype(&self, a: usize, b: usize) -> Result<(), Mismatch> {
+        if self.ty(a).dtype == self.ty(b).dtype {
+            return Ok(());
+        }
+        let message =
+            format!("{}, but {}; `{}` needs one element type", self.is(b), self.is(a), self.operator);
+        Err(self.wrong(b, MismatchKind::ElementType, message))
+    }
+
+    /// The row space in which two inputs combine.
+    pub fn common_rows(&self, a: usize, b: usize) -> Result<Option<RowsId>, Mismatch> {
+        match (self.ty(a).rows, self.ty(b).rows) {
+            (Some(x), Some(y)) if x != y => {
+                let name = |rows| &self.program.row_space(rows).name;
+                let message = format!(
+                    "{}, but {}: rows of `{}` and rows of `{}` do not belong together",
+                    self.is(b),
+                    self.is(a),
+                    name(y),
+                    name(x),
+                );
+                Err(self.wrong(b, MismatchKind::Rows, message))
+            }
+            (Some(rows), _) | (None, Some(rows)) => Ok(Some(rows)),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The type that two inputs broadcast to, with the element type of the first: dimensions are aligned from the
+    /// last, 1 matches any, and nothing but 1 matches rows.
+    pub fn broadcast(&self, a: usize, b: usize) -> Result<Type, Mismatch> {
+        let rows = self.common_rows(a, b)?;
+        let (x, y) = (self.ty(a), self.ty(b));
+        let fail = || {
+            let message =
+                format!("{}, but {}: `{}` needs shapes that agree", self.is(b), self.is(a), self.operator);
+            self.wrong(b, MismatchKind::Shape, message)
+        };
+        if x.rows.is_some() && y.rows.is_some() && x.dims.len() != y.dims.len() {
+            return Err(fail());
+        }
+        // A value without rows may reach over the rows of the other one with a dimension of 1 only.
+        let inner = match (x.rows, y.rows) {
+            (Some(_), _) => x.dims.len(),
+            (None, Some(_)) => y.dims.len(),
+            (None, None) => x.dims.len().max(y.dims.len()),
+        };
+        let mut outer = [x, y].into_iter().filter(|ty| ty.rows.is_none() && ty.dims.len() > inner);
+        if outer.any(|ty| ty.dims.len() > inner + 1 || ty.dims[0].constant() != Some(1)) {
+            return Err(fail());
+        }
+        let from_end = |ty: &Type, i: usize| -> Dim {
+            ty.dims.len().checked_sub(i).map_or(Dim::from(1), |at| ty.dims[at].clone())
+        };
+        let mut dims = Vec::with_capacity(inner);
+        for i in (1..=inner).rev() {
+            let (p, q) = (from_end(x, i), from_end(y, i));
+            dims.push(match () {
+                () if p == q || q.constant() == Some(1) => p,
+                () if p.constant() == Some(1) => q,
+                () => return Err(fail()),
+            });
+        }
+        Ok(Type { dtype: x.dtype, rows, dims })
+    }
+}

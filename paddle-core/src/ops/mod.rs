@@ -1,0 +1,225 @@
+//! The operators: each in its one home, a file that holds schema, documentation, shape rule, gradient and samples.
+//! Its arithmetic is in `paddle-kernels`, under the same file name.
+//!
+//! To add one: write `ops/<name>.rs` with a struct of its attributes that implements [`Operation`], and add one line
+//! to the list [`operators!`] below. The compiler then asks for the kernels.
+
+// The macro of this module is used by those below it.
+#[macro_use]
+mod attribute;
+
+mod assign;
+mod conditional;
+mod elementwise;
+mod expand;
+mod fill;
+mod foreign;
+mod gather_rows;
+mod gradient;
+mod infer;
+mod matmul;
+mod random;
+mod reduce;
+mod reshape;
+mod sample;
+mod scale;
+mod schema;
+mod sgd;
+mod softmax;
+mod softmax_with_cross_entropy;
+mod while_loop;
+
+pub use assign::Assign;
+pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
+pub use conditional::{If, Join};
+pub use elementwise::{
+    Binary, BinaryKind, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary, UnaryGrad, UnaryKind,
+};
+pub use expand::{Expand, Size};
+pub use fill::Fill;
+pub use foreign::Foreign;
+pub use gather_rows::GatherRows;
+pub use gradient::{Gradient, GradientError};
+pub use infer::{Infer, Mismatch, MismatchKind};
+pub use matmul::Matmul;
+pub use random::{GaussianRandom, UniformRandom};
+pub use reduce::{Reduce, ReduceKind};
+pub use reshape::Reshape;
+pub use sample::{Sample, SampleInput};
+pub use scale::Scale;
+pub use schema::{Effects, Schema};
+pub use sgd::Sgd;
+pub use softmax::{Softmax, SoftmaxGrad};
+pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
+pub use while_loop::{While, WhileGrad};
+
+use crate::program::{Operator, Program, Type, VarId};
+
+/// Passage of an operator's attributes to and from names and values.
+pub trait Attributes: Sized {
+    /// The attributes, in declaration order.
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)>;
+    /// The same operator with these attributes, and defaults for those left out.
+    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError>;
+}
+
+/// An operator's definition.
+pub trait Operation {
+    /// Name, slots, effects.
+    fn schema(&self) -> &'static Schema;
+
+    /// The shape rule: the types of the outputs from those of the inputs, or what does not fit.
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch>;
+
+    /// The gradient rule: appends the operators that compute the gradients of the inputs from those of the outputs,
+    /// and says where they are. `None` for an input that has none, or is not wanted.
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError>;
+
+    /// How values pass between the operator and the blocks it owns: pairs of (from, to). Empty for operators without
+    /// blocks, whose outputs depend on all of their inputs.
+    fn flow(&self, _program: &Program, _operator: &Operator) -> Vec<(VarId, VarId)> {
+        Vec::new()
+    }
+
+    /// One operator per name: the members of a family, or one.
+    fn prototypes() -> Vec<Self>
+    where
+        Self: Sized;
+
+    /// Small cases that the generic tests of every backend are driven by.
+    fn samples() -> Vec<Sample>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+}
+
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What an operator does: one variant per kind, with its attributes. Matched without `_`.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Op {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        $(impl From<$name> for Op {
+            fn from(op: $name) -> Op {
+                Op::$name(op)
+            }
+        })*
+
+        impl Op {
+            /// The definition.
+            pub fn operation(&self) -> &dyn Operation {
+                match self {
+                    $(Op::$name(op) => op,)*
+                }
+            }
+
+            /// The attributes, in declaration order.
+            pub fn attributes(&self) -> Vec<(&'static str, Attribute)> {
+                match self {
+                    $(Op::$name(op) => op.to_attributes(),)*
+                }
+            }
+
+            /// The operator of this name with these attributes.
+            pub fn from_attributes(
+                name: &str,
+                attributes: Vec<(String, Attribute)>,
+            ) -> Result<Op, AttributeError> {
+                $(if let Some(op) = $name::prototypes().iter().find(|op| op.schema().name == name) {
+                    return op.with_attributes(AttributeReader::new(name, attributes)).map(Op::$name);
+                })*
+                Err(AttributeError::UnknownOperator(name.into()))
+            }
+
+            /// One operator per name, in the order of the list.
+            pub fn prototypes() -> Vec<Op> {
+                let mut all = Vec::new();
+                $(all.extend($name::prototypes().into_iter().map(Op::$name));)*
+                all
+            }
+
+            /// Every operator's samples.
+            pub fn samples() -> Vec<Sample> {
+                let mut samples = Vec::new();
+                $(samples.extend($name::samples());)*
+                samples
+            }
+        }
+    };
+}
+
+operators! {
+    /// Copies its input.
+    Assign,
+    /// Element-wise arithmetic on two values, with broadcasting.
+    Binary,
+    /// Element-wise comparison.
+    Compare,
+    /// Repeats a reduced value along the axes that were reduced.
+    Expand,
+    /// A constant.
+    Fill,
+    /// An operator of another system that is kept, shown and converted, not run.
+    Foreign,
+    /// The rows of a value that the block runs on.
+    GatherRows,
+    /// Normally distributed random numbers.
+    GaussianRandom,
+    /// `if`: per row, or on a scalar.
+    If,
+    /// Element-wise truth functions of two values.
+    Logical,
+    /// Matrix product.
+    Matmul,
+    /// Negates truth values.
+    Not,
+    /// Sums and means over axes.
+    Reduce,
+    /// The same elements in another shape.
+    Reshape,
+    /// `scale · x + bias`.
+    Scale,
+    /// Updates a parameter against its gradient.
+    Sgd,
+    /// The number of elements along axes.
+    Size,
+    /// Normalised exponentials.
+    Softmax,
+    /// Gradient of [`Softmax`].
+    SoftmaxGrad,
+    /// Cross-entropy of class ids under softmax of logits.
+    SoftmaxWithCrossEntropy,
+    /// Gradient of [`SoftmaxWithCrossEntropy`].
+    SoftmaxWithCrossEntropyGrad,
+    /// An element-wise function.
+    Unary,
+    /// Gradient of an element-wise function.
+    UnaryGrad,
+    /// Uniformly distributed random numbers.
+    UniformRandom,
+    /// `while` on a scalar condition.
+    While,
+    /// Gradient of [`While`]: runs the iterations backward.
+    WhileGrad,
+}
+
+impl Op {
+    /// Name, slots, effects.
+    pub fn schema(&self) -> &'static Schema {
+        self.operation().schema()
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.schema().name
+    }
+
+    /// Effects.
+    pub fn effects(&self) -> Effects {
+        self.schema().effects
+    }
+}

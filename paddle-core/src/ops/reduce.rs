@@ -1,0 +1,139 @@
+//! `reduce_sum`, `reduce_mean`: sums and means over axes.
+
+use super::{
+    AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Effects, Expand, Gradient,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Size,
+};
+use crate::program::{Dim, Type, VarId};
+
+/// Which reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReduceKind {
+    /// Σ x.
+    Sum,
+    /// Σ x / n; 0 over no elements.
+    Mean,
+}
+
+/// Reduces `X`, floating point, over axes.
+///
+/// Axis 0 is that of the rows, where there are any; a result over the rows has none. Without axes, over everything:
+/// a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduce {
+    /// Which reduction.
+    pub kind: ReduceKind,
+    /// The axes, ascending; empty for all of them.
+    pub axes: Vec<i64>,
+    /// Whether reduced axes stay, with size 1.
+    pub keep_dim: bool,
+}
+
+impl Attributes for Reduce {
+    fn to_attributes(&self) -> Vec<(&'static str, super::Attribute)> {
+        Over { axes: self.axes.clone(), keep_dim: self.keep_dim }.to_attributes()
+    }
+
+    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        let over = Over { axes: Vec::new(), keep_dim: false }.with_attributes(reader)?;
+        Ok(Reduce { kind: self.kind, axes: over.axes, keep_dim: over.keep_dim })
+    }
+}
+
+/// The attributes that reductions and their adjoints share.
+struct Over {
+    axes: Vec<i64>,
+    keep_dim: bool,
+}
+
+attributes!(Over { axes = Vec::new(), keep_dim = false });
+
+/// The type that remains of `ty` after a reduction over `axes`.
+pub(super) fn reduced(ty: &Type, axes: &[i64], keep_dim: bool) -> Option<Type> {
+    let rank = ty.rank();
+    let ascending = axes.windows(2).all(|pair| pair[0] < pair[1]);
+    let in_range = axes.iter().all(|&axis| axis >= 0 && (axis as usize) < rank);
+    if !ascending || !in_range {
+        return None;
+    }
+    let gone = |axis: usize| axes.is_empty() || axes.contains(&(axis as i64));
+    let rows_axes = usize::from(ty.rows.is_some());
+    let rows = ty.rows.filter(|_| !gone(0));
+    let mut dims = Vec::new();
+    if keep_dim && ty.rows.is_some() && rows.is_none() {
+        dims.push(Dim::from(1));
+    }
+    for (i, dim) in ty.dims.iter().enumerate() {
+        match (gone(i + rows_axes), keep_dim) {
+            (false, _) => dims.push(dim.clone()),
+            (true, true) => dims.push(Dim::from(1)),
+            (true, false) => {}
+        }
+    }
+    Some(Type { dtype: ty.dtype, rows, dims })
+}
+
+impl Operation for Reduce {
+    fn schema(&self) -> &'static Schema {
+        match self.kind {
+            ReduceKind::Sum => &Schema {
+                name: "reduce_sum",
+                doc: "Σ x over axes.",
+                inputs: &["X"],
+                outputs: &["Out"],
+                effects: Effects::PURE,
+            },
+            ReduceKind::Mean => &Schema {
+                name: "reduce_mean",
+                doc: "Mean of x over axes; 0 over no elements.",
+                inputs: &["X"],
+                outputs: &["Out"],
+                effects: Effects::PURE,
+            },
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        let ty = reduced(cx.ty(0), &self.axes, self.keep_dim).ok_or_else(|| {
+            let message = format!("{}: it has no axes {:?} in ascending order", cx.is(0), self.axes);
+            cx.wrong(0, MismatchKind::Attribute, message)
+        })?;
+        Ok(vec![ty])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, mut grad) = (g.input(0), g.grad(0)?);
+        if self.kind == ReduceKind::Mean {
+            let size = g.emit(Size { axes: self.axes.clone() }, &[x])?;
+            grad = g.emit(Binary { kind: BinaryKind::Div }, &[grad, size])?;
+        }
+        let expand = Expand { axes: self.axes.clone(), keep_dim: self.keep_dim };
+        Ok(vec![Some(g.emit(expand, &[grad, x])?)])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        [ReduceKind::Sum, ReduceKind::Mean]
+            .into_iter()
+            .map(|kind| Reduce { kind, axes: Vec::new(), keep_dim: false })
+            .collect()
+    }
+
+    fn samples() -> Vec<Sample> {
+        let cases = |kind| {
+            let op = move |axes: &[i64], keep_dim| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim });
+            [
+                op(&[], false).rows(3, &[4]),
+                op(&[0], false).rows(3, &[4]),
+                op(&[1], false).rows(3, &[4]),
+                op(&[0], true).rows(3, &[4]),
+                op(&[1], true).dense(&[2, 3, 4]),
+                op(&[0, 2], false).dense(&[2, 3, 4]),
+                op(&[], false).rows(0, &[4]),
+                op(&[0], false).rows(0, &[4]),
+                op(&[], false).dense(&[]),
+            ]
+        };
+        [ReduceKind::Sum, ReduceKind::Mean].into_iter().flat_map(cases).collect()
+    }
+}

@@ -1,0 +1,3 @@
+//! Passes: program → program, one file each.
+
+pub mod backward;

@@ -1,0 +1,501 @@
+//! Construction of programs, by front ends, passes and by hand.
+//!
+//! ```
+//! use paddle_core::ops::{Binary, BinaryKind, Matmul, Number, Fill, UniformRandom};
+//! use paddle_core::program::{DType, Program, Site, Type};
+//!
+//! let mut program = Program::new();
+//! let batch = program.create_rows("_");
+//! let x = program.create_input("x", Type::with_rows(DType::F32, batch, [13]))?;
+//! let init = UniformRandom { min: -0.5, max: 0.5, ty: Type::new(DType::F32, [13, 1]) };
+//! let w = program.create_parameter("w", init)?;
+//! let b = program.create_parameter("b", Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [1]) })?;
+//! let block = Program::GLOBAL;
+//! let product = program.append_op(block, Matmul { trans_x: false, trans_y: false }, &[x, w], Site::default())?;
+//! let sum = program.append_op(block, Binary { kind: BinaryKind::Add }, &[product[0], b], Site::default())?;
+//! program.set_outputs(&sum)?;
+//! assert_eq!(program.show(program.ty(sum[0])), "f32[_, 1]");
+//! program.verify()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use super::{
+    Block, BlockId, Definition, FileId, Operator, ParameterGradient, Program, RowOrigin, RowSpace, RowsId,
+    Site, Symbol, SymbolId, Type, Var, VarId,
+};
+use crate::ops::{GatherRows, Infer, Mismatch, MismatchKind, Op, Schema};
+
+/// Why something cannot be added to a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// The inputs do not fit the operator.
+    Mismatch(Mismatch),
+    /// A value is used where its block has ended, or before it.
+    NotVisible {
+        /// The value.
+        name: String,
+    },
+    /// A value of this name exists.
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// A parameter is used at two types or with two initialisers.
+    ParameterConflict {
+        /// The parameter.
+        name: String,
+        /// What it is where it was created.
+        first: String,
+        /// What it is now.
+        second: String,
+    },
+    /// The operator is not one that can initialise a parameter.
+    NotAnInitializer {
+        /// The parameter.
+        name: String,
+    },
+    /// A value to be written is written already, or is of another type than the operator's output.
+    NotWritable {
+        /// The value.
+        name: String,
+    },
+    /// A block, row space or value id is not of this program.
+    NoSuch {
+        /// What is not there.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Mismatch(mismatch) => mismatch.fmt(f),
+            BuildError::NotVisible { name } => {
+                write!(f, "`{name}` is used out of its block; a value leaves a block only as its result")
+            }
+            BuildError::NameTaken { name } => write!(f, "there is already a value named `{name}`"),
+            BuildError::ParameterConflict { name, first, second } => {
+                write!(f, "parameter `{name}` is {second} here, but {first} where it was first used")
+            }
+            BuildError::NotAnInitializer { name } => {
+                write!(
+                    f,
+                    "the initialiser of parameter `{name}` has to be an operator without inputs and with one output"
+                )
+            }
+            BuildError::NotWritable { name } => write!(f, "`{name}` cannot be the output of this operator"),
+            BuildError::NoSuch { what } => write!(f, "the program has no such {what}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<Mismatch> for BuildError {
+    fn from(mismatch: Mismatch) -> Self {
+        BuildError::Mismatch(mismatch)
+    }
+}
+
+/// What an operator and its inputs are called in messages, where a front end knows better words than the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// The operator.
+    pub operator: String,
+    /// Its inputs, in order.
+    pub inputs: Vec<String>,
+}
+
+impl Program {
+    /// Adds a root row space and the symbol of its size. The batch is called `_`.
+    pub fn create_rows(&mut self, name: &str) -> RowsId {
+        self.add_rows(name.to_string(), None, RowOrigin::Root)
+    }
+
+    fn add_rows(&mut self, name: String, parent: Option<RowsId>, origin: RowOrigin) -> RowsId {
+        let size = self.create_symbol(&name);
+        self.row_spaces.push(RowSpace { name, parent, size, origin });
+        RowsId(self.row_spaces.len() as u32 - 1)
+    }
+
+    /// The root row space of this name, if there is one.
+    pub fn find_rows(&self, name: &str) -> Option<RowsId> {
+        self.row_spaces.iter().position(|rows| rows.name == name).map(|at| RowsId(at as u32))
+    }
+
+    /// Adds a size symbol.
+    pub fn create_symbol(&mut self, name: &str) -> SymbolId {
+        self.symbols.push(Symbol { name: name.to_string() });
+        SymbolId(self.symbols.len() as u32 - 1)
+    }
+
+    /// The id of a source file, which is added if it is new.
+    pub fn create_file(&mut self, name: &str) -> FileId {
+        let at = self.files.iter().position(|file| file == name).unwrap_or_else(|| {
+            self.files.push(name.to_string());
+            self.files.len() - 1
+        });
+        FileId(at as u32)
+    }
+
+    /// Adds an input of the network.
+    pub fn create_input(&mut self, name: &str, ty: Type) -> Result<VarId, BuildError> {
+        let var = self.add_var(name, ty, Program::GLOBAL, Definition::Input)?;
+        self.blocks[0].params.push(var);
+        Ok(var)
+    }
+
+    /// Adds a value to a block, to be written by [`Program::append_op_into`].
+    pub fn create_var(&mut self, block: BlockId, name: &str, ty: Type) -> Result<VarId, BuildError> {
+        self.check_block(block)?;
+        self.add_var(name, ty, block, Definition::Operator)
+    }
+
+    /// Adds a parameter to a nested block.
+    pub fn create_block_parameter(
+        &mut self,
+        block: BlockId,
+        name: &str,
+        ty: Type,
+    ) -> Result<VarId, BuildError> {
+        self.check_block(block)?;
+        let name = self.fresh_name(name);
+        let var = self.add_var(&name, ty, block, Definition::BlockParameter)?;
+        self.blocks[block.0 as usize].params.push(var);
+        Ok(var)
+    }
+
+    /// Adds a parameter to the global block, and the operator that initialises it to the startup part. The second use
+    /// of a name gives the same parameter, and has to agree.
+    pub fn create_parameter(&mut self, name: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
+        let op = initializer.into();
+        let types = self.infer(Program::GLOBAL, &op, &[], &[], None)?;
+        let [ty] = &types[..] else {
+            return Err(BuildError::NotAnInitializer { name: name.to_string() });
+        };
+        if let Some(var) = self.find(name) {
+            let same_op = self.initializer(var).is_some_and(|operator| operator.op == op);
+            if self.var(var).definition == Definition::Parameter && same_op {
+                return Ok(var);
+            }
+            let describe = |ty: &Type, op: &Op| format!("{} ({})", self.show(ty), op.name());
+            return Err(match self.initializer(var) {
+                Some(first) => BuildError::ParameterConflict {
+                    name: name.to_string(),
+                    first: describe(self.ty(var), &first.op),
+                    second: describe(ty, &op),
+                },
+                None => BuildError::NameTaken { name: name.to_string() },
+            });
+        }
+        if ty.rows.is_some() {
+            return Err(BuildError::NotAnInitializer { name: name.to_string() });
+        }
+        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::Parameter)?;
+        let (inputs, blocks) = (Vec::new(), Vec::new());
+        self.startup.push(Operator { op, inputs, outputs: vec![var], blocks, site: Site::default() });
+        Ok(var)
+    }
+
+    /// Appends an operator to a block and returns its outputs, whose types are inferred and whose names are made from
+    /// the operator's.
+    pub fn append_op(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        site: Site,
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.append_block_op(block, op, inputs, &[], site)
+    }
+
+    /// Appends an operator that owns blocks.
+    pub fn append_block_op(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        site: Site,
+    ) -> Result<Vec<VarId>, BuildError> {
+        let at = self.check_block(block)?.ops.len();
+        self.insert_op(block, at, op.into(), inputs, blocks, site, None)
+    }
+
+    /// Appends an operator, with words of the front end's for messages.
+    pub fn append_op_in_words(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        site: Site,
+        words: &Words,
+    ) -> Result<Vec<VarId>, BuildError> {
+        let at = self.check_block(block)?.ops.len();
+        self.insert_op(block, at, op.into(), inputs, &[], site, Some(words))
+    }
+
+    /// Inserts an operator at the front of a block.
+    pub fn prepend_op(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        site: Site,
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.insert_op(block, 0, op.into(), inputs, &[], site, None)
+    }
+
+    /// Appends an operator that writes values made by [`Program::create_var`].
+    pub fn append_op_into(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        outputs: &[VarId],
+        blocks: &[BlockId],
+        site: Site,
+    ) -> Result<(), BuildError> {
+        let op = op.into();
+        let types = self.infer(block, &op, inputs, blocks, None)?;
+        let written = |var: VarId| self.blocks.iter().flat_map(|b| &b.ops).any(|o| o.outputs.contains(&var));
+        for (i, &output) in outputs.iter().enumerate() {
+            let var = self.check_var(output)?;
+            let fits = var.block == block
+                && var.definition == Definition::Operator
+                && types.get(i) == Some(&var.ty)
+                && !outputs[..i].contains(&output)
+                && !written(output);
+            if !fits {
+                return Err(BuildError::NotWritable { name: var.name.clone() });
+            }
+        }
+        if outputs.len() != types.len() {
+            let message = format!("`{}` has {} outputs, not {}", op.name(), types.len(), outputs.len());
+            return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
+        }
+        let operator = Operator {
+            op,
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+            blocks: blocks.to_vec(),
+            site,
+        };
+        self.blocks[block.0 as usize].ops.push(operator);
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the one place that every form of insertion goes through")]
+    fn insert_op(
+        &mut self,
+        block: BlockId,
+        at: usize,
+        op: Op,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        site: Site,
+        words: Option<&Words>,
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.check_block(block)?;
+        let types = self.infer(block, &op, inputs, blocks, words)?;
+        let mut outputs = Vec::with_capacity(types.len());
+        for ty in types {
+            let name = self.fresh_name(op.name());
+            outputs.push(self.add_var(&name, ty, block, Definition::Operator)?);
+        }
+        let operator =
+            Operator { op, inputs: inputs.to_vec(), outputs: outputs.clone(), blocks: blocks.to_vec(), site };
+        self.blocks[block.0 as usize].ops.insert(at, operator);
+        Ok(outputs)
+    }
+
+    /// The types of an operator's outputs, if it fits.
+    pub(crate) fn infer(
+        &self,
+        block: BlockId,
+        op: &Op,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        words: Option<&Words>,
+    ) -> Result<Vec<Type>, BuildError> {
+        self.check_block(block)?;
+        for &block in blocks {
+            self.check_block(block)?;
+        }
+        let mut types = Vec::with_capacity(inputs.len());
+        for &input in inputs {
+            let var = self.check_var(input)?;
+            if !self.is_visible(var.block, block) {
+                return Err(BuildError::NotVisible { name: var.name.clone() });
+            }
+            types.push(var.ty.clone());
+        }
+        let schema = op.schema();
+        let (operator, names) = match words {
+            Some(words) => (words.operator.as_str(), words.inputs.clone()),
+            None => {
+                let quoted = |input: &VarId| format!("`{}`", self.var(*input).name);
+                (schema.name, inputs.iter().map(quoted).collect())
+            }
+        };
+        if !Schema::accepts(schema.inputs, inputs.len()) {
+            let message = format!("`{operator}` takes {} inputs, not {}", schema.inputs.len(), inputs.len());
+            return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
+        }
+        let block_rows = self.rows_of_block(block);
+        let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks };
+        let outputs = op.operation().infer(&cx)?;
+        Ok(outputs)
+    }
+
+    /// Adds a nested block; `rows` is its row space, where that is not the parent's.
+    pub fn create_block(&mut self, parent: BlockId, rows: Option<RowsId>) -> BlockId {
+        self.blocks.push(Block { parent: Some(parent), rows, ..Block::default() });
+        BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// Adds the two blocks of an `if` on `condition`: on the chosen rows for a condition per row, else on all.
+    pub fn create_branches(&mut self, parent: BlockId, condition: VarId) -> [BlockId; 2] {
+        let rows = self.ty(condition).rows;
+        [(); 2].map(|()| {
+            let block = self.create_block(parent, None);
+            if let Some(rows) = rows {
+                let name = format!("{}.{}", self.row_space(rows).name, block.0);
+                self.blocks[block.0 as usize].rows = Some(self.add_rows(name, Some(rows), RowOrigin::Chosen));
+            }
+            block
+        })
+    }
+
+    /// Adds a block that differentiates `forward`, on the same rows.
+    pub fn create_gradient_block(&mut self, parent: BlockId, forward: BlockId) -> BlockId {
+        let rows = self.block(forward).rows;
+        let block = self.create_block(parent, rows);
+        self.blocks[block.0 as usize].forward = Some(forward);
+        block
+    }
+
+    /// The value on the rows that `block` runs on: itself, or gathered from an ancestor row space, once per block.
+    pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
+        let (Some(own), Some(rows)) = (self.rows_of_block(block), self.check_var(var)?.ty.rows) else {
+            return Ok(var);
+        };
+        if own == rows || !self.descends(own, rows) {
+            return Ok(var);
+        }
+        // The outermost block on these rows holds the one gather.
+        let mut holder = block;
+        while self.block(holder).rows.is_none() {
+            match self.block(holder).parent {
+                Some(parent) => holder = parent,
+                None => break,
+            }
+        }
+        if let Some(&local) = self.localized.get(&(holder, var)) {
+            return Ok(local);
+        }
+        let parent = self.block(holder).parent.ok_or(BuildError::NoSuch { what: "parent block" })?;
+        let outer = self.localize(parent, var, site)?;
+        let at = self.localized.keys().filter(|(at, _)| *at == holder).count();
+        let at = at.min(self.block(holder).ops.len());
+        let local = self.insert_op(holder, at, GatherRows.into(), &[outer], &[], site, None)?[0];
+        self.localized.insert((holder, var), local);
+        Ok(local)
+    }
+
+    /// Sets the results of a block.
+    pub fn set_results(&mut self, block: BlockId, results: &[VarId]) -> Result<(), BuildError> {
+        self.check_block(block)?;
+        for &result in results {
+            let var = self.check_var(result)?;
+            if !self.is_visible(var.block, block) {
+                return Err(BuildError::NotVisible { name: var.name.clone() });
+            }
+        }
+        self.blocks[block.0 as usize].results = results.to_vec();
+        Ok(())
+    }
+
+    /// Sets the network's outputs: the cost first, then metrics.
+    pub fn set_outputs(&mut self, outputs: &[VarId]) -> Result<(), BuildError> {
+        self.set_results(Program::GLOBAL, outputs)
+    }
+
+    /// Names a value, as far as the name is free; otherwise with the first free suffix `_1`, `_2`, …
+    pub fn rename(&mut self, var: VarId, name: &str) {
+        self.names.remove(&self.vars[var.0 as usize].name);
+        let name = self.fresh_name(name);
+        self.names.insert(name.clone(), var);
+        self.vars[var.0 as usize].name = name;
+    }
+
+    /// Records that `gradient` is the gradient of the cost with respect to `parameter`.
+    pub(crate) fn record_gradient(&mut self, parameter: VarId, gradient: VarId) {
+        self.gradients.push(ParameterGradient { parameter, gradient });
+    }
+
+    /// Sets the role of the operator that writes `var`, if it is in the global block.
+    pub(crate) fn set_role(&mut self, var: VarId, role: super::Role) {
+        if let Some(operator) = self.blocks[0].ops.iter_mut().find(|operator| operator.outputs.contains(&var))
+        {
+            operator.site.role = role;
+        }
+    }
+
+    fn add_var(
+        &mut self,
+        name: &str,
+        ty: Type,
+        block: BlockId,
+        definition: Definition,
+    ) -> Result<VarId, BuildError> {
+        if ty.rows.is_some_and(|rows| rows.0 as usize >= self.row_spaces.len()) {
+            return Err(BuildError::NoSuch { what: "row space" });
+        }
+        let symbols = self.symbols.len();
+        if ty.dims.iter().flat_map(|dim| dim.symbols()).any(|symbol| symbol.0 as usize >= symbols) {
+            return Err(BuildError::NoSuch { what: "size symbol" });
+        }
+        let id = VarId(self.vars.len() as u32);
+        if self.names.contains_key(name) {
+            return Err(BuildError::NameTaken { name: name.to_string() });
+        }
+        self.names.insert(name.to_string(), id);
+        self.vars.push(Var { name: name.to_string(), ty, block, definition });
+        Ok(id)
+    }
+
+    fn fresh_name(&self, name: &str) -> String {
+        if !self.names.contains_key(name) {
+            return name.to_string();
+        }
+        let mut suffix = self.suffix_hint(name);
+        loop {
+            let candidate = format!("{name}_{suffix}");
+            if !self.names.contains_key(&candidate) {
+                return candidate;
+            }
+            suffix += 1;
+        }
+    }
+
+    /// A suffix that is not far from the first free one, so that many values of one name stay cheap.
+    fn suffix_hint(&self, name: &str) -> u64 {
+        let free = |n: u64| !self.names.contains_key(&format!("{name}_{n}"));
+        let mut step = 1;
+        while !free(step * 2) {
+            step *= 2;
+        }
+        if step == 1 { 1 } else { step + 1 }
+    }
+
+    fn check_block(&self, block: BlockId) -> Result<&Block, BuildError> {
+        self.blocks.get(block.0 as usize).ok_or(BuildError::NoSuch { what: "block" })
+    }
+
+    fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {
+        self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })
+    }
+}

@@ -1,0 +1,317 @@
+//! Symbolic sizes: integer polynomials over size symbols and floor divisions, kept in normal form so that
+//! equality of sizes is equality of values.
+
+use std::fmt;
+
+/// A size symbol of a program: a named dimension (`T`), the number of rows of a row space, or a size bound from
+/// outside. An index into [`Program::symbols`](super::Program::symbols).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(pub u32);
+
+/// A factor of a monomial.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Atom {
+    Symbol(SymbolId),
+    /// `⌊numerator / denominator⌋`, of sizes that do not divide symbolically.
+    FloorDiv(Box<Dim>, Box<Dim>),
+}
+
+/// A product of atoms with powers, sorted by atom; empty for the constant term.
+type Monomial = Vec<(Atom, u32)>;
+
+/// A dimension: a polynomial with integer coefficients, in normal form.
+///
+/// ```
+/// use paddle_core::program::{Dim, SymbolId};
+/// let t = Dim::symbol(SymbolId(0));
+/// let two = Dim::from(2);
+/// assert_eq!(&(&t + &t)?, &(&two * &t)?);
+/// assert_eq!((&t * &two)?.evaluate(&|_| Some(21)), Some(42));
+/// # Ok::<(), paddle_core::program::DimOverflow>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dim {
+    /// Sorted by monomial, no zero coefficients; empty for 0.
+    terms: Vec<(Monomial, i64)>,
+}
+
+/// Arithmetic on sizes left the range of 64-bit integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DimOverflow;
+
+impl fmt::Display for DimOverflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size overflows 64-bit integers")
+    }
+}
+
+impl std::error::Error for DimOverflow {}
+
+impl From<i64> for Dim {
+    fn from(value: i64) -> Self {
+        Dim { terms: if value == 0 { Vec::new() } else { vec![(Vec::new(), value)] } }
+    }
+}
+
+impl Dim {
+    /// The size that `symbol` stands for.
+    pub fn symbol(symbol: SymbolId) -> Self {
+        Dim { terms: vec![(vec![(Atom::Symbol(symbol), 1)], 1)] }
+    }
+
+    /// The value, if no symbol is in it.
+    pub fn constant(&self) -> Option<i64> {
+        match self.terms.as_slice() {
+            [] => Some(0),
+            [(monomial, value)] if monomial.is_empty() => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The symbol, if this is exactly one.
+    pub fn as_symbol(&self) -> Option<SymbolId> {
+        match self.terms.as_slice() {
+            [(monomial, 1)] => match monomial.as_slice() {
+                [(Atom::Symbol(symbol), 1)] => Some(*symbol),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `⌊self / divisor⌋`, divided out where every coefficient allows it. None for division by a constant ≤ 0.
+    pub fn floor_div(&self, divisor: &Dim) -> Option<Dim> {
+        if let Some(d) = divisor.constant() {
+            if d <= 0 {
+                return None;
+            }
+            if let Some(n) = self.constant() {
+                return Some(Dim::from(n.div_euclid(d)));
+            }
+            if self.terms.iter().all(|(_, c)| c % d == 0) {
+                let terms = self.terms.iter().map(|(m, c)| (m.clone(), c / d)).collect();
+                return Some(Dim { terms });
+            }
+        }
+        if self == divisor {
+            return Some(Dim::from(1));
+        }
+        let atom = Atom::FloorDiv(Box::new(self.clone()), Box::new(divisor.clone()));
+        Some(Dim { terms: vec![(vec![(atom, 1)], 1)] })
+    }
+
+    /// The value when every symbol is bound by `sizes`; `None` where a symbol is unbound, a divisor is not positive or
+    /// the value overflows.
+    pub fn evaluate(&self, sizes: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+        let mut total = 0i64;
+        for (monomial, coefficient) in &self.terms {
+            let mut product = *coefficient;
+            for (atom, power) in monomial {
+                let value = match atom {
+                    Atom::Symbol(symbol) => sizes(*symbol)?,
+                    Atom::FloorDiv(n, d) => {
+                        let d = d.evaluate(sizes).filter(|d| *d > 0)?;
+                        n.evaluate(sizes)?.div_euclid(d)
+                    }
+                };
+                product = product.checked_mul(value.checked_pow(*power)?)?;
+            }
+            total = total.checked_add(product)?;
+        }
+        Some(total)
+    }
+
+    /// The same polynomial with each symbol replaced; used when a program's symbols are bound or renumbered.
+    pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Dim, DimOverflow> {
+        let mut total = Dim::from(0);
+        for (monomial, coefficient) in &self.terms {
+            let mut product = Dim::from(*coefficient);
+            for (atom, power) in monomial {
+                let factor = match atom {
+                    Atom::Symbol(symbol) => with(*symbol),
+                    Atom::FloorDiv(n, d) => {
+                        n.substitute(with)?.floor_div(&d.substitute(with)?).ok_or(DimOverflow)?
+                    }
+                };
+                for _ in 0..*power {
+                    product = (&product * &factor)?;
+                }
+            }
+            total = (&total + &product)?;
+        }
+        Ok(total)
+    }
+
+    /// Every symbol in it, each once, in order.
+    pub fn symbols(&self) -> Vec<SymbolId> {
+        let mut found = Vec::new();
+        self.collect_symbols(&mut found);
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn collect_symbols(&self, found: &mut Vec<SymbolId>) {
+        for (atom, _) in self.terms.iter().flat_map(|(m, _)| m) {
+            match atom {
+                Atom::Symbol(symbol) => found.push(*symbol),
+                Atom::FloorDiv(n, d) => {
+                    n.collect_symbols(found);
+                    d.collect_symbols(found);
+                }
+            }
+        }
+    }
+
+    /// Prints with the symbols' names.
+    pub fn display<'a>(&'a self, names: &'a dyn Fn(SymbolId) -> String) -> impl fmt::Display + 'a {
+        DisplayDim { dim: self, names }
+    }
+
+    fn from_terms(mut terms: Vec<(Monomial, i64)>) -> Result<Dim, DimOverflow> {
+        terms.sort();
+        let mut merged: Vec<(Monomial, i64)> = Vec::with_capacity(terms.len());
+        for (monomial, coefficient) in terms {
+            match merged.last_mut() {
+                Some((last, sum)) if *last == monomial => {
+                    *sum = sum.checked_add(coefficient).ok_or(DimOverflow)?;
+                }
+                _ => merged.push((monomial, coefficient)),
+            }
+        }
+        merged.retain(|(_, coefficient)| *coefficient != 0);
+        Ok(Dim { terms: merged })
+    }
+}
+
+impl std::ops::Add for &Dim {
+    type Output = Result<Dim, DimOverflow>;
+
+    fn add(self, other: &Dim) -> Self::Output {
+        Dim::from_terms(self.terms.iter().chain(&other.terms).cloned().collect())
+    }
+}
+
+impl std::ops::Sub for &Dim {
+    type Output = Result<Dim, DimOverflow>;
+
+    fn sub(self, other: &Dim) -> Self::Output {
+        self + &(other * &Dim::from(-1))?
+    }
+}
+
+impl std::ops::Mul for &Dim {
+    type Output = Result<Dim, DimOverflow>;
+
+    fn mul(self, other: &Dim) -> Self::Output {
+        let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
+        for (m1, c1) in &self.terms {
+            for (m2, c2) in &other.terms {
+                let mut monomial = m1.clone();
+                for (atom, power) in m2 {
+                    match monomial.iter_mut().find(|(a, _)| a == atom) {
+                        Some((_, p)) => *p = p.checked_add(*power).ok_or(DimOverflow)?,
+                        None => monomial.push((atom.clone(), *power)),
+                    }
+                }
+                monomial.sort();
+                terms.push((monomial, c1.checked_mul(*c2).ok_or(DimOverflow)?));
+            }
+        }
+        Dim::from_terms(terms)
+    }
+}
+
+struct DisplayDim<'a> {
+    dim: &'a Dim,
+    names: &'a dyn Fn(SymbolId) -> String,
+}
+
+impl fmt::Display for DisplayDim<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dim.terms.is_empty() {
+            return f.write_str("0");
+        }
+        // The constant sorts first in the normal form; people write it last.
+        for (i, (monomial, coefficient)) in self.dim.terms.iter().rev().enumerate() {
+            let size = coefficient.unsigned_abs();
+            match (i, *coefficient < 0) {
+                (0, false) => {}
+                (0, true) => f.write_str("-")?,
+                (_, false) => f.write_str(" + ")?,
+                (_, true) => f.write_str(" - ")?,
+            }
+            if monomial.is_empty() || size != 1 {
+                write!(f, "{size}")?;
+            }
+            for (j, (atom, power)) in monomial.iter().enumerate() {
+                if j > 0 || size != 1 {
+                    f.write_str(" * ")?;
+                }
+                for k in 0..*power {
+                    if k > 0 {
+                        f.write_str(" * ")?;
+                    }
+                    match atom {
+                        Atom::Symbol(symbol) => f.write_str(&(self.names)(*symbol))?,
+                        Atom::FloorDiv(n, d) => {
+                            write!(f, "(({}) / ({}))", n.display(self.names), d.display(self.names))?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn t() -> Dim {
+        Dim::symbol(SymbolId(0))
+    }
+
+    fn n() -> Dim {
+        Dim::symbol(SymbolId(1))
+    }
+
+    fn text(dim: &Dim) -> String {
+        dim.display(&|s| ["T", "N"][s.0 as usize].to_string()).to_string()
+    }
+
+    #[test]
+    fn normal_form_decides_equality() {
+        let left = (&(&t() + &n()).unwrap() * &(&t() - &n()).unwrap()).unwrap();
+        let right = (&(&t() * &t()).unwrap() - &(&n() * &n()).unwrap()).unwrap();
+        assert_eq!(left, right);
+        assert_ne!(left, t());
+        assert_eq!((&t() - &t()).unwrap(), Dim::from(0));
+    }
+
+    #[test]
+    fn division() {
+        let twice = (&t() * &Dim::from(2)).unwrap();
+        assert_eq!(twice.floor_div(&Dim::from(2)), Some(t()));
+        assert_eq!(t().floor_div(&Dim::from(0)), None);
+        let half = t().floor_div(&Dim::from(2)).unwrap();
+        assert_eq!(half.evaluate(&|_| Some(7)), Some(3));
+        assert_eq!(text(&half), "((T) / (2))");
+        assert_eq!(half.symbols(), vec![SymbolId(0)]);
+    }
+
+    #[test]
+    fn overflow_is_an_error() {
+        let big = Dim::from(i64::MAX);
+        assert_eq!(&big + &Dim::from(1), Err(DimOverflow));
+        assert_eq!(&big * &Dim::from(2), Err(DimOverflow));
+        assert_eq!((&t() * &t()).unwrap().evaluate(&|_| Some(i64::MAX)), None);
+    }
+
+    #[test]
+    fn prints_as_people_write() {
+        let dim = (&(&(&t() * &Dim::from(2)).unwrap() + &Dim::from(1)).unwrap() - &n()).unwrap();
+        assert_eq!(text(&dim), "-N + 2 * T + 1");
+    }
+}

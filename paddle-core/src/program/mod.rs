@@ -1,0 +1,277 @@
+//! The program: nested blocks of operators over typed values, each written once.
+//!
+//! * A [`Program`] has blocks in an arena; block 0 is the *global block*. Its parameters are the network's inputs,
+//!   its results the network's outputs (the cost first, then metrics).
+//! * A [`Block`] has parameters, operators in order, and results. Operators of structured control flow
+//!   (`if`, `while` and their gradients) own blocks; a value is visible in its block and in the blocks below.
+//!   A value leaves a block only as a result.
+//! * A *gradient block* (`forward` is set) also sees the values of the forward block that it differentiates, as they
+//!   were in the run (of the same iteration, for a loop body). Which of them must be kept is for the plan to find.
+//! * A [`Parameter`] lives in the global block, whichever block asked for it; the operator that initialises it is in
+//!   the *startup part*. Only operators whose schema says `state` change parameters.
+//! * The leading dimension of a [`Type`] may be a [`RowSpace`]. A value of an ancestor row space is brought into a
+//!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
+//! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
+
+mod build;
+mod dim;
+mod operator;
+mod ty;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use build::{BuildError, Words};
+pub use dim::{Dim, DimOverflow, SymbolId};
+pub use operator::{FileId, Located, Operator, Place, Role, Site};
+pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
+pub use verify::{VerifyError, Violation};
+
+/// A value of a program; an index into its arena of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VarId(pub u32);
+
+/// A block of a program; an index into its arena of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+/// How a value comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Definition {
+    /// Fed by the caller.
+    Input,
+    /// Trained, saved; changed only by `state` operators.
+    Parameter,
+    /// A parameter of a nested block: loop state, a gradient that comes in.
+    BlockParameter,
+    /// Written by an operator of its block.
+    Operator,
+}
+
+/// A value: name, type, where it is defined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    /// Unique within the program.
+    pub name: String,
+    /// Element type, row space, dimensions.
+    pub ty: Type,
+    /// The block that defines it.
+    pub block: BlockId,
+    /// How it comes to be.
+    pub definition: Definition,
+}
+
+/// A sequence of operators with parameters and results.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Block {
+    /// The block whose operator owns this one; none for the global block.
+    pub parent: Option<BlockId>,
+    /// The block that this one differentiates.
+    pub forward: Option<BlockId>,
+    /// The row space that it runs on, where that is not the parent's.
+    pub rows: Option<RowsId>,
+    /// Values bound on entry.
+    pub params: Vec<VarId>,
+    /// Operators in order.
+    pub ops: Vec<Operator>,
+    /// Values handed out.
+    pub results: Vec<VarId>,
+}
+
+/// A named size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// The user's name, or the name of the row space whose size it is.
+    pub name: String,
+}
+
+/// A parameter and the gradient of the cost with respect to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterGradient {
+    /// The parameter.
+    pub parameter: VarId,
+    /// Its gradient, of the same shape.
+    pub gradient: VarId,
+}
+
+/// A program. See the [module documentation](self).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Program {
+    vars: Vec<Var>,
+    blocks: Vec<Block>,
+    symbols: Vec<Symbol>,
+    row_spaces: Vec<RowSpace>,
+    files: Vec<String>,
+    startup: Vec<Operator>,
+    gradients: Vec<ParameterGradient>,
+    /// Every value by its name.
+    names: BTreeMap<String, VarId>,
+    /// What `localize` has brought into a block.
+    localized: BTreeMap<(BlockId, VarId), VarId>,
+}
+
+impl Program {
+    /// The global block.
+    pub const GLOBAL: BlockId = BlockId(0);
+
+    /// An empty program: a global block without anything in it.
+    pub fn new() -> Self {
+        Program { blocks: vec![Block::default()], ..Program::default() }
+    }
+
+    /// The value `id`.
+    pub fn var(&self, id: VarId) -> &Var {
+        &self.vars[id.0 as usize]
+    }
+
+    /// The type of the value `id`.
+    pub fn ty(&self, id: VarId) -> &Type {
+        &self.var(id).ty
+    }
+
+    /// All values, in the order of their ids.
+    pub fn vars(&self) -> &[Var] {
+        &self.vars
+    }
+
+    /// The value of this name.
+    pub fn find(&self, name: &str) -> Option<VarId> {
+        self.names.get(name).copied()
+    }
+
+    /// The block `id`.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.0 as usize]
+    }
+
+    /// All blocks, in the order of their ids; the global block first.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// All size symbols, in the order of their ids.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// All row spaces, in the order of their ids.
+    pub fn row_spaces(&self) -> &[RowSpace] {
+        &self.row_spaces
+    }
+
+    /// The row space `id`.
+    pub fn row_space(&self, id: RowsId) -> &RowSpace {
+        &self.row_spaces[id.0 as usize]
+    }
+
+    /// Source files that places refer to.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// The operators that initialise the parameters, one each.
+    pub fn startup(&self) -> &[Operator] {
+        &self.startup
+    }
+
+    /// (parameter, gradient) pairs, once `backward` has made them.
+    pub fn gradients(&self) -> &[ParameterGradient] {
+        &self.gradients
+    }
+
+    /// The network's inputs, in the order in which they are fed.
+    pub fn inputs(&self) -> &[VarId] {
+        &self.block(Program::GLOBAL).params
+    }
+
+    /// The network's outputs: the cost first, then metrics.
+    pub fn outputs(&self) -> &[VarId] {
+        &self.block(Program::GLOBAL).results
+    }
+
+    /// The parameters, in the order of creation.
+    pub fn parameters(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.startup.iter().flat_map(|operator| operator.outputs.iter().copied())
+    }
+
+    /// The operator that initialises `parameter`.
+    pub fn initializer(&self, parameter: VarId) -> Option<&Operator> {
+        self.startup.iter().find(|operator| operator.outputs == [parameter])
+    }
+
+    /// The row space that operators of `block` run on: its own, or that of the nearest block around it.
+    pub fn rows_of_block(&self, block: BlockId) -> Option<RowsId> {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            if let Some(rows) = self.block(id).rows {
+                return Some(rows);
+            }
+            at = self.block(id).parent;
+        }
+        None
+    }
+
+    /// Whether `rows` is `ancestor` or descends from it.
+    pub fn descends(&self, rows: RowsId, ancestor: RowsId) -> bool {
+        let mut at = Some(rows);
+        while let Some(id) = at {
+            if id == ancestor {
+                return true;
+            }
+            at = self.row_space(id).parent;
+        }
+        false
+    }
+
+    /// Whether a value defined in `from` can be read in `block`.
+    pub fn is_visible(&self, from: BlockId, block: BlockId) -> bool {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            if id == from {
+                return true;
+            }
+            // The forward block's own surroundings are those of the gradient block's surroundings.
+            if self.block(id).forward.is_some_and(|forward| forward == from) {
+                return true;
+            }
+            at = self.block(id).parent;
+        }
+        false
+    }
+
+    /// The full shape: the size of the rows first, where there are any.
+    pub fn shape(&self, ty: &Type) -> Vec<Dim> {
+        let rows = ty.rows.map(|rows| Dim::symbol(self.row_space(rows).size));
+        rows.into_iter().chain(ty.dims.iter().cloned()).collect()
+    }
+
+    /// A place with its file's name.
+    pub fn locate(&self, place: Place) -> Located {
+        let file = self.files.get(place.file.0 as usize).cloned().unwrap_or_default();
+        Located { file, line: place.line, column: place.column }
+    }
+
+    /// A type in the user's words: `f32[_, 13]`.
+    pub fn show(&self, ty: &Type) -> String {
+        format!("{}{}", ty.dtype, self.show_shape(ty))
+    }
+
+    /// A shape in the user's words: `[_, 13]`; `[]` for a scalar.
+    pub fn show_shape(&self, ty: &Type) -> String {
+        let rows = ty.rows.map(|rows| self.row_space(rows).name.clone());
+        let dims = ty.dims.iter().map(|dim| self.show_dim(dim));
+        format!("[{}]", rows.into_iter().chain(dims).collect::<Vec<_>>().join(", "))
+    }
+
+    /// A dimension with the symbols' names.
+    pub fn show_dim(&self, dim: &Dim) -> String {
+        dim.display(&|symbol| self.symbols[symbol.0 as usize].name.clone()).to_string()
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::text::print(self, f)
+    }
+}

@@ -1,0 +1,136 @@
+//! Types of values: element type, row space, dimensions.
+
+use std::fmt;
+
+use super::dim::{Dim, SymbolId};
+
+/// What one element of a tensor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DType {
+    /// Truth values, one byte each.
+    Bool,
+    /// 32-bit integers.
+    I32,
+    /// 64-bit integers: class ids, counters.
+    I64,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl DType {
+    /// Every element type, in declaration order.
+    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+
+    /// The name in the language and in the text form.
+    pub fn name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+        }
+    }
+
+    /// The element type of this name.
+    pub fn from_name(name: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// Bytes of one element in host memory.
+    pub fn bytes(self) -> usize {
+        match self {
+            DType::Bool => 1,
+            DType::I32 | DType::F32 => 4,
+            DType::I64 | DType::F64 => 8,
+        }
+    }
+
+    /// Whether gradients exist for it.
+    pub fn is_float(self) -> bool {
+        match self {
+            DType::F32 | DType::F64 => true,
+            DType::Bool | DType::I32 | DType::I64 => false,
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A row space of a program; an index into [`Program::row_spaces`](super::Program::row_spaces).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowsId(pub u32);
+
+/// What a row space's rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowOrigin {
+    /// A root: the batch, or a leading dimension with a name. Its size is bound by what is fed.
+    Root,
+    /// The rows of the parent on which the condition of an `if` is true (or, for `else`, false), in order.
+    Chosen,
+}
+
+/// An ordered set of rows along which values are aligned.
+///
+/// Values combine within one row space, or with values that have none. Splitting, merging, sharding and hoisting read
+/// row spaces and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSpace {
+    /// `_` for the batch; the user's name; `_.3` for the rows of `_` that block 3 runs on.
+    pub name: String,
+    /// The space that its rows are drawn from.
+    pub parent: Option<RowsId>,
+    /// Its number of rows.
+    pub size: SymbolId,
+    /// What its rows are.
+    pub origin: RowOrigin,
+}
+
+/// The type of a value: `f32[_, 13]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Element type.
+    pub dtype: DType,
+    /// The row space of the leading dimension, if that is one.
+    pub rows: Option<RowsId>,
+    /// The dimensions behind the rows; all of them where there are no rows.
+    pub dims: Vec<Dim>,
+}
+
+impl Type {
+    /// A value without rows.
+    pub fn new(dtype: DType, dims: impl IntoIterator<Item = i64>) -> Self {
+        Type { dtype, rows: None, dims: dims.into_iter().map(Dim::from).collect() }
+    }
+
+    /// A value with rows.
+    pub fn with_rows(dtype: DType, rows: RowsId, dims: impl IntoIterator<Item = i64>) -> Self {
+        Type { rows: Some(rows), ..Type::new(dtype, dims) }
+    }
+
+    /// A rank-0 value.
+    pub fn scalar(dtype: DType) -> Self {
+        Type { dtype, rows: None, dims: Vec::new() }
+    }
+
+    /// Number of dimensions, that of the rows included.
+    pub fn rank(&self) -> usize {
+        self.dims.len() + usize::from(self.rows.is_some())
+    }
+
+    /// Whether it has exactly one element and no rows: rank 0, or every dimension 1.
+    pub fn is_scalar(&self) -> bool {
+        self.rows.is_none() && self.dims.iter().all(|dim| dim.constant() == Some(1))
+    }
+
+    /// The same shape with another element type.
+    pub fn with_dtype(&self, dtype: DType) -> Self {
+        Type { dtype, ..self.clone() }
+    }
+}
