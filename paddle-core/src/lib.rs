@@ -3,6 +3,7 @@
 
 pub mod ops;
 pub mod passes;
+pub mod plan;
 pub mod program;
 pub mod text;
 pub mod wire;

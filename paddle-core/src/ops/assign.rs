@@ -11,7 +11,13 @@ attributes!(Assign {});
 
 impl Operation for Assign {
     fn schema(&self) -> &'static Schema {
-        &Schema { name: "assign", doc: "x.", inputs: &["X"], outputs: &["Out"], effects: Effects::ROW_WISE }
+        &Schema {
+            name: "assign",
+            doc: "x.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::ELEMENT_WISE,
+        }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -102,14 +102,14 @@ macro_rules! unary {
                             doc: concat!($($doc),*),
                             inputs: &["X"],
                             outputs: &["Out"],
-                            effects: Effects::ROW_WISE,
+                            effects: Effects::ELEMENT_WISE,
                         },
                         &Schema {
                             name: concat!($name, "_grad"),
                             doc: concat!("Gradient of `", $name, "`."),
                             inputs: &[stringify!($saved), "Out@GRAD"],
                             outputs: &["X@GRAD"],
-                            effects: Effects::ROW_WISE,
+                            effects: Effects::ELEMENT_WISE,
                         },
                     ),)*
                 }
@@ -168,7 +168,7 @@ macro_rules! binary {
                         doc: concat!($($doc),*),
                         inputs: &["X", "Y"],
                         outputs: &["Out"],
-                        effects: Effects::ROW_WISE,
+                        effects: Effects::ELEMENT_WISE,
                     },)*
                 }
             }
@@ -256,7 +256,7 @@ macro_rules! relation {
                         doc: concat!($($doc),*),
                         inputs: &["X", "Y"],
                         outputs: &["Out"],
-                        effects: Effects::ROW_WISE,
+                        effects: Effects::ELEMENT_WISE,
                     },)*
                 }
             }
@@ -519,7 +519,7 @@ impl Operation for Not {
             doc: "not x.",
             inputs: &["X"],
             outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+            effects: Effects::ELEMENT_WISE,
         }
     }
 

@@ -23,7 +23,7 @@ impl Operation for Fill {
             doc: "A tensor of one value.",
             inputs: &[],
             outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+            effects: Effects::ELEMENT_WISE,
         }
     }
 

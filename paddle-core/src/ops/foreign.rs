@@ -23,7 +23,7 @@ impl Operation for Foreign {
             doc: "An operator of another system.",
             inputs: &["X*"],
             outputs: &["Out*"],
-            effects: Effects { pure: false, random: true, state: true, blocks: false, row_wise: false },
+            effects: Effects { random: true, ..Effects::STATE },
         }
     }
 

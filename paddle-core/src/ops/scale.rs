@@ -21,7 +21,7 @@ impl Operation for Scale {
             doc: "scale · x + bias.",
             inputs: &["X"],
             outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+            effects: Effects::ELEMENT_WISE,
         }
     }
 

@@ -13,12 +13,23 @@ pub struct Effects {
     pub blocks: bool,
     /// Row `i` of the outputs depends on row `i` of the inputs only.
     pub row_wise: bool,
+    /// Element `i` of the output depends on the elements of the inputs that broadcast to `i` only; such operators fuse
+    /// into one pass over tiles.
+    pub element_wise: bool,
 }
 
 impl Effects {
+    /// Pure and element-wise.
+    pub const ELEMENT_WISE: Effects = Effects {
+        pure: true,
+        random: false,
+        state: false,
+        blocks: false,
+        row_wise: true,
+        element_wise: true,
+    };
     /// Pure and row-wise.
-    pub const ROW_WISE: Effects =
-        Effects { pure: true, random: false, state: false, blocks: false, row_wise: true };
+    pub const ROW_WISE: Effects = Effects { element_wise: false, ..Effects::ELEMENT_WISE };
     /// Pure, but rows mix.
     pub const PURE: Effects = Effects { row_wise: false, ..Effects::ROW_WISE };
     /// Changes state.

@@ -54,7 +54,9 @@ fn check_results(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
                 return Err(cx.wrong(k, MismatchKind::Change, message));
             }
             None => {
-                return Err(cx.fail(MismatchKind::Count, "the body has fewer results than the loop has state"));
+                return Err(
+                    cx.fail(MismatchKind::Count, "the body has fewer results than the loop has state")
+                );
             }
         }
     }

@@ -1,0 +1,321 @@
+//! The boundary between the runtime and the devices. It is narrow and takes groups of operators, not operators; the
+//! runtime never reads an element.
+
+use std::fmt;
+
+use crate::ops::Op;
+use crate::program::DType;
+
+/// Elements in host memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HostSlice<'a> {
+    /// Truth values.
+    Bool(&'a [bool]),
+    /// 32-bit integers.
+    I32(&'a [i32]),
+    /// 64-bit integers.
+    I64(&'a [i64]),
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+/// Room for elements in host memory.
+#[derive(Debug, PartialEq)]
+pub enum HostSliceMut<'a> {
+    /// Truth values.
+    Bool(&'a mut [bool]),
+    /// 32-bit integers.
+    I32(&'a mut [i32]),
+    /// 64-bit integers.
+    I64(&'a mut [i64]),
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// Double precision.
+    F64(&'a mut [f64]),
+}
+
+macro_rules! host_slice {
+    ($type:ident) => {
+        impl $type<'_> {
+            /// The element type.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $type::Bool(_) => DType::Bool,
+                    $type::I32(_) => DType::I32,
+                    $type::I64(_) => DType::I64,
+                    $type::F32(_) => DType::F32,
+                    $type::F64(_) => DType::F64,
+                }
+            }
+
+            /// The number of elements.
+            pub fn len(&self) -> usize {
+                match self {
+                    $type::Bool(slice) => slice.len(),
+                    $type::I32(slice) => slice.len(),
+                    $type::I64(slice) => slice.len(),
+                    $type::F32(slice) => slice.len(),
+                    $type::F64(slice) => slice.len(),
+                }
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+    };
+}
+host_slice!(HostSlice);
+host_slice!(HostSliceMut);
+
+/// The memories of a run. A backend's launches get one buffer for each, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    /// Values within a run, placed by their lifetimes.
+    Arena,
+    /// Values that loops save for the backward pass; a stack of frames.
+    Tape,
+    /// What leaves the run: outputs, gradients.
+    Pool,
+    /// The parameters, which live longer than a run.
+    Parameters,
+}
+
+impl Memory {
+    /// The number of memories.
+    pub const COUNT: usize = 4;
+}
+
+/// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Which memory.
+    pub memory: Memory,
+    /// Bytes from its start.
+    pub offset: usize,
+}
+
+/// Every value starts at a multiple of this many bytes: a cache line, the widest vector register.
+pub const ALIGNMENT: usize = 64;
+
+/// A size that a kernel needs: known when it is compiled, or an index into the sizes that it is launched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// Known.
+    Fixed(usize),
+    /// `sizes[i]` of the launch.
+    Bound(usize),
+}
+
+impl Extent {
+    /// The size in a launch.
+    #[inline]
+    pub fn get(self, sizes: &[usize]) -> usize {
+        match self {
+            Extent::Fixed(size) => size,
+            Extent::Bound(at) => sizes[at],
+        }
+    }
+}
+
+/// Element type and shape of an operand, dense and row-major; rows, where there are any, are the first dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Element type.
+    pub dtype: DType,
+    /// Dimensions.
+    pub shape: Vec<Extent>,
+}
+
+impl Layout {
+    /// The number of elements in a launch.
+    #[inline]
+    pub fn elements(&self, sizes: &[usize]) -> usize {
+        self.shape.iter().map(|extent| extent.get(sizes)).product()
+    }
+}
+
+/// A value of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// The i-th input of the group.
+    Input(usize),
+    /// The i-th output of the group.
+    Output(usize),
+    /// A value that does not leave the group.
+    Temporary(usize),
+}
+
+/// An operator of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupOp {
+    /// Kind and attributes.
+    pub op: Op,
+    /// What it reads, in the order of the schema.
+    pub inputs: Vec<Operand>,
+    /// What it writes.
+    pub outputs: Vec<Operand>,
+}
+
+/// Operators that are launched as one kernel: a single operator, or a chain of element-wise operators over one shape,
+/// that of every output and temporary.
+///
+/// Every element of every output is written. Outputs overlap neither each other nor inputs, except that an output of an
+/// element-wise group may be at exactly the location of an input of the same layout. An operator whose schema says
+/// `state` (an updater) has no outputs and changes its first input in place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// In order.
+    pub ops: Vec<GroupOp>,
+    /// What it reads.
+    pub inputs: Vec<Layout>,
+    /// What it writes.
+    pub outputs: Vec<Layout>,
+    /// What stays inside.
+    pub temporaries: Vec<Layout>,
+    /// Distinguishes random numbers of different operators: a hash of the path name of what is drawn.
+    pub stream: u64,
+}
+
+/// A launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// The sizes that extents refer to.
+    pub sizes: &'a [usize],
+    /// Inputs, then outputs, of the group.
+    pub locations: &'a [Location],
+    /// The seed of random numbers.
+    pub seed: u64,
+}
+
+/// Memory cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// How many bytes were asked for.
+    pub bytes: usize,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot allocate {} bytes", self.bytes)
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+/// A group cannot be compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// What is not supported.
+    pub message: String,
+}
+
+/// A value was outside of what an operator accepts: a class id without a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelError {
+    /// What was found and what is expected.
+    pub message: String,
+}
+
+/// A device.
+///
+/// A backend is used by one executor at a time; its kernels are run in the order of launches. Buffers are passed as
+/// one slice, indexed by [`Memory`].
+pub trait Backend {
+    /// A piece of memory.
+    type Buffer;
+    /// A compiled group.
+    type Kernel;
+
+    /// Its name in messages.
+    fn name(&self) -> &'static str;
+
+    /// Bytes that one element takes in its memory.
+    fn element_bytes(&self, dtype: DType) -> usize;
+
+    /// Whether it can run the operator.
+    fn supports(&self, op: &Op) -> bool;
+
+    /// Compiles a group.
+    fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported>;
+
+    /// Allocates memory.
+    fn allocate(&self, bytes: usize) -> Result<Self::Buffer, OutOfMemory>;
+
+    /// Makes a buffer at least `bytes` long, keeping its contents.
+    fn grow(&self, buffer: &mut Self::Buffer, bytes: usize) -> Result<(), OutOfMemory>;
+
+    /// Called at the start of a run with memory whose contents are dead; a backend for tests fills it with garbage.
+    fn poison(&self, _buffer: &mut Self::Buffer) {}
+
+    /// Copies elements to the device.
+    fn upload(&self, from: HostSlice<'_>, to: &mut Self::Buffer, offset: usize);
+
+    /// Copies elements from the device.
+    fn download(&self, from: &Self::Buffer, offset: usize, to: HostSliceMut<'_>);
+
+    /// Runs a compiled group.
+    fn launch(
+        &self,
+        kernel: &Self::Kernel,
+        launch: Launch<'_>,
+        buffers: &mut [Self::Buffer],
+    ) -> Result<(), KernelError>;
+
+    /// Reads a truth value.
+    fn test(&self, at: Location, buffers: &[Self::Buffer]) -> bool;
+
+    /// Splits `rows` rows by a mask: writes the numbers of the true rows to `yes` and of the false ones to `no`, as
+    /// `u32` in ascending order, and returns how many are true.
+    fn select(
+        &self,
+        mask: Location,
+        rows: usize,
+        yes: Location,
+        no: Location,
+        buffers: &mut [Self::Buffer],
+    ) -> usize;
+
+    /// Copies row `index[i]` of `from` to row `i` of `to`.
+    fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Self::Buffer]);
+
+    /// Copies row `i` of `from` to row `index[i]` of `to`.
+    fn scatter(
+        &self,
+        rows: Rows,
+        from: Location,
+        index: Location,
+        to: Location,
+        buffers: &mut [Self::Buffer],
+    );
+
+    /// Copies bytes.
+    fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Self::Buffer]);
+
+    /// Fills elements with zero.
+    fn zero(&self, elements: Elements, at: Location, buffers: &mut [Self::Buffer]);
+
+    /// Adds the elements of `from` to those of `to`.
+    fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Self::Buffer]);
+}
+
+/// How many rows, of how many bytes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// How many.
+    pub count: usize,
+    /// Bytes of one.
+    pub bytes: usize,
+}
+
+/// How many elements, of what type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// How many.
+    pub count: usize,
+    /// Their type.
+    pub dtype: DType,
+}
