@@ -1,3 +1,5 @@
 //! The CPU backend.
 
 pub mod isa;
+mod matmul;
+mod vector;

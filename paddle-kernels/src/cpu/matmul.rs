@@ -1,0 +1,451 @@
+//! Dense matrix products.
+//!
+//! Every element of a product is one chain of multiply-adds in the order of the inner dimension:
+//! `c = a[i, p] * b[p, j] + c` for `p = 0, 1, …, k - 1`, from 0 or from the element that it adds to. No tile, panel,
+//! register or thread cuts or reorders that chain. So the bits of an element depend on its row of A and its column of
+//! B alone: not on the number of threads, the other rows of the batch, or the width of the registers.
+#![allow(unsafe_code, reason = "reads and writes matrices through raw pointers, on several threads")]
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use super::isa::{Isa, Level};
+use super::vector::{BLOCK, Element, Vector};
+use crate::team::Team;
+
+/// C\[m, n\] = op(A)\[m, k\] · op(B)\[k, n\], all dense and row-major.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Matmul {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    /// A is stored as its transpose, \[k, m\].
+    pub(crate) trans_a: bool,
+    /// B is stored as its transpose, \[n, k\].
+    pub(crate) trans_b: bool,
+}
+
+impl Matmul {
+    /// Computes the product, or with `accumulate` adds it to C. Allocates nothing.
+    ///
+    /// `finish` is called for each tile of C, with its rows and columns, by the thread that computed it, as soon as
+    /// the tile is final: the place to add a bias or apply an activation while the tile is in the cache. Tiles cover
+    /// C once.
+    ///
+    /// # Safety
+    /// `a` and `b` are valid for reading m·k and k·n elements, `c` for reading and writing m·n, on any thread; c
+    /// overlaps neither, and nothing else touches it meanwhile. Without `accumulate`, C may be uninitialised.
+    pub(crate) unsafe fn run<T: Element>(
+        &self,
+        isa: Isa,
+        team: &Team,
+        [a, b]: [*const T; 2],
+        c: *mut T,
+        accumulate: bool,
+        finish: &(dyn Fn(Range<usize>, Range<usize>) + Sync),
+    ) {
+        let Matmul { m, n, k, trans_a, trans_b } = *self;
+        // The distances between neighbours in a column and in a row of the matrix as it is multiplied.
+        let a = Operand { start: a, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } };
+        let b = Operand { start: b, row: if trans_b { 1 } else { n }, column: if trans_b { k } else { 1 } };
+        // A product with a column is the transpose of a product with a row, which keeps whole registers busy.
+        let flip = n == 1;
+        let product = if flip {
+            Product { m: n, n: m, k, a: b.transposed(), b: a.transposed(), c, accumulate }
+        } else {
+            Product { m, n, k, a, b, c, accumulate }
+        };
+        let grid = Grid::new(product.m, product.n, k, PANEL_WIDTH / size_of::<T>());
+        team.run(grid.tiles(), &|tile| {
+            let (rows, columns) = grid.tile(tile);
+            // SAFETY: the tile lies inside C and no other overlaps it; an `Isa` exists only where the machine has it.
+            unsafe {
+                match isa.level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => product.tile_avx512(rows.clone(), columns.clone()),
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => product.tile_avx2(rows.clone(), columns.clone()),
+                    Level::Portable => product.tile::<T::Portable, 6>(rows.clone(), columns.clone()),
+                }
+            }
+            let (rows, columns) = if flip { (columns, rows) } else { (rows, columns) };
+            finish(rows, columns);
+        });
+    }
+}
+
+/// The tiles of C: a function of the shape alone. A tile has all of k.
+struct Grid {
+    m: usize,
+    n: usize,
+    tile_rows: usize,
+    tile_columns: usize,
+}
+
+/// Fewer multiply-adds than this are not worth waking a thread: about a microsecond's work.
+const ONE_TILE: usize = 1 << 17;
+/// A tile has at least about this many.
+const SMALLEST_TILE: usize = 1 << 15;
+/// More rows than this push the rows of A out of the second-level cache before the next panel reads them again.
+const MOST_ROWS: usize = 256;
+/// Fewer rows than this do not repay packing a panel of B for them.
+const FEWEST_ROWS: usize = 64;
+/// So many tiles keep any team busy, and more only cost.
+const MANY_TILES: usize = 32;
+
+impl Grid {
+    /// `panel`: the columns that a tile is made of.
+    fn new(m: usize, n: usize, k: usize, panel: usize) -> Grid {
+        let work = m.saturating_mul(n).saturating_mul(k);
+        if work < ONE_TILE {
+            return Grid { m, n, tile_rows: m, tile_columns: n };
+        }
+        let panels = n.div_ceil(panel);
+        let bands = m.div_ceil(MOST_ROWS).max((MANY_TILES / 4).div_ceil(panels).min(m / FEWEST_ROWS));
+        let tile_rows = m.div_ceil(bands).next_multiple_of(8).min(m);
+        let bands = m.div_ceil(tile_rows);
+        let by_count = panels * bands / MANY_TILES;
+        let by_work = SMALLEST_TILE.div_ceil(tile_rows.saturating_mul(k).saturating_mul(panel));
+        Grid { m, n, tile_rows, tile_columns: panel * by_count.max(by_work).clamp(1, panels) }
+    }
+
+    fn across(&self) -> usize {
+        self.n.div_ceil(self.tile_columns.max(1))
+    }
+
+    fn tiles(&self) -> usize {
+        self.m.div_ceil(self.tile_rows.max(1)) * self.across()
+    }
+
+    fn tile(&self, index: usize) -> (Range<usize>, Range<usize>) {
+        let (row, column) =
+            (index / self.across() * self.tile_rows, index % self.across() * self.tile_columns);
+        (row..self.m.min(row + self.tile_rows), column..self.n.min(column + self.tile_columns))
+    }
+}
+
+/// A matrix inside memory: element (i, j) is `start[i * row + j * column]`.
+#[derive(Clone, Copy)]
+struct Operand<T> {
+    start: *const T,
+    row: usize,
+    column: usize,
+}
+
+impl<T> Operand<T> {
+    fn transposed(self) -> Self {
+        Operand { start: self.start, row: self.column, column: self.row }
+    }
+
+    /// # Safety
+    /// The element is inside the matrix.
+    #[inline(always)]
+    unsafe fn at(self, i: usize, j: usize) -> *const T {
+        // SAFETY: the caller's.
+        unsafe { self.start.add(i * self.row + j * self.column) }
+    }
+}
+
+/// A product as the kernels see it. C is dense and row-major; one of the strides of B is 1.
+struct Product<T> {
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Operand<T>,
+    b: Operand<T>,
+    c: *mut T,
+    accumulate: bool,
+}
+
+// SAFETY: `Matmul::run` demands pointers that are valid on any thread, and gives each tile of C to one thread.
+unsafe impl<T: Sync> Sync for Product<T> {}
+
+/// The bytes of a row of the widest panel: two of the widest registers.
+const PANEL_WIDTH: usize = 128;
+/// The panel of B that a thread has packed: it stays in the first-level cache while rows of A pass by.
+const PANEL_BYTES: usize = 48 * 1024;
+
+#[repr(align(64))]
+struct Panel(
+    #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[u8; PANEL_BYTES]>,
+);
+
+impl<T: Element> Product<T> {
+    /// # Safety
+    /// As for `tile`, on a machine with AVX-512 as `Level` says.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+    unsafe fn tile_avx512(&self, rows: Range<usize>, columns: Range<usize>) {
+        // SAFETY: the caller's.
+        unsafe { self.tile::<T::Avx512, 8>(rows, columns) }
+    }
+
+    /// # Safety
+    /// As for `tile`, on a machine with AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn tile_avx2(&self, rows: Range<usize>, columns: Range<usize>) {
+        // SAFETY: the caller's.
+        unsafe { self.tile::<T::Avx2, 6>(rows, columns) }
+    }
+
+    /// Computes a tile of C, `HEIGHT` rows and two registers of columns at a time.
+    ///
+    /// # Safety
+    /// The tile lies inside C and nobody else touches it; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn tile<V: Vector<Element = T>, const HEIGHT: usize>(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            if self.k == 0 && !self.accumulate {
+                for i in rows {
+                    std::slice::from_raw_parts_mut(self.c.add(i * self.n + columns.start), columns.len())
+                        .fill(T::ZERO);
+                }
+            } else if rows.len() == 1 {
+                self.strips::<V, 1, 4>(rows, columns);
+            } else {
+                self.strips::<V, HEIGHT, 2>(rows, columns);
+            }
+        }
+    }
+
+    /// Cuts a tile into strips of `WIDTH` registers of columns, and k so that the panel of B for a strip fits.
+    ///
+    /// # Safety
+    /// As for `tile`.
+    #[inline(always)]
+    unsafe fn strips<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        let mut panel = Panel(MaybeUninit::uninit());
+        let packed = (&raw mut panel).cast::<T>();
+        let deepest = PANEL_BYTES / size_of::<T>() / (WIDTH * V::LANES);
+        // Packing pays when several blocks of rows read the panel.
+        let direct = self.b.column == 1 && rows.len() <= 2 * HEIGHT;
+        let chunks = self.k.div_ceil(deepest);
+        let depth = self.k.div_ceil(chunks.max(1));
+        for chunk in 0..chunks {
+            let inner = chunk * depth..self.k.min((chunk + 1) * depth);
+            let add = self.accumulate || chunk > 0;
+            let mut j = columns.start;
+            while j < columns.end {
+                let registers = match (columns.end - j).div_ceil(V::LANES) {
+                    count if count >= WIDTH => WIDTH,
+                    1 => 1,
+                    _ => 2,
+                };
+                let step = registers * V::LANES;
+                let width = step.min(columns.end - j);
+                // SAFETY: the strip is inside the tile, and `packed` holds `depth` rows of WIDTH registers.
+                unsafe {
+                    let b = if direct && width == step {
+                        Operand { start: self.b.at(inner.start, j), ..self.b }
+                    } else {
+                        self.pack::<V>(packed, step, inner.clone(), j..j + width);
+                        Operand { start: packed.cast_const(), row: step, column: 1 }
+                    };
+                    let strip = Strip { inner: inner.clone(), first: j, width, b, add };
+                    match registers {
+                        1 => self.blocks::<V, HEIGHT, 1>(rows.clone(), &strip),
+                        2 => self.blocks::<V, HEIGHT, 2>(rows.clone(), &strip),
+                        _ => self.blocks::<V, HEIGHT, WIDTH>(rows.clone(), &strip),
+                    }
+                }
+                j += width;
+            }
+        }
+    }
+
+    /// Copies rows `inner` of some columns of B to where the kernel reads them in order, `step` elements a row;
+    /// those beyond `columns` are zero.
+    ///
+    /// # Safety
+    /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
+    /// of the lanes of `V`; the machine has its instruction set.
+    #[inline(always)]
+    unsafe fn pack<V: Vector<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        let (depth, width) = (inner.len(), columns.len());
+        // SAFETY: reads B inside `inner` and `columns`, writes `packed` inside its `depth` rows of `step`.
+        unsafe {
+            let from = self.b.at(inner.start, columns.start);
+            if self.b.column == 1 {
+                for p in 0..depth {
+                    let (from, to) = (from.add(p * self.b.row), packed.add(p * step));
+                    let mut j = 0;
+                    while j + V::LANES <= width {
+                        V::load(from.add(j)).store(to.add(j));
+                        j += V::LANES;
+                    }
+                    if j < width {
+                        V::load_partial(from.add(j), width - j).store(to.add(j));
+                    }
+                }
+            } else {
+                transpose(from, self.b.column, packed, step, depth, width);
+                for p in 0..depth {
+                    for j in width..step {
+                        *packed.add(p * step + j) = T::ZERO;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Computes a strip of a tile, `HEIGHT` rows at a time.
+    ///
+    /// # Safety
+    /// The strip is inside a tile that nobody else touches; the machine has the instruction set of `V`.
+    #[inline(always)]
+    unsafe fn blocks<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        rows: Range<usize>,
+        strip: &Strip<T>,
+    ) {
+        let mut i = rows.start;
+        while i < rows.end {
+            let height = HEIGHT.min(rows.end - i);
+            // SAFETY: the block is inside the strip.
+            unsafe {
+                match height {
+                    1 if HEIGHT > 1 => self.block::<V, 1, WIDTH>(i, strip),
+                    2 if HEIGHT > 2 => self.block::<V, 2, WIDTH>(i, strip),
+                    3 if HEIGHT > 3 => self.block::<V, 3, WIDTH>(i, strip),
+                    4 if HEIGHT > 4 => self.block::<V, 4, WIDTH>(i, strip),
+                    5 if HEIGHT > 5 => self.block::<V, 5, WIDTH>(i, strip),
+                    6 if HEIGHT > 6 => self.block::<V, 6, WIDTH>(i, strip),
+                    7 if HEIGHT > 7 => self.block::<V, 7, WIDTH>(i, strip),
+                    _ => self.block::<V, HEIGHT, WIDTH>(i, strip),
+                }
+            }
+            i += height;
+        }
+    }
+
+    /// The kernel: `HEIGHT` rows of a strip, its sums held in registers.
+    ///
+    /// # Safety
+    /// As for `blocks`.
+    #[inline(always)]
+    unsafe fn block<V: Vector<Element = T>, const HEIGHT: usize, const WIDTH: usize>(
+        &self,
+        i: usize,
+        strip: &Strip<T>,
+    ) {
+        let tail = strip.width - (WIDTH - 1) * V::LANES;
+        // SAFETY: A is read at rows `i..i + HEIGHT` and columns `inner`, B in its panel, C in the block.
+        unsafe {
+            let mut rows = [self.a.start; HEIGHT];
+            for (r, row) in rows.iter_mut().enumerate() {
+                *row = self.a.at(i + r, strip.inner.start);
+            }
+            let c = self.c.add(i * self.n + strip.first);
+            let mut sums = [[V::splat(T::ZERO); WIDTH]; HEIGHT];
+            if strip.add {
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    for (w, sum) in sums.iter_mut().enumerate() {
+                        let from = c.add(r * self.n + w * V::LANES);
+                        let whole = w + 1 < WIDTH || tail == V::LANES;
+                        *sum = if whole { V::load(from) } else { V::load_partial(from, tail) };
+                    }
+                }
+            }
+            let mut offset = 0;
+            let mut b = strip.b.start;
+            for _ in strip.inner.clone() {
+                let mut columns = [V::splat(T::ZERO); WIDTH];
+                for (w, column) in columns.iter_mut().enumerate() {
+                    *column = V::load(b.add(w * V::LANES));
+                }
+                for (row, sums) in rows.iter().zip(&mut sums) {
+                    let value = V::splat(*row.add(offset));
+                    for (column, sum) in columns.iter().zip(sums) {
+                        *sum = value.mul_add(*column, *sum);
+                    }
+                }
+                offset += self.a.column;
+                // After the last row this is outside of B, and not read.
+                b = b.wrapping_add(strip.b.row);
+            }
+            for (r, sums) in sums.iter().enumerate() {
+                for (w, sum) in sums.iter().enumerate() {
+                    let to = c.add(r * self.n + w * V::LANES);
+                    let whole = w + 1 < WIDTH || tail == V::LANES;
+                    if whole { sum.store(to) } else { sum.store_partial(to, tail) }
+                }
+            }
+        }
+    }
+}
+
+/// Some columns of a tile, over a part of k.
+struct Strip<T> {
+    inner: Range<usize>,
+    /// The first column.
+    first: usize,
+    width: usize,
+    /// The rows `inner` of these columns, in whole registers.
+    b: Operand<T>,
+    /// Adds to C.
+    add: bool,
+}
+
+/// `to[p * step + j] = from[j * stride + p]` for `p < depth`, `j < width`.
+///
+/// # Safety
+/// These elements are valid.
+#[inline(always)]
+unsafe fn transpose<T: Element>(
+    from: *const T,
+    stride: usize,
+    to: *mut T,
+    step: usize,
+    depth: usize,
+    width: usize,
+) {
+    /// A cache line of the narrower element: lines of `to` are filled before they leave the cache, and lines of
+    /// `from` used up.
+    const LINE: usize = 16;
+    // SAFETY: the caller's.
+    unsafe {
+        let mut start = 0;
+        while start < depth {
+            let end = depth.min(start + LINE);
+            let mut j = 0;
+            while j + BLOCK <= width {
+                let mut p = start;
+                while p + BLOCK <= end {
+                    T::transpose_block(from.add(j * stride + p), stride, to.add(p * step + j), step);
+                    p += BLOCK;
+                }
+                for p in p..end {
+                    for l in j..j + BLOCK {
+                        *to.add(p * step + l) = *from.add(l * stride + p);
+                    }
+                }
+                j += BLOCK;
+            }
+            for j in j..width {
+                for p in start..end {
+                    *to.add(p * step + j) = *from.add(j * stride + p);
+                }
+            }
+            start = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! Products against the chain of multiply-adds that defines them.
+
+use std::fmt::Debug;
+
+use super::*;
+use crate::cpu::isa::PORTABLE_IS_FUSED;
+
+trait Number: Element + Debug + Default + PartialEq + Into<f64> {
+    const NAN: Self;
+    const EPSILON: f64;
+    fn small(value: i32) -> Self;
+    fn mul_add(self, b: Self, c: Self, fused: bool) -> Self;
+    fn bits(self) -> u64;
+}
+
+macro_rules! number {
+    ($type:ident) => {
+        impl Number for $type {
+            const NAN: $type = $type::NAN;
+            const EPSILON: f64 = $type::EPSILON as f64;
+            fn small(value: i32) -> Self {
+                value as $type / 37.0
+            }
+            fn mul_add(self, b: Self, c: Self, fused: bool) -> Self {
+                if fused { $type::mul_add(self, b, c) } else { self * b + c }
+            }
+            fn bits(self) -> u64 {
+                self.to_bits().into()
+            }
+        }
+    };
+}
+number!(f32);
+number!(f64);
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn matrix<T: Number>(&mut self, len: usize) -> Vec<T> {
+        (0..len).map(|_| T::small(self.below(401) as i32 - 200)).collect()
+    }
+}
+
+fn multiply<T: Number>(product: Matmul, isa: Isa, team: &Team, a: &[T], b: &[T], c: &mut [T], add: bool) {
+    assert_eq!((a.len(), b.len()), (product.m * product.k, product.k * product.n));
+    assert_eq!(c.len(), product.m * product.n);
+    // SAFETY: the lengths are right, and `c` is borrowed exclusively.
+    unsafe { product.run(isa, team, [a.as_ptr(), b.as_ptr()], c.as_mut_ptr(), add, &|_, _| {}) }
+}
+
+/// Compares with the chain of the module's comment, bit for bit, and with f64.
+fn check<T: Number>(product: Matmul, random: &mut Random, teams: &[Team]) {
+    let Matmul { m, n, k, trans_a, trans_b } = product;
+    let (a, b) = (random.matrix::<T>(m * k), random.matrix::<T>(k * n));
+    let a_at = |i, p| if trans_a { a[p * m + i] } else { a[i * k + p] };
+    let b_at = |p, j| if trans_b { b[j * k + p] } else { b[p * n + j] };
+    for (add, isa) in [false, true].into_iter().flat_map(|add| Isa::available().map(move |isa| (add, isa))) {
+        let fused = isa.name() != "portable" || PORTABLE_IS_FUSED;
+        // NaN shows when a product reads C without being asked to.
+        let before = if add { random.matrix::<T>(m * n) } else { vec![T::NAN; m * n] };
+        let mut first = before.clone();
+        multiply(product, isa, &teams[0], &a, &b, &mut first, add);
+        for i in 0..m {
+            for j in 0..n {
+                let start = if add { before[i * n + j] } else { T::ZERO };
+                let (mut chain, mut exact, mut size) = (start, start.into(), start.into().abs());
+                for p in 0..k {
+                    chain = a_at(i, p).mul_add(b_at(p, j), chain, fused);
+                    let term = a_at(i, p).into() * b_at(p, j).into();
+                    exact += term;
+                    size += term.abs();
+                }
+                let found = first[i * n + j];
+                assert_eq!(
+                    found.bits(),
+                    chain.bits(),
+                    "{product:?} {isa:?} at {i}, {j}: {found:?}, not {chain:?}"
+                );
+                let error = (found.into() - exact).abs();
+                assert!(error <= size * (k as f64 + 1.0) * T::EPSILON, "{product:?} {isa:?}: error {error}");
+            }
+        }
+        for team in &teams[1..] {
+            let mut other = before.clone();
+            multiply(product, isa, team, &a, &b, &mut other, add);
+            let same = first.iter().zip(&other).all(|(a, b)| a.bits() == b.bits());
+            assert!(same, "{product:?} {isa:?} differs with {} threads", team.threads());
+        }
+    }
+}
+
+fn check_all(shapes: impl IntoIterator<Item = [usize; 3]>) {
+    let teams = [1, 2, 3, 7].map(|threads| Team::new(threads).unwrap());
+    let mut random = Random(1);
+    for [m, n, k] in shapes {
+        for (trans_a, trans_b) in [(false, false), (true, false), (false, true), (true, true)] {
+            let product = Matmul { m, n, k, trans_a, trans_b };
+            check::<f32>(product, &mut random, &teams);
+            check::<f64>(product, &mut random, &teams);
+        }
+    }
+}
+
+#[test]
+fn small_shapes() {
+    let mut random = Random(2);
+    let sizes = [0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 20, 31, 32, 33];
+    check_all(std::array::from_fn::<_, 150, _>(|_| [(); 3].map(|()| sizes[random.below(sizes.len())])));
+}
+
+#[test]
+fn vectors_and_edges() {
+    check_all([
+        [0, 5, 5],
+        [5, 0, 5],
+        [5, 5, 0],
+        [0, 0, 0],
+        [1, 1, 1],
+        [1, 1, 900],
+        [1, 130, 70],
+        [130, 1, 70],
+    ]);
+    check_all([[20, 1, 13], [13, 1, 20], [2, 65, 1], [64, 10, 128], [7, 63, 5], [1, 47, 3], [1, 48, 3]]);
+}
+
+#[test]
+fn shapes_of_many_tiles_and_deep_ones() {
+    check_all([[70, 130, 20], [300, 40, 12], [1, 700, 190], [700, 1, 190], [9, 20, 800], [530, 9, 30]]);
+}
+
+#[test]
+fn tiles_cover_the_product_once() {
+    let mut random = Random(3);
+    for _ in 0..2000 {
+        let [m, n, k] = [(); 3].map(|()| 1 << random.below(12)).map(|limit| random.below(limit));
+        let grid = Grid::new(m, n, k, 32);
+        let mut covered = vec![0u8; m * n];
+        for (rows, columns) in (0..grid.tiles()).map(|tile| grid.tile(tile)) {
+            assert!(!rows.is_empty() && !columns.is_empty(), "{m} {n} {k}: {rows:?} {columns:?}");
+            for i in rows {
+                covered[i * n..][columns.clone()].iter_mut().for_each(|count| *count += 1);
+            }
+        }
+        assert!(covered.iter().all(|&count| count == 1), "{m} {n} {k}");
+    }
+}
+
+#[test]
+fn work_is_cut_for_several_threads_when_it_pays() {
+    let tiles = |m, n, k| Grid::new(m, n, k, 32).tiles();
+    assert_eq!(tiles(20, 1, 13), 1);
+    assert_eq!(tiles(64, 10, 128), 1);
+    assert_eq!(tiles(64, 256, 784), 8);
+    assert_eq!(tiles(64, 128, 256), 4);
+    assert_eq!(tiles(784, 256, 64), 32);
+    assert_eq!(tiles(64, 784, 256), 25);
+    assert_eq!(tiles(4096, 10, 64), 16);
+}
+
+#[test]
+fn every_tile_is_finished_once_it_is_final() {
+    struct Shared(*mut f32);
+    // SAFETY: the tiles that the threads write do not overlap.
+    unsafe impl Sync for Shared {}
+    let team = Team::new(3).unwrap();
+    let isa = Isa::available().next().unwrap();
+    for [m, n, k] in [[200, 70, 40], [3, 4, 5], [400, 1, 500], [1, 400, 500], [6, 7, 0]] {
+        let product = Matmul { m, n, k, trans_a: false, trans_b: false };
+        let (a, b) = (vec![1.0; m * k], vec![1.0; k * n]);
+        let mut c = vec![f32::NAN; m * n];
+        let shared = &Shared(c.as_mut_ptr());
+        // SAFETY: the lengths are right; `finish` touches its tile only.
+        unsafe {
+            product.run(isa, &team, [a.as_ptr(), b.as_ptr()], c.as_mut_ptr(), false, &|rows, columns| {
+                for (i, j) in rows.flat_map(|i| columns.clone().map(move |j| (i, j))) {
+                    *shared.0.add(i * n + j) += 0.5;
+                }
+            });
+        }
+        assert!(c.iter().all(|&value| value == k as f32 + 0.5), "{product:?}");
+    }
+}
+
+#[test]
+fn agrees_with_matrixmultiply() {
+    let mut random = Random(4);
+    let team = Team::new(2).unwrap();
+    let (m, n, k) = (64, 256, 784);
+    let (a, b) = (random.matrix::<f32>(m * k), random.matrix::<f32>(k * n));
+    let (mut ours, mut theirs) = (vec![0.0; m * n], vec![0.0; m * n]);
+    let product = Matmul { m, n, k, trans_a: false, trans_b: false };
+    multiply(product, Isa::available().next().unwrap(), &team, &a, &b, &mut ours, false);
+    let (row, column) = (n as isize, 1);
+    // SAFETY: the strides are those of dense row-major matrices of these sizes.
+    unsafe {
+        let theirs = theirs.as_mut_ptr();
+        matrixmultiply::sgemm(
+            m,
+            k,
+            n,
+            1.0,
+            a.as_ptr(),
+            k as isize,
+            1,
+            b.as_ptr(),
+            row,
+            column,
+            0.0,
+            theirs,
+            row,
+            1,
+        );
+    }
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert!((ours - theirs).abs() < 0.05, "{ours} {theirs}");
+    }
+}

@@ -1,0 +1,277 @@
+//! One vector register, for the kernels that decide themselves what is held in registers.
+#![allow(unsafe_code, reason = "vector instructions and raw loads")]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+use super::isa::PORTABLE_IS_FUSED;
+
+/// A number that matrices are made of, and the registers that hold it.
+pub(crate) trait Element: Copy + Send + Sync + 'static {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Vector<Element = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Vector<Element = Self>;
+    type Portable: Vector<Element = Self>;
+
+    const ZERO: Self;
+
+    /// Transposes `BLOCK` by `BLOCK` elements: `to[p * step + j] = from[j * stride + p]`.
+    ///
+    /// # Safety
+    /// These elements are valid.
+    unsafe fn transpose_block(from: *const Self, stride: usize, to: *mut Self, step: usize);
+}
+
+/// The side of the square that [`Element::transpose_block`] transposes.
+pub(crate) const BLOCK: usize = 4;
+
+impl Element for f32 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = F32x16;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = F32x8;
+    type Portable = Lanes<f32, 4>;
+
+    const ZERO: f32 = 0.0;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn transpose_block(from: *const f32, stride: usize, to: *mut f32, step: usize) {
+        // SAFETY: the elements are the caller's; x86-64 has SSE.
+        unsafe {
+            let mut lines = [_mm_setzero_ps(); BLOCK];
+            for (j, line) in lines.iter_mut().enumerate() {
+                *line = _mm_loadu_ps(from.add(j * stride));
+            }
+            let [a, b, c, d] = &mut lines;
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            for (p, line) in lines.iter().enumerate() {
+                _mm_storeu_ps(to.add(p * step), *line);
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    unsafe fn transpose_block(from: *const f32, stride: usize, to: *mut f32, step: usize) {
+        // SAFETY: the caller's.
+        unsafe { transpose_block(from, stride, to, step) }
+    }
+}
+
+impl Element for f64 {
+    #[cfg(target_arch = "x86_64")]
+    type Avx512 = F64x8;
+    #[cfg(target_arch = "x86_64")]
+    type Avx2 = F64x4;
+    type Portable = Lanes<f64, 2>;
+
+    const ZERO: f64 = 0.0;
+
+    #[inline(always)]
+    unsafe fn transpose_block(from: *const f64, stride: usize, to: *mut f64, step: usize) {
+        // SAFETY: the caller's.
+        unsafe { transpose_block(from, stride, to, step) }
+    }
+}
+
+/// # Safety
+/// As for [`Element::transpose_block`].
+#[inline(always)]
+unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, step: usize) {
+    for p in 0..BLOCK {
+        for j in 0..BLOCK {
+            // SAFETY: the caller's.
+            unsafe { *to.add(p * step + j) = *from.add(j * stride + p) }
+        }
+    }
+}
+
+/// A register of `LANES` elements.
+///
+/// # Safety
+/// Every function needs the instruction set of its type, and is fast only when inlined into a function compiled for
+/// it. Loads and stores touch `LANES` elements, the partial ones the first `count <= LANES`; no alignment is needed
+/// beyond that of an element.
+pub(crate) trait Vector: Copy {
+    type Element: Element;
+    const LANES: usize;
+
+    unsafe fn splat(value: Self::Element) -> Self;
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// Lanes from `count` on are zero.
+    unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
+    unsafe fn store(self, to: *mut Self::Element);
+    unsafe fn store_partial(self, to: *mut Self::Element, count: usize);
+    /// `self * b + c`, rounded once where the instruction set can.
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+}
+
+/// A register of x86-64, from its intrinsics.
+#[cfg(target_arch = "x86_64")]
+macro_rules! register {
+    (
+        $name:ident: $register:ident of $lanes:literal $element:ident,
+        $splat:ident, $load:ident, $store:ident, $mul_add:ident,
+        |$from:ident, $load_count:ident| $load_partial:expr,
+        |$to:ident, $store_count:ident, $value:ident| $store_partial:expr
+    ) => {
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name($register);
+
+        impl Vector for $name {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(value: $element) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($splat(value)) }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> Self {
+                // SAFETY: the caller has the instruction set, and `from` is valid for all lanes.
+                unsafe { $name($load(from)) }
+            }
+
+            #[inline(always)]
+            unsafe fn load_partial($from: *const $element, $load_count: usize) -> Self {
+                // SAFETY: the caller has the instruction set; lanes beyond the valid ones are masked off.
+                unsafe { $name($load_partial) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: the caller has the instruction set, and `to` is valid for all lanes.
+                unsafe { $store(to, self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn store_partial(self, $to: *mut $element, $store_count: usize) {
+                let $value = self.0;
+                // SAFETY: the caller has the instruction set; lanes beyond the valid ones are masked off.
+                unsafe { $store_partial }
+            }
+
+            #[inline(always)]
+            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                // SAFETY: the caller has the instruction set.
+                unsafe { $name($mul_add(self.0, b.0, c.0)) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+register! {
+    F32x16: __m512 of 16 f32,
+    _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps,
+    |from, count| _mm512_maskz_loadu_ps(((1u32 << count) - 1) as u16, from),
+    |to, count, value| _mm512_mask_storeu_ps(to, ((1u32 << count) - 1) as u16, value)
+}
+
+#[cfg(target_arch = "x86_64")]
+register! {
+    F64x8: __m512d of 8 f64,
+    _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd,
+    |from, count| _mm512_maskz_loadu_pd(((1u32 << count) - 1) as u8, from),
+    |to, count, value| _mm512_mask_storeu_pd(to, ((1u32 << count) - 1) as u8, value)
+}
+
+#[cfg(target_arch = "x86_64")]
+register! {
+    F32x8: __m256 of 8 f32,
+    _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps,
+    |from, count| _mm256_maskload_ps(from, first_of_8(count)),
+    |to, count, value| _mm256_maskstore_ps(to, first_of_8(count), value)
+}
+
+#[cfg(target_arch = "x86_64")]
+register! {
+    F64x4: __m256d of 4 f64,
+    _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd,
+    |from, count| _mm256_maskload_pd(from, first_of_4(count)),
+    |to, count, value| _mm256_maskstore_pd(to, first_of_4(count), value)
+}
+
+/// The mask of the first `count` of 8 lanes.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn first_of_8(count: usize) -> __m256i {
+    _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+}
+
+/// The mask of the first `count` of 4 lanes.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn first_of_4(count: usize) -> __m256i {
+    _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3))
+}
+
+/// A register of whatever the compiler's target has.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<T, const LANES: usize>([T; LANES]);
+
+macro_rules! lanes {
+    ($element:ident, $lanes:literal) => {
+        impl Vector for Lanes<$element, $lanes> {
+            type Element = $element;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn splat(value: $element) -> Self {
+                Lanes([value; $lanes])
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $element) -> Self {
+                // SAFETY: `from` is valid for all lanes.
+                Lanes(unsafe { from.cast::<[$element; $lanes]>().read() })
+            }
+
+            #[inline(always)]
+            unsafe fn load_partial(from: *const $element, count: usize) -> Self {
+                let mut lanes = [0.0; $lanes];
+                for (lane, value) in lanes.iter_mut().enumerate().take(count) {
+                    // SAFETY: `from` is valid for `count` lanes.
+                    *value = unsafe { *from.add(lane) };
+                }
+                Lanes(lanes)
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $element) {
+                // SAFETY: `to` is valid for all lanes.
+                unsafe { to.cast::<[$element; $lanes]>().write(self.0) }
+            }
+
+            #[inline(always)]
+            unsafe fn store_partial(self, to: *mut $element, count: usize) {
+                for (lane, value) in self.0.into_iter().enumerate().take(count) {
+                    // SAFETY: `to` is valid for `count` lanes.
+                    unsafe { *to.add(lane) = value };
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+                let mut lanes = c.0;
+                for lane in 0..$lanes {
+                    lanes[lane] = if PORTABLE_IS_FUSED {
+                        self.0[lane].mul_add(b.0[lane], c.0[lane])
+                    } else {
+                        self.0[lane] * b.0[lane] + c.0[lane]
+                    };
+                }
+                Lanes(lanes)
+            }
+        }
+    };
+}
+
+lanes!(f32, 4);
+lanes!(f64, 2);
