@@ -1,0 +1,173 @@
+//! The layers of the language: one table, from which come the checks of a call, the suggestions of messages, the
+//! lowering to operators, and the documented functions that editors show.
+//!
+//! To add one: write its function in a file of its own, or a line of `operators.rs` for a single operator, and add a
+//! row to [`with_layers!`].
+
+mod call;
+mod fc;
+mod operators;
+
+pub use call::{Call, Given, Passed};
+
+use crate::ops::ReduceKind;
+use crate::ops::UnaryKind;
+use crate::program::{BuildError, VarId};
+
+/// What an argument of a layer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A value of the program.
+    Value,
+    /// A whole number above 0 that is known when the network is compiled.
+    Size,
+    /// A number that is known when the network is compiled.
+    Number,
+    /// A name: a string.
+    Name,
+    /// A layer that is marked as an activation, without parentheses: `act = relu`.
+    Activation,
+}
+
+impl Kind {
+    /// What is expected, for messages.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Kind::Value => "a value",
+            Kind::Size => "a size: a whole number above 0, written out or a `const`",
+            Kind::Number => "a number, written out or a `const`",
+            Kind::Name => "a name in quotes",
+            Kind::Activation => "the name of an activation",
+        }
+    }
+}
+
+/// An argument of a layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// What it is for.
+    pub doc: &'static str,
+}
+
+/// A layer: what its calls look like, and the operators that they become.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer {
+    /// The name.
+    pub name: &'static str,
+    /// What it computes.
+    pub doc: &'static str,
+    /// Arguments that every call has, in order.
+    pub positional: &'static [Argument],
+    /// Arguments that a call may name, in any order, after the others.
+    pub named: &'static [Argument],
+    /// Whether it can stand in an argument such as `act = relu`.
+    pub activation: bool,
+    /// Appends the operators of a call and returns its value.
+    pub build: fn(&mut Call<'_>) -> Result<VarId, BuildError>,
+}
+
+impl Layer {
+    /// The layer of this name.
+    pub fn find(name: &str) -> Option<&'static Layer> {
+        LAYERS.iter().find(|layer| layer.name == name)
+    }
+
+    /// The argument of this name that a call may name.
+    pub fn named(&self, name: &str) -> Option<&'static Argument> {
+        self.named.iter().find(|argument| argument.name == name)
+    }
+
+    /// Whether it owns parameters, which are named by `param`.
+    pub fn has_parameters(&self) -> bool {
+        self.named("param").is_some()
+    }
+}
+
+/// Passes the table of layers to a macro: `with_layers!(callback)`.
+///
+/// A row: documentation, name, arguments by position and after the `;` by name (each with kind and documentation),
+/// `activation` where it is one, and the function that builds it.
+#[macro_export]
+macro_rules! with_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Fully connected: `x · w + b`. Dimensions of `x` behind the first are flattened into one.
+            ///
+            /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
+            fc(x: Value "What to connect.", size: Size "How many outputs.";
+               param: Name "The name of the parameters: `param = \"D\"` makes `D.w` and `D.b`; every use of a name shares.",
+               act: Activation "What to apply to the result.")
+               => fc::build;
+
+            /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
+            matmul(x: Value "The left matrix.", y: Value "The right matrix.";)
+                => operators::matmul;
+
+            /// The product of two matrices, of which the first is made by flattening the dimensions of `x` behind the
+            /// first. Element by element it is `x * y`.
+            mul(x: Value "The left matrix.", y: Value "The right matrix.";)
+                => operators::mul;
+
+            /// The mean of all elements, a scalar; 0 over no elements.
+            mean(x: Value "What to average.";)
+                => |call| operators::reduce(call, ReduceKind::Mean);
+
+            /// The sum of all elements, a scalar.
+            sum(x: Value "What to add up.";)
+                => |call| operators::reduce(call, ReduceKind::Sum);
+
+            /// `x²`, element by element.
+            square(x: Value "What to square.";) activation
+                => |call| operators::unary(call, UnaryKind::Square);
+
+            /// `max(x, 0)`, element by element.
+            relu(x: Value "What to rectify.";) activation
+                => |call| operators::unary(call, UnaryKind::Relu);
+
+            /// The hyperbolic tangent, element by element.
+            tanh(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Tanh);
+
+            /// Normalised exponentials along the last dimension.
+            softmax(x: Value "The logits.";) activation
+                => operators::softmax;
+
+            /// The cross-entropy of class ids under the softmax of logits: `[_, 1]`.
+            softmax_with_cross_entropy(logits: Value "Before softmax: `[_, classes]`.",
+                                       label: Value "Class ids, i64: `[_, 1]`.";)
+                => operators::softmax_with_cross_entropy;
+
+            /// `factor · x + bias`.
+            scale(x: Value "What to scale.", factor: Number "The factor.";
+                  bias: Number "The summand; 0 if it is left out.")
+                => operators::scale;
+
+            /// A copy.
+            assign(x: Value "What to copy.";)
+                => operators::assign;
+        }
+    };
+}
+
+macro_rules! table {
+    ($($(#[doc = $doc:literal])*
+       $name:ident($($arg:ident: $kind:ident $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $named_doc:literal),*)
+       $($activation:ident)? => $build:expr;)*) => {
+        /// Every layer of the language.
+        pub const LAYERS: &[Layer] = &[$(Layer {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            positional: &[$(Argument { name: stringify!($arg), kind: Kind::$kind, doc: $arg_doc }),*],
+            named: &[$(Argument { name: stringify!($named), kind: Kind::$named_kind, doc: $named_doc }),*],
+            activation: stringify!($($activation)?).len() != 0,
+            build: $build,
+        }),*];
+    };
+}
+
+with_layers!(table);

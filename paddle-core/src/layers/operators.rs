@@ -1,0 +1,50 @@
+//! Layers that are one operator, or hardly more.
+
+use super::Call;
+use super::fc::flatten;
+use crate::ops::{
+    Assign, Matmul, Reduce, ReduceKind, Scale, Softmax, SoftmaxWithCrossEntropy, Unary, UnaryKind,
+};
+use crate::program::{BuildError, VarId};
+
+pub(super) fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Unary { kind }, &[x])?[0])
+}
+
+pub(super) fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Reduce { kind, axes: Vec::new(), keep_dim: false }, &[x])?[0])
+}
+
+pub(super) fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, y) = (call.value("x")?, call.value("y")?);
+    Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, y])?[0])
+}
+
+pub(super) fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = flatten(call, "x")?;
+    let y = call.value("y")?;
+    Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, y])?[0])
+}
+
+pub(super) fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Softmax, &[x])?[0])
+}
+
+pub(super) fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (logits, label) = (call.value("logits")?, call.value("label")?);
+    Ok(call.emit(SoftmaxWithCrossEntropy, &[logits, label])?[1])
+}
+
+pub(super) fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let op = Scale { scale: call.number("factor").unwrap_or(1.0), bias: call.number("bias").unwrap_or(0.0) };
+    Ok(call.emit(op, &[x])?[0])
+}
+
+pub(super) fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Assign, &[x])?[0])
+}
