@@ -111,7 +111,7 @@ impl Operation for If {
         let operator = g.operator().clone();
         let mut sides = Vec::with_capacity(2);
         for &forward in &operator.blocks {
-            let block = g.gradient_block(forward);
+            let block = g.gradient_block(forward)?;
             let mut seeds = Vec::new();
             for (k, &result) in g.program().block(forward).results.clone().iter().enumerate() {
                 if g.has_grad(k) {

@@ -166,8 +166,8 @@ impl Gradient<'_> {
     }
 
     /// A block below the current one that differentiates `forward`.
-    pub fn gradient_block(&mut self, forward: BlockId) -> BlockId {
-        self.program.create_gradient_block(self.block, forward)
+    pub fn gradient_block(&mut self, forward: BlockId) -> Result<BlockId, GradientError> {
+        Ok(self.program.create_gradient_block(self.block, forward)?)
     }
 
     /// A parameter of a block.

@@ -107,7 +107,7 @@ impl Operation for While {
         let forward = operator.blocks[1];
         let body = g.program().block(forward).clone();
         let states: Vec<usize> = (0..body.params.len()).filter(|&k| g.is_active(body.params[k])).collect();
-        let block = g.gradient_block(forward);
+        let block = g.gradient_block(forward)?;
         let mut seeds = Vec::with_capacity(states.len());
         let mut finals = Vec::with_capacity(states.len());
         for &k in &states {

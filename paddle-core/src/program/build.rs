@@ -66,6 +66,8 @@ pub enum BuildError {
         /// What is not there.
         what: &'static str,
     },
+    /// Blocks nest deeper than [`Program::MAX_DEPTH`].
+    TooDeep,
 }
 
 impl fmt::Display for BuildError {
@@ -87,6 +89,9 @@ impl fmt::Display for BuildError {
             }
             BuildError::NotWritable { name } => write!(f, "`{name}` cannot be the output of this operator"),
             BuildError::NoSuch { what } => write!(f, "the program has no such {what}"),
+            BuildError::TooDeep => {
+                write!(f, "blocks nest deeper than {} levels; split the network", Program::MAX_DEPTH)
+            }
         }
     }
 }
@@ -112,6 +117,11 @@ impl Program {
     /// Adds a root row space and the symbol of its size. The batch is called `_`.
     pub fn create_rows(&mut self, name: &str) -> RowsId {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
+    }
+
+    /// Adds a row space whose rows are chosen from those of `parent`.
+    pub(crate) fn create_chosen_rows(&mut self, name: &str, parent: RowsId) -> RowsId {
+        self.add_rows(name.to_string(), Some(parent), RowOrigin::Chosen)
     }
 
     fn add_rows(&mut self, name: String, parent: Option<RowsId>, origin: RowOrigin) -> RowsId {
@@ -351,30 +361,51 @@ impl Program {
     }
 
     /// Adds a nested block; `rows` is its row space, where that is not the parent's.
-    pub fn create_block(&mut self, parent: BlockId, rows: Option<RowsId>) -> BlockId {
+    pub fn create_block(&mut self, parent: BlockId, rows: Option<RowsId>) -> Result<BlockId, BuildError> {
+        let mut depth = 1;
+        let mut at = self.check_block(parent)?.parent;
+        while let Some(outer) = at {
+            depth += 1;
+            at = self.block(outer).parent;
+        }
+        if depth > Program::MAX_DEPTH {
+            return Err(BuildError::TooDeep);
+        }
+        if rows.is_some_and(|rows| rows.0 as usize >= self.row_spaces.len()) {
+            return Err(BuildError::NoSuch { what: "row space" });
+        }
         self.blocks.push(Block { parent: Some(parent), rows, ..Block::default() });
-        BlockId(self.blocks.len() as u32 - 1)
+        Ok(BlockId(self.blocks.len() as u32 - 1))
     }
 
     /// Adds the two blocks of an `if` on `condition`: on the chosen rows for a condition per row, else on all.
-    pub fn create_branches(&mut self, parent: BlockId, condition: VarId) -> [BlockId; 2] {
-        let rows = self.ty(condition).rows;
-        [(); 2].map(|()| {
-            let block = self.create_block(parent, None);
-            if let Some(rows) = rows {
+    pub fn create_branches(&mut self, parent: BlockId, condition: VarId) -> Result<[BlockId; 2], BuildError> {
+        let rows = self.check_var(condition)?.ty.rows;
+        let blocks = [self.create_block(parent, None)?, self.create_block(parent, None)?];
+        if let Some(rows) = rows {
+            for block in blocks {
                 let name = format!("{}.{}", self.row_space(rows).name, block.0);
-                self.blocks[block.0 as usize].rows = Some(self.add_rows(name, Some(rows), RowOrigin::Chosen));
+                self.blocks[block.0 as usize].rows = Some(self.create_chosen_rows(&name, rows));
             }
-            block
-        })
+        }
+        Ok(blocks)
     }
 
     /// Adds a block that differentiates `forward`, on the same rows.
-    pub fn create_gradient_block(&mut self, parent: BlockId, forward: BlockId) -> BlockId {
-        let rows = self.block(forward).rows;
-        let block = self.create_block(parent, rows);
+    pub fn create_gradient_block(
+        &mut self,
+        parent: BlockId,
+        forward: BlockId,
+    ) -> Result<BlockId, BuildError> {
+        let rows = self.check_block(forward)?.rows;
+        let block = self.create_block(parent, rows)?;
         self.blocks[block.0 as usize].forward = Some(forward);
-        block
+        Ok(block)
+    }
+
+    /// A block, to be changed without checks by the text reader and by passes, which verify what they have made.
+    pub(crate) fn block_mut(&mut self, block: BlockId) -> &mut Block {
+        &mut self.blocks[block.0 as usize]
     }
 
     /// The value on the rows that `block` runs on: itself, or gathered from an ancestor row space, once per block.
@@ -393,16 +424,16 @@ impl Program {
                 None => break,
             }
         }
-        if let Some(&local) = self.localized.get(&(holder, var)) {
-            return Ok(local);
-        }
         let parent = self.block(holder).parent.ok_or(BuildError::NoSuch { what: "parent block" })?;
         let outer = self.localize(parent, var, site)?;
-        let at = self.localized.keys().filter(|(at, _)| *at == holder).count();
-        let at = at.min(self.block(holder).ops.len());
-        let local = self.insert_op(holder, at, GatherRows.into(), &[outer], &[], site, None)?[0];
-        self.localized.insert((holder, var), local);
-        Ok(local)
+        // Gathers stand at the front of their block.
+        let gathers = self.block(holder).ops.iter().take_while(|operator| operator.op == GatherRows.into());
+        let found = gathers.clone().find(|operator| operator.inputs == [outer]);
+        if let Some(operator) = found {
+            return Ok(operator.outputs[0]);
+        }
+        let at = gathers.count();
+        Ok(self.insert_op(holder, at, GatherRows.into(), &[outer], &[], site, None)?[0])
     }
 
     /// Sets the results of a block.

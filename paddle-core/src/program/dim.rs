@@ -232,34 +232,35 @@ impl fmt::Display for DisplayDim<'_> {
         if self.dim.terms.is_empty() {
             return f.write_str("0");
         }
-        // The constant sorts first in the normal form; people write it last.
-        for (i, (monomial, coefficient)) in self.dim.terms.iter().rev().enumerate() {
+        let product = |monomial: &Monomial| {
+            let factor = |(atom, power): &(Atom, u32)| {
+                let factor = match atom {
+                    Atom::Symbol(symbol) => (self.names)(*symbol),
+                    Atom::FloorDiv(n, d) => {
+                        format!("(({}) / ({}))", n.display(self.names), d.display(self.names))
+                    }
+                };
+                vec![factor; *power as usize]
+            };
+            let mut factors: Vec<String> = monomial.iter().flat_map(factor).collect();
+            factors.sort();
+            factors
+        };
+        let mut terms: Vec<_> = self.dim.terms.iter().map(|(m, c)| (product(m), *c)).collect();
+        // By degree, then by name: as people write, and however the symbols are numbered.
+        terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        for (i, (factors, coefficient)) in terms.iter().enumerate() {
             let size = coefficient.unsigned_abs();
-            match (i, *coefficient < 0) {
-                (0, false) => {}
-                (0, true) => f.write_str("-")?,
-                (_, false) => f.write_str(" + ")?,
-                (_, true) => f.write_str(" - ")?,
+            f.write_str(match (i, *coefficient < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            })?;
+            if factors.is_empty() || size != 1 {
+                write!(f, "{size}{}", if factors.is_empty() { "" } else { " * " })?;
             }
-            if monomial.is_empty() || size != 1 {
-                write!(f, "{size}")?;
-            }
-            for (j, (atom, power)) in monomial.iter().enumerate() {
-                if j > 0 || size != 1 {
-                    f.write_str(" * ")?;
-                }
-                for k in 0..*power {
-                    if k > 0 {
-                        f.write_str(" * ")?;
-                    }
-                    match atom {
-                        Atom::Symbol(symbol) => f.write_str(&(self.names)(*symbol))?,
-                        Atom::FloorDiv(n, d) => {
-                            write!(f, "(({}) / ({}))", n.display(self.names), d.display(self.names))?;
-                        }
-                    }
-                }
-            }
+            f.write_str(&factors.join(" * "))?;
         }
         Ok(())
     }

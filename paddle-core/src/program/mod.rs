@@ -107,13 +107,14 @@ pub struct Program {
     gradients: Vec<ParameterGradient>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,
-    /// What `localize` has brought into a block.
-    localized: BTreeMap<(BlockId, VarId), VarId>,
 }
 
 impl Program {
     /// The global block.
     pub const GLOBAL: BlockId = BlockId(0);
+
+    /// How deep blocks nest below the global block. Passes and the text form recurse over blocks.
+    pub const MAX_DEPTH: usize = 256;
 
     /// An empty program: a global block without anything in it.
     pub fn new() -> Self {
@@ -259,14 +260,26 @@ impl Program {
 
     /// A shape in the user's words: `[_, 13]`; `[]` for a scalar.
     pub fn show_shape(&self, ty: &Type) -> String {
-        let rows = ty.rows.map(|rows| self.row_space(rows).name.clone());
-        let dims = ty.dims.iter().map(|dim| self.show_dim(dim));
+        let rows = ty.rows.map(|rows| match self.row_spaces.get(rows.0 as usize) {
+            Some(rows) => rows.name.clone(),
+            None => "?".to_string(),
+        });
+        let mut dims: Vec<String> = ty.dims.iter().map(|dim| self.show_dim(dim)).collect();
+        // A row space's name in front means its rows; where it is only their number, it is put in parentheses.
+        let size_of_rows = |symbol| self.row_spaces.iter().any(|rows| rows.size == symbol);
+        if rows.is_none() && ty.dims.first().and_then(Dim::as_symbol).is_some_and(size_of_rows) {
+            dims[0] = format!("({})", dims[0]);
+        }
         format!("[{}]", rows.into_iter().chain(dims).collect::<Vec<_>>().join(", "))
     }
 
     /// A dimension with the symbols' names.
     pub fn show_dim(&self, dim: &Dim) -> String {
-        dim.display(&|symbol| self.symbols[symbol.0 as usize].name.clone()).to_string()
+        let name = |symbol: SymbolId| match self.symbols.get(symbol.0 as usize) {
+            Some(symbol) => symbol.name.clone(),
+            None => "?".to_string(),
+        };
+        dim.display(&name).to_string()
     }
 }
 
