@@ -2,4 +2,7 @@
 
 pub mod cpu;
 pub mod memory;
+mod messages;
+mod random;
+pub mod reference;
 pub mod team;

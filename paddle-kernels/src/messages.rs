@@ -1,0 +1,11 @@
+//! The words of errors that every backend reports alike.
+
+use paddle_core::plan::KernelError;
+
+/// A class id without a class.
+pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelError {
+    let message = format!(
+        "the class id of row {row} is {id}, but there are {classes} classes; ids have to be at least 0 and below {classes}"
+    );
+    KernelError { message }
+}

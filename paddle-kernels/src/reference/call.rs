@@ -1,0 +1,78 @@
+//! What an operator's arithmetic sees of a launch.
+
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Layout, Operand};
+use paddle_core::program::DType;
+
+use super::shape::broadcast;
+use super::values::Values;
+use super::{Buffer, Reference, memory};
+
+/// The arithmetic of an operator: what it writes, from what it reads.
+pub(super) type Arithmetic = Box<dyn Fn(&Call<'_>) -> Result<Vec<Values>, KernelError>>;
+
+/// The arithmetic of an operator that writes one value and accepts all that it can be given.
+pub(super) fn infallible(compute: impl Fn(&Call<'_>) -> Values + 'static) -> Arithmetic {
+    Box::new(move |call| Ok(vec![compute(call)]))
+}
+
+/// One operator of a launch.
+pub(super) struct Call<'a> {
+    pub(super) backend: Reference,
+    pub(super) group: &'a Group,
+    pub(super) op: &'a GroupOp,
+    pub(super) launch: Launch<'a>,
+    pub(super) buffers: &'a [Buffer],
+    /// What the operators before it wrote.
+    pub(super) written: &'a [(Operand, Values)],
+}
+
+impl Call<'_> {
+    fn layout(&self, operand: Operand) -> &Layout {
+        match operand {
+            Operand::Input(i) => &self.group.inputs[i],
+            Operand::Output(i) => &self.group.outputs[i],
+            Operand::Temporary(i) => &self.group.temporaries[i],
+        }
+    }
+
+    fn shape_of(&self, operand: Operand) -> Vec<usize> {
+        self.layout(operand).shape.iter().map(|extent| extent.get(self.launch.sizes)).collect()
+    }
+
+    /// The shape of input `k`.
+    pub(super) fn shape(&self, k: usize) -> Vec<usize> {
+        self.shape_of(self.op.inputs[k])
+    }
+
+    /// The shape of output `k`.
+    pub(super) fn output_shape(&self, k: usize) -> Vec<usize> {
+        self.shape_of(self.op.outputs[k])
+    }
+
+    /// The type that the elements of output `k` are kept in.
+    pub(super) fn output_dtype(&self, k: usize) -> DType {
+        self.backend.stored(self.layout(self.op.outputs[k]).dtype)
+    }
+
+    /// The elements of input `k`.
+    pub(super) fn read(&self, k: usize) -> Values {
+        let operand = self.op.inputs[k];
+        if let Some((_, values)) = self.written.iter().find(|(target, _)| *target == operand) {
+            return values.clone();
+        }
+        let name = self.op.op.name();
+        let Operand::Input(i) = operand else {
+            panic!("operand {k} of `{name}` is read before an operator of the group writes it");
+        };
+        let (layout, location) = (self.layout(operand), self.launch.locations[i]);
+        let stored = self.backend.stored(layout.dtype);
+        let count = layout.elements(self.launch.sizes);
+        let values = memory(self.buffers, location).read_values(location.offset, stored, count);
+        values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"))
+    }
+
+    /// The elements of input `k`, repeated to the shape of the first output.
+    pub(super) fn read_broadcast(&self, k: usize) -> Values {
+        self.read(k).at(&broadcast(&self.shape(k), &self.output_shape(0)))
+    }
+}

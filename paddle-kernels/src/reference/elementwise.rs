@@ -1,0 +1,81 @@
+//! The element-wise operators: the formulas of the core's table, one element at a time.
+
+use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, UnaryKind};
+
+use super::call::Call;
+use super::values::Values;
+
+pub(super) fn unary(kind: UnaryKind, call: &Call<'_>) -> Values {
+    match call.read(0) {
+        Values::F32(x) => Values::F32(x.into_iter().map(|x| kind.apply(x)).collect()),
+        Values::F64(x) => Values::F64(x.into_iter().map(|x| kind.apply(x)).collect()),
+        x => panic!("the functions of the table are of floating-point numbers, not {}", x.dtype()),
+    }
+}
+
+pub(super) fn unary_grad(kind: UnaryKind, call: &Call<'_>) -> Values {
+    match (call.read_broadcast(0), call.read_broadcast(1)) {
+        (Values::F32(saved), Values::F32(grad)) => {
+            Values::F32(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved)))
+        }
+        (Values::F64(saved), Values::F64(grad)) => {
+            Values::F64(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved)))
+        }
+        (saved, grad) => panic!("a derivative is of one floating-point type, not {:?}", types(&saved, &grad)),
+    }
+}
+
+pub(super) fn binary(kind: BinaryKind, call: &Call<'_>) -> Values {
+    arithmetic(kind, &call.read_broadcast(0), &call.read_broadcast(1))
+}
+
+pub(super) fn add(x: &Values, y: &Values) -> Values {
+    arithmetic(BinaryKind::Add, x, y)
+}
+
+fn arithmetic(kind: BinaryKind, x: &Values, y: &Values) -> Values {
+    match (x, y) {
+        (Values::F32(x), Values::F32(y)) => Values::F32(pairs(x, y, |x, y| kind.apply(x, y))),
+        (Values::F64(x), Values::F64(y)) => Values::F64(pairs(x, y, |x, y| kind.apply(x, y))),
+        (Values::I64(x), Values::I64(y)) => Values::I64(pairs(x, y, |x, y| kind.apply_int(x, y))),
+        (Values::I32(x), Values::I32(y)) => {
+            // Results that do not fit wrap around, as those of 64 bits do.
+            Values::I32(pairs(x, y, |x, y| kind.apply_int(i64::from(x), i64::from(y)) as i32))
+        }
+        (x, y) => panic!("arithmetic is on numbers of one type, not {:?}", types(x, y)),
+    }
+}
+
+pub(super) fn compare(kind: CompareKind, call: &Call<'_>) -> Values {
+    Values::Bool(match (call.read_broadcast(0), call.read_broadcast(1)) {
+        (Values::Bool(x), Values::Bool(y)) => pairs(&x, &y, |x, y| kind.holds(x, y)),
+        (Values::I32(x), Values::I32(y)) => pairs(&x, &y, |x, y| kind.holds(x, y)),
+        (Values::I64(x), Values::I64(y)) => pairs(&x, &y, |x, y| kind.holds(x, y)),
+        (Values::F32(x), Values::F32(y)) => pairs(&x, &y, |x, y| kind.holds(x, y)),
+        (Values::F64(x), Values::F64(y)) => pairs(&x, &y, |x, y| kind.holds(x, y)),
+        (x, y) => panic!("a comparison is of one element type, not {:?}", types(&x, &y)),
+    })
+}
+
+pub(super) fn logical(kind: LogicalKind, call: &Call<'_>) -> Values {
+    match (call.read_broadcast(0), call.read_broadcast(1)) {
+        (Values::Bool(x), Values::Bool(y)) => Values::Bool(pairs(&x, &y, |x, y| kind.holds(x, y))),
+        (x, y) => panic!("truth functions are of truth values, not {:?}", types(&x, &y)),
+    }
+}
+
+pub(super) fn not(call: &Call<'_>) -> Values {
+    match call.read(0) {
+        Values::Bool(x) => Values::Bool(x.into_iter().map(|x| !x).collect()),
+        x => panic!("truth functions are of truth values, not {}", x.dtype()),
+    }
+}
+
+fn pairs<T: Copy, U>(x: &[T], y: &[T], f: impl Fn(T, T) -> U) -> Vec<U> {
+    assert_eq!(x.len(), y.len());
+    x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect()
+}
+
+fn types(x: &Values, y: &Values) -> [paddle_core::program::DType; 2] {
+    [x.dtype(), y.dtype()]
+}

@@ -1,0 +1,263 @@
+//! The reference backend: naive and obviously right, the oracle of every test.
+//!
+//! It computes one element at a time, and watches what it is asked to do: memory that nothing wrote may be copied but
+//! not computed with, operands lie where [`Group`] allows. A violation is a mistake of the runtime and panics.
+//!
+//! Formulas of the element-wise table are evaluated in the stored type, so that any backend whose elementary operations
+//! round as IEEE 754 says gives the same bits. Everything that sums or needs exponentials is computed in `f64`, in the
+//! order of the indices, and rounded once: an `f32` result is then the best one, and another backend's distance from it
+//! is that backend's error alone.
+
+mod assign;
+mod buffer;
+mod call;
+mod elementwise;
+mod expand;
+mod fill;
+mod matmul;
+mod placement;
+mod random;
+mod reduce;
+mod reshape;
+mod scale;
+mod sgd;
+mod shape;
+mod softmax;
+mod softmax_with_cross_entropy;
+mod values;
+
+use paddle_core::ops::Op;
+use paddle_core::plan::{
+    Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Operand,
+    OutOfMemory, Rows, Unsupported,
+};
+use paddle_core::program::DType;
+
+pub use self::buffer::Buffer;
+use self::call::{Arithmetic, Call, infallible};
+use self::values::Values;
+
+/// The reference backend.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    precision: Precision,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precision {
+    Single,
+    Double,
+}
+
+/// A group that the reference backend runs operator by operator.
+pub struct Kernel {
+    group: Group,
+    steps: Vec<Arithmetic>,
+}
+
+impl Reference {
+    /// Keeps every value in its own element type.
+    pub fn single() -> Self {
+        Reference { precision: Precision::Single }
+    }
+
+    /// Keeps `f32` values as `f64` too, so that the gradient of any program can be checked by differences. Host memory
+    /// of either type may be copied from and to either.
+    pub fn double() -> Self {
+        Reference { precision: Precision::Double }
+    }
+
+    /// The type that elements of a declared type are kept in.
+    fn stored(self, dtype: DType) -> DType {
+        match (self.precision, dtype) {
+            (Precision::Double, DType::F32) => DType::F64,
+            _ => dtype,
+        }
+    }
+}
+
+/// What an operator computes; `None` for operators that are no kernels.
+fn arithmetic(op: &Op) -> Option<Arithmetic> {
+    Some(match op.clone() {
+        Op::Assign(_) => infallible(assign::assign),
+        Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
+        Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
+        Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
+        Op::Fill(op) => infallible(move |call| fill::fill(op.value, call)),
+        Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
+        Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
+        Op::Matmul(op) => infallible(move |call| matmul::matmul(op, call)),
+        Op::Not(_) => infallible(elementwise::not),
+        Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
+        Op::Reshape(_) => infallible(reshape::reshape),
+        Op::Scale(op) => infallible(move |call| scale::scale(op, call)),
+        Op::Sgd(_) => infallible(sgd::sgd),
+        Op::Size(op) => infallible(move |call| expand::size(&op, call)),
+        Op::Softmax(_) => infallible(softmax::softmax),
+        Op::SoftmaxGrad(_) => infallible(softmax::softmax_grad),
+        Op::SoftmaxWithCrossEntropy(_) => Box::new(softmax_with_cross_entropy::forward),
+        Op::SoftmaxWithCrossEntropyGrad(_) => Box::new(softmax_with_cross_entropy::grad),
+        Op::Unary(op) => infallible(move |call| elementwise::unary(op.kind, call)),
+        Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op.kind, call)),
+        Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
+        Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => return None,
+    })
+}
+
+impl Backend for Reference {
+    type Buffer = Buffer;
+    type Kernel = Kernel;
+
+    fn name(&self) -> &'static str {
+        match self.precision {
+            Precision::Single => "reference",
+            Precision::Double => "reference in double precision",
+        }
+    }
+
+    fn element_bytes(&self, dtype: DType) -> usize {
+        self.stored(dtype).bytes()
+    }
+
+    fn supports(&self, op: &Op) -> bool {
+        arithmetic(op).is_some()
+    }
+
+    fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
+        let mut steps = Vec::with_capacity(group.ops.len());
+        for GroupOp { op, .. } in &group.ops {
+            if group.ops.len() > 1 && !op.effects().element_wise {
+                let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
+                return Err(Unsupported { message });
+            }
+            let step = arithmetic(op);
+            steps.push(step.ok_or_else(|| Unsupported { message: format!("`{}` is no kernel", op.name()) })?);
+        }
+        Ok(Kernel { group: group.clone(), steps })
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
+        let mut buffer = Buffer::default();
+        buffer.grow(bytes)?;
+        Ok(buffer)
+    }
+
+    fn grow(&self, buffer: &mut Buffer, bytes: usize) -> Result<(), OutOfMemory> {
+        buffer.grow(bytes)
+    }
+
+    fn poison(&self, buffer: &mut Buffer) {
+        buffer.forget();
+    }
+
+    fn upload(&self, from: HostSlice<'_>, to: &mut Buffer, offset: usize) {
+        to.write_values(offset, &Values::from_host(from).stored_as(self.stored(from.dtype())));
+    }
+
+    fn download(&self, from: &Buffer, offset: usize, to: HostSliceMut<'_>) {
+        let stored = from.read_values(offset, self.stored(to.dtype()), to.len());
+        stored.expect("a download reads memory that nothing wrote").to_host(to);
+    }
+
+    fn launch(&self, kernel: &Kernel, launch: Launch<'_>, buffers: &mut [Buffer]) -> Result<(), KernelError> {
+        let group = &kernel.group;
+        placement::check(*self, group, launch);
+        let mut written = Vec::new();
+        for (op, step) in group.ops.iter().zip(&kernel.steps) {
+            let results = step(&Call { backend: *self, group, op, launch, buffers, written: &written })?;
+            // An operator that changes state writes to its first input.
+            let targets = if op.op.effects().state { &op.inputs[..1] } else { &op.outputs[..] };
+            assert_eq!(
+                targets.len(),
+                results.len(),
+                "`{}` writes to too few or too many places",
+                op.op.name()
+            );
+            written.extend(targets.iter().copied().zip(results));
+        }
+        // Outputs may be in place of inputs, so memory changes after everything is read.
+        for (operand, values) in written {
+            let location = match operand {
+                Operand::Input(i) => launch.locations[i],
+                Operand::Output(i) => launch.locations[group.inputs.len() + i],
+                Operand::Temporary(_) => continue,
+            };
+            memory_mut(buffers, location).write_values(location.offset, &values);
+        }
+        Ok(())
+    }
+
+    fn test(&self, at: Location, buffers: &[Buffer]) -> bool {
+        let value = memory(buffers, at).read::<bool>(at.offset, 1);
+        value.expect("a condition reads memory that nothing wrote")[0]
+    }
+
+    fn select(
+        &self,
+        mask: Location,
+        rows: usize,
+        yes: Location,
+        no: Location,
+        buffers: &mut [Buffer],
+    ) -> usize {
+        let holds = memory(buffers, mask).read::<bool>(mask.offset, rows);
+        let holds = holds.expect("the mask of a selection has rows that nothing wrote");
+        let chosen = |side: bool| -> Vec<u32> {
+            let rows = (0u32..).zip(&holds).filter(|&(_, &holds)| holds == side);
+            rows.map(|(row, _)| row).collect()
+        };
+        let (true_rows, false_rows) = (chosen(true), chosen(false));
+        memory_mut(buffers, yes).write(yes.offset, &true_rows);
+        memory_mut(buffers, no).write(no.offset, &false_rows);
+        true_rows.len()
+    }
+
+    fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
+        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
+            let bytes = memory(buffers, from).copy_out(from.offset + chosen * rows.bytes, rows.bytes);
+            memory_mut(buffers, to).copy_in(to.offset + row * rows.bytes, &bytes);
+        }
+    }
+
+    fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
+        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
+            let bytes = memory(buffers, from).copy_out(from.offset + row * rows.bytes, rows.bytes);
+            memory_mut(buffers, to).copy_in(to.offset + chosen * rows.bytes, &bytes);
+        }
+    }
+
+    fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
+        let bytes = memory(buffers, from).copy_out(from.offset, bytes);
+        memory_mut(buffers, to).copy_in(to.offset, &bytes);
+    }
+
+    fn zero(&self, elements: Elements, at: Location, buffers: &mut [Buffer]) {
+        let zeros = Values::zeros(self.stored(elements.dtype), elements.count);
+        memory_mut(buffers, at).write_values(at.offset, &zeros);
+    }
+
+    fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Buffer]) {
+        let read = |at: Location| {
+            let values =
+                memory(buffers, at).read_values(at.offset, self.stored(elements.dtype), elements.count);
+            values.expect("an addition reads memory that nothing wrote")
+        };
+        let sum = elementwise::add(&read(to), &read(from));
+        memory_mut(buffers, to).write_values(to.offset, &sum);
+    }
+}
+
+fn memory(buffers: &[Buffer], at: Location) -> &Buffer {
+    &buffers[at.memory as usize]
+}
+
+fn memory_mut(buffers: &mut [Buffer], at: Location) -> &mut Buffer {
+    &mut buffers[at.memory as usize]
+}
+
+/// The numbers of chosen rows.
+fn row_numbers(rows: Rows, index: Location, buffers: &[Buffer]) -> Vec<usize> {
+    let numbers = memory(buffers, index).read::<u32>(index.offset, rows.count);
+    let numbers = numbers.expect("the row numbers are read before a selection wrote them");
+    numbers.into_iter().map(|row| row as usize).collect()
+}

@@ -1,0 +1,50 @@
+//! Checks that a launch keeps to the rules of [`Group`].
+
+use std::ops::Range;
+
+use paddle_core::plan::{ALIGNMENT, Group, Launch, Layout, Location, Memory};
+
+use super::Reference;
+
+struct Placed<'a> {
+    layout: &'a Layout,
+    memory: Memory,
+    bytes: Range<usize>,
+}
+
+impl Placed<'_> {
+    fn overlaps(&self, other: &Placed<'_>) -> bool {
+        // A value without elements overlaps nothing.
+        self.memory == other.memory
+            && self.bytes.start.max(other.bytes.start) < self.bytes.end.min(other.bytes.end)
+    }
+
+    /// Whether it is at the place of a value of the same layout.
+    fn replaces(&self, other: &Placed<'_>, sizes: &[usize]) -> bool {
+        let (ours, theirs) = (self.layout.shape.iter(), other.layout.shape.iter());
+        self.bytes == other.bytes
+            && self.layout.dtype == other.layout.dtype
+            && ours.map(|extent| extent.get(sizes)).eq(theirs.map(|extent| extent.get(sizes)))
+    }
+}
+
+pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>) {
+    let names: Vec<&str> = group.ops.iter().map(|op| op.op.name()).collect();
+    let layouts: Vec<&'a Layout> = group.inputs.iter().chain(&group.outputs).collect();
+    assert_eq!(layouts.len(), launch.locations.len(), "{names:?} needs one location per input and output");
+    let place = |(&layout, location): (&&'a Layout, &Location)| {
+        assert_eq!(location.offset % ALIGNMENT, 0, "an operand of {names:?} is not aligned");
+        let bytes = layout.elements(launch.sizes) * backend.stored(layout.dtype).bytes();
+        Placed { layout, memory: location.memory, bytes: location.offset..location.offset + bytes }
+    };
+    let operands: Vec<Placed<'_>> = layouts.iter().zip(launch.locations).map(place).collect();
+    let (inputs, outputs) = operands.split_at(group.inputs.len());
+    let element_wise = group.ops.iter().all(|op| op.op.effects().element_wise);
+    for (i, output) in outputs.iter().enumerate() {
+        assert!(!outputs[..i].iter().any(|other| output.overlaps(other)), "two outputs of {names:?} overlap");
+        for input in inputs {
+            let in_place = element_wise && output.replaces(input, launch.sizes);
+            assert!(!output.overlaps(input) || in_place, "an output of {names:?} overlaps an input");
+        }
+    }
+}

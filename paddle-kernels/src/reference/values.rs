@@ -1,0 +1,141 @@
+//! Elements in hand, outside of any memory.
+
+use paddle_core::plan::{HostSlice, HostSliceMut};
+use paddle_core::program::DType;
+
+/// Elements of one type.
+#[derive(Clone, Debug)]
+pub(super) enum Values {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    pub(super) fn zeros(dtype: DType, count: usize) -> Values {
+        match dtype {
+            DType::Bool => Values::Bool(vec![false; count]),
+            DType::I32 => Values::I32(vec![0; count]),
+            DType::I64 => Values::I64(vec![0; count]),
+            DType::F32 => Values::F32(vec![0.0; count]),
+            DType::F64 => Values::F64(vec![0.0; count]),
+        }
+    }
+
+    /// Floating-point numbers, rounded to `dtype`.
+    pub(super) fn round(dtype: DType, floats: Vec<f64>) -> Values {
+        match dtype {
+            DType::F32 => Values::F32(floats.into_iter().map(|value| value as f32).collect()),
+            DType::F64 => Values::F64(floats),
+            DType::Bool | DType::I32 | DType::I64 => panic!("{dtype} is not a floating-point type"),
+        }
+    }
+
+    /// Floating-point numbers, widened.
+    pub(super) fn floats(&self) -> Vec<f64> {
+        match self {
+            Values::F32(values) => values.iter().copied().map(f64::from).collect(),
+            Values::F64(values) => values.clone(),
+            Values::Bool(_) | Values::I32(_) | Values::I64(_) => {
+                panic!("{} is not a floating-point type", self.dtype())
+            }
+        }
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        match self {
+            Values::Bool(_) => DType::Bool,
+            Values::I32(_) => DType::I32,
+            Values::I64(_) => DType::I64,
+            Values::F32(_) => DType::F32,
+            Values::F64(_) => DType::F64,
+        }
+    }
+
+    /// The elements at these indices.
+    pub(super) fn at(&self, indices: &[usize]) -> Values {
+        fn pick<T: Copy>(values: &[T], indices: &[usize]) -> Vec<T> {
+            indices.iter().map(|&index| values[index]).collect()
+        }
+        match self {
+            Values::Bool(values) => Values::Bool(pick(values, indices)),
+            Values::I32(values) => Values::I32(pick(values, indices)),
+            Values::I64(values) => Values::I64(pick(values, indices)),
+            Values::F32(values) => Values::F32(pick(values, indices)),
+            Values::F64(values) => Values::F64(pick(values, indices)),
+        }
+    }
+
+    pub(super) fn from_host(host: HostSlice<'_>) -> Values {
+        match host {
+            HostSlice::Bool(values) => Values::Bool(values.to_vec()),
+            HostSlice::I32(values) => Values::I32(values.to_vec()),
+            HostSlice::I64(values) => Values::I64(values.to_vec()),
+            HostSlice::F32(values) => Values::F32(values.to_vec()),
+            HostSlice::F64(values) => Values::F64(values.to_vec()),
+        }
+    }
+
+    /// As `dtype`: the same type, or `f32` as `f64`.
+    pub(super) fn stored_as(self, dtype: DType) -> Values {
+        if self.dtype() == dtype { self } else { Values::round(dtype, self.floats()) }
+    }
+
+    pub(super) fn to_host(&self, host: HostSliceMut<'_>) {
+        match (self, host) {
+            (Values::Bool(from), HostSliceMut::Bool(to)) => to.copy_from_slice(from),
+            (Values::I32(from), HostSliceMut::I32(to)) => to.copy_from_slice(from),
+            (Values::I64(from), HostSliceMut::I64(to)) => to.copy_from_slice(from),
+            (Values::F32(from), HostSliceMut::F32(to)) => to.copy_from_slice(from),
+            (Values::F64(from), HostSliceMut::F64(to)) => to.copy_from_slice(from),
+            (Values::F64(from), HostSliceMut::F32(to)) => {
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from as f32;
+                }
+            }
+            (_, to) => panic!("elements of {} cannot be downloaded as {}", self.dtype(), to.dtype()),
+        }
+    }
+}
+
+/// An element as bytes.
+pub(super) trait Element: Copy {
+    const BYTES: usize;
+    fn from_bytes(bytes: &[u8]) -> Self;
+    fn to_bytes(self) -> Vec<u8>;
+}
+
+macro_rules! number {
+    ($($number:ident),*) => {$(
+        impl Element for $number {
+            const BYTES: usize = size_of::<$number>();
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                $number::from_ne_bytes(bytes.try_into().expect("an element has this many bytes"))
+            }
+
+            fn to_bytes(self) -> Vec<u8> {
+                self.to_ne_bytes().to_vec()
+            }
+        }
+    )*};
+}
+number!(u32, i32, i64, f32, f64);
+
+impl Element for bool {
+    const BYTES: usize = 1;
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        match bytes {
+            [0] => false,
+            [1] => true,
+            _ => panic!("{bytes:?} is not a truth value"),
+        }
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        vec![u8::from(self)]
+    }
+}
