@@ -1,8 +1,25 @@
 //! From programs to runs: `Program → Plan → run`.
+//!
+//! A program is planned once for a backend: operators that a run needs ([`live`](mod@self)) are fused into groups and
+//! compiled, values get slots with lifetimes, blocks become lists of instructions. For each capacity of the symbolic
+//! sizes the slots are laid out in memory once. A run goes through the instructions; it looks nothing up by name and
+//! allocates nothing.
 
 mod backend;
+mod code;
+mod error;
+mod executor;
+mod fuse;
+mod layout;
+mod live;
+mod lower;
+mod machine;
+mod storage;
 
 pub use backend::{
-    ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memory, Operand, OutOfMemory, Rows, Unsupported,
+    ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Layout,
+    Location, Memory, Operand, OutOfMemory, Rows, Unsupported,
 };
+pub use error::{PlanError, RunError};
+pub use executor::{Executor, Feed, Part};
+pub use storage::{Storage, StorageError, Stored, initialize};

@@ -1,0 +1,201 @@
+//! What can go wrong when a program is planned and run.
+
+use std::fmt;
+
+use super::backend::OutOfMemory;
+use crate::program::{DType, Located, VerifyError};
+
+/// Why a program cannot be planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// It is not well-formed.
+    Verify(VerifyError),
+    /// The backend has no kernel for an operator.
+    Unsupported {
+        /// The operator.
+        operator: String,
+        /// The backend.
+        backend: &'static str,
+        /// Where the operator comes from.
+        place: Option<Located>,
+        /// What the backend says.
+        message: String,
+    },
+    /// A parameter of the program is not in the storage.
+    MissingParameter {
+        /// Its name.
+        name: String,
+        /// Its type in the program.
+        expected: String,
+    },
+    /// A parameter has another type in the storage.
+    ParameterType {
+        /// Its name.
+        name: String,
+        /// Its type in the program.
+        expected: String,
+        /// Its type in the storage.
+        found: String,
+    },
+    /// A size symbol is bound by no input.
+    UnboundSize {
+        /// The symbol.
+        symbol: String,
+    },
+    /// Memory cannot be had.
+    OutOfMemory(OutOfMemory),
+    /// A kernel failed while parameters were initialised.
+    Initializer {
+        /// The parameter.
+        name: String,
+        /// What happened.
+        message: String,
+    },
+}
+
+fn at(place: &Option<Located>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match place {
+        Some(place) => write!(f, "{place}: "),
+        None => Ok(()),
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Verify(error) => error.fmt(f),
+            PlanError::Unsupported { operator, backend, place, message } => {
+                at(place, f)?;
+                write!(f, "operator `{operator}` does not run on `{backend}`: {message}")
+            }
+            PlanError::MissingParameter { name, expected } => {
+                write!(
+                    f,
+                    "the parameters have no `{name}`, which the network uses as {expected}; create them from this network too"
+                )
+            }
+            PlanError::ParameterType { name, expected, found } => {
+                write!(f, "parameter `{name}` is {found}, but the network uses it as {expected}")
+            }
+            PlanError::UnboundSize { symbol } => {
+                write!(f, "the size `{symbol}` is the dimension of no input, so nothing tells its value")
+            }
+            PlanError::OutOfMemory(error) => error.fmt(f),
+            PlanError::Initializer { name, message } => {
+                write!(f, "parameter `{name}` cannot be initialised: {message}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<VerifyError> for PlanError {
+    fn from(error: VerifyError) -> Self {
+        PlanError::Verify(error)
+    }
+}
+
+impl From<OutOfMemory> for PlanError {
+    fn from(error: OutOfMemory) -> Self {
+        PlanError::OutOfMemory(error)
+    }
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// What is fed is of another element type than the input.
+    FeedType {
+        /// The input.
+        input: String,
+        /// Its element type.
+        expected: DType,
+        /// What was fed.
+        found: DType,
+    },
+    /// What is fed is of another shape than the input.
+    FeedShape {
+        /// The input.
+        input: String,
+        /// Its shape, in the user's names.
+        expected: String,
+        /// What was fed.
+        found: Vec<usize>,
+        /// The value that a name in the shape has, and the input that gave it, where that is the clash.
+        bound: Option<(String, usize)>,
+    },
+    /// The number of elements fed is not that of the shape.
+    FeedLength {
+        /// The input.
+        input: String,
+        /// Elements of the shape.
+        expected: usize,
+        /// Elements fed.
+        found: usize,
+    },
+    /// A batch asks for more memory than there is, or than can be counted.
+    TooLarge {
+        /// The value that is too large.
+        value: String,
+    },
+    /// A kernel met a value that it does not accept.
+    Kernel {
+        /// The operator.
+        operator: String,
+        /// Where it comes from.
+        place: Option<Located>,
+        /// What was found and what is expected.
+        message: String,
+    },
+    /// A loop ran more often than its limit.
+    LoopLimit {
+        /// The limit.
+        limit: usize,
+        /// Where the loop is.
+        place: Option<Located>,
+    },
+    /// Memory cannot be had.
+    OutOfMemory(OutOfMemory),
+    /// Values are asked for before anything was fed.
+    NotBegun,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::FeedType { input, expected, found } => {
+                write!(f, "input `{input}` takes {expected}, but {found} was fed")
+            }
+            RunError::FeedShape { input, expected, found, bound } => {
+                write!(f, "input `{input}` takes {expected}, but {found:?} was fed")?;
+                match bound {
+                    Some((name, size)) => write!(f, "; `{name}` is {size} by another input"),
+                    None => Ok(()),
+                }
+            }
+            RunError::FeedLength { input, expected, found } => {
+                write!(f, "input `{input}` has {expected} elements by its shape, but {found} were fed")
+            }
+            RunError::TooLarge { value } => write!(f, "`{value}` would not fit into memory with this batch"),
+            RunError::Kernel { operator, place, message } => {
+                at(place, f)?;
+                write!(f, "`{operator}`: {message}")
+            }
+            RunError::LoopLimit { limit, place } => {
+                at(place, f)?;
+                write!(f, "`while` did not end after {limit} iterations; does its condition ever turn false?")
+            }
+            RunError::OutOfMemory(error) => error.fmt(f),
+            RunError::NotBegun => f.write_str("nothing has been fed yet"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<OutOfMemory> for RunError {
+    fn from(error: OutOfMemory) -> Self {
+        RunError::OutOfMemory(error)
+    }
+}

@@ -1,0 +1,295 @@
+//! The executor: a program, planned for a backend, run on batches of any size.
+
+use super::backend::{Backend, HostSlice, HostSliceMut, Memory};
+use super::code::Plan;
+use super::error::{PlanError, RunError};
+use super::layout::{MemoryLayout, capacity};
+use super::lower::lower;
+use super::machine::{Machine, State};
+use super::storage::Storage;
+use crate::program::{DType, Dim, Program, SymbolId};
+
+/// What is fed to one input.
+#[derive(Clone, Copy, Debug)]
+pub struct Feed<'a> {
+    /// The elements, row-major.
+    pub values: HostSlice<'a>,
+    /// The shape; the rows first, where the input has rows.
+    pub shape: &'a [usize],
+}
+
+/// A part of a training step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Forward and backward.
+    Compute,
+    /// The updates of the parameters.
+    Update,
+}
+
+/// The number of layouts that are kept.
+const LAYOUTS: usize = 4;
+
+/// Runs a program. Plans are made once; memory is laid out for capacities and reused by every batch that fits.
+///
+/// [`begin`](Executor::begin) binds the sizes of a batch and uploads it, [`run`](Executor::run) computes, outputs are
+/// then fetched. Nothing is allocated once the largest batch has been seen.
+pub struct Executor<B: Backend> {
+    backend: B,
+    plan: Plan<B::Kernel>,
+    /// In the order of use, the last one being used now.
+    layouts: Vec<MemoryLayout>,
+    state: State,
+    /// By [`Memory`]; that of the parameters is the caller's during a run.
+    buffers: Vec<B::Buffer>,
+    /// Bytes of each.
+    lengths: [usize; Memory::COUNT],
+    /// The sizes of the batch before, to see whether anything changed.
+    bound: Vec<Option<usize>>,
+    before: Vec<Option<usize>>,
+    shapes: Vec<Vec<usize>>,
+    begun: bool,
+    seed: u64,
+}
+
+impl<B: Backend> Executor<B> {
+    /// Plans `program` with parameters at the places of `storage`.
+    pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
+        let plan = lower(&backend, program, storage)?;
+        let mut buffers = Vec::with_capacity(Memory::COUNT);
+        for _ in 0..Memory::COUNT {
+            buffers.push(backend.allocate(0)?);
+        }
+        let state = State::new(&plan);
+        let none = vec![None; plan.symbols.len()];
+        let shapes = plan.outputs.iter().map(|out| vec![0; plan.slots[out.slot.0].shape.len()]).collect();
+        Ok(Executor {
+            backend,
+            plan,
+            layouts: Vec::with_capacity(LAYOUTS + 1),
+            state,
+            buffers,
+            lengths: [0; Memory::COUNT],
+            bound: none.clone(),
+            before: none,
+            shapes,
+            begun: false,
+            seed: 0,
+        })
+    }
+
+    /// The seed of operators that draw random numbers.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// The number of inputs.
+    pub fn input_count(&self) -> usize {
+        self.plan.inputs.len()
+    }
+
+    /// Takes a batch: `feed(i)` is what goes to the i-th input.
+    ///
+    /// Errors: an element type or shape that is not the input's, a named size that two inputs give differently, a
+    /// batch that is too large.
+    pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
+        self.begun = false;
+        self.bind(feed)?;
+        if self.bound != self.before || self.layouts.is_empty() {
+            self.before.fill(None);
+            self.resize()?;
+            self.before.copy_from_slice(&self.bound);
+        }
+        self.state.reset(&self.plan);
+        self.backend.poison(&mut self.buffers[Memory::Arena as usize]);
+        self.backend.poison(&mut self.buffers[Memory::Pool as usize]);
+        self.backend.poison(&mut self.buffers[Memory::Tape as usize]);
+        let Some(layout) = self.layouts.last() else {
+            return Err(RunError::NotBegun);
+        };
+        for (i, input) in self.plan.inputs.iter().enumerate() {
+            if let Some(slot) = input.slot {
+                let memory = match self.plan.slots[slot.0].home {
+                    super::code::Home::Pool => Memory::Pool,
+                    _ => Memory::Arena,
+                };
+                let offset = layout.offsets[slot.0];
+                self.backend.upload(feed(i).values, &mut self.buffers[memory as usize], offset);
+            }
+        }
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Binds the symbols of the inputs' shapes.
+    fn bind<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
+        self.bound.fill(None);
+        let mismatch = |at: usize, found: &[usize], bound| {
+            let input = &self.plan.inputs[at];
+            let (name, expected) = (input.name.clone(), input.shown.clone());
+            RunError::FeedShape { input: name, expected, found: found.to_vec(), bound }
+        };
+        for (i, input) in self.plan.inputs.iter().enumerate() {
+            let Feed { values, shape } = feed(i);
+            if values.dtype() != input.dtype {
+                let (name, expected, found) = (input.name.clone(), input.dtype, values.dtype());
+                return Err(RunError::FeedType { input: name, expected, found });
+            }
+            let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+            if elements != Some(values.len()) {
+                let (input, found) = (input.name.clone(), values.len());
+                return Err(RunError::FeedLength { input, expected: elements.unwrap_or(usize::MAX), found });
+            }
+            if input.scalar && shape.iter().all(|&size| size == 1) {
+                continue;
+            }
+            if shape.len() != input.shape.len() {
+                return Err(mismatch(i, shape, None));
+            }
+            for (dim, &size) in input.shape.iter().zip(shape) {
+                let Some(symbol) = dim.as_symbol() else { continue };
+                match self.bound[symbol.0 as usize] {
+                    Some(bound) if bound != size => {
+                        let name = self.plan.symbols[symbol.0 as usize].clone();
+                        return Err(mismatch(i, shape, Some((name, bound))));
+                    }
+                    _ => self.bound[symbol.0 as usize] = Some(size),
+                }
+            }
+        }
+        // Dimensions that are not a single symbol: numbers and polynomials.
+        for (i, input) in self.plan.inputs.iter().enumerate() {
+            let shape = feed(i).shape;
+            if input.scalar && shape.iter().all(|&size| size == 1) {
+                continue;
+            }
+            let value =
+                |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
+            let fits = |(dim, &size): (&Dim, &usize)| dim.evaluate(&value) == i64::try_from(size).ok();
+            if !input.shape.iter().zip(shape).all(fits) {
+                return Err(mismatch(i, shape, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the extents for the bound sizes and finds or makes a layout.
+    fn resize(&mut self) -> Result<(), RunError> {
+        for at in 0..self.plan.symbols.len() {
+            self.state.symbols[at] = self.upper_bound(at, &|symbol| self.bound[symbol].unwrap_or(0));
+        }
+        self.evaluate()?;
+        for (shape, output) in self.shapes.iter_mut().zip(&self.plan.outputs) {
+            for (size, extent) in shape.iter_mut().zip(&self.plan.slots[output.slot.0].shape) {
+                *size = extent.get(&self.state.sizes);
+            }
+        }
+        let fitting =
+            (0..self.layouts.len()).filter(|&at| self.layouts[at].fits(&self.plan, &self.state.sizes));
+        match fitting.min_by_key(|&at| self.layouts[at].total()) {
+            Some(at) => self.layouts[at..].rotate_left(1),
+            None => self.add_layout()?,
+        }
+        Ok(())
+    }
+
+    /// The size of a symbol before any branch has chosen rows: at most that of the row space it is drawn from.
+    fn upper_bound(&self, symbol: usize, root: &dyn Fn(usize) -> usize) -> usize {
+        let mut at = symbol;
+        while let Some(parent) = self.plan.bounds[at] {
+            at = parent.0 as usize;
+        }
+        root(at)
+    }
+
+    fn evaluate(&mut self) -> Result<(), RunError> {
+        for at in 0..self.plan.extents.len() {
+            if !self.state.evaluate(&self.plan, at) {
+                let names = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
+                let value = self.plan.extents[at].display(&names).to_string();
+                return Err(RunError::TooLarge { value });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a layout for at least every size that was seen so far, so that later ones in between fit too.
+    fn add_layout(&mut self) -> Result<(), RunError> {
+        let actual = self.state.symbols.clone();
+        for at in 0..actual.len() {
+            let seen = self.layouts.iter().map(|layout| layout.capacities[at]).max().unwrap_or(0);
+            self.state.symbols[at] = capacity(actual[at]).max(seen);
+        }
+        let mut made = self
+            .evaluate()
+            .and_then(|()| MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes));
+        let capacities = std::mem::replace(&mut self.state.symbols, actual);
+        self.evaluate()?;
+        // A size that falls as a symbol grows, or a capacity that does not fit into memory: exactly this batch.
+        if made.as_ref().map_or(true, |layout| !layout.fits(&self.plan, &self.state.sizes)) {
+            made = MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes);
+        } else if let Ok(layout) = &mut made {
+            layout.capacities = capacities;
+        }
+        let layout = made?;
+        for (memory, bytes) in [(Memory::Arena, layout.arena), (Memory::Pool, layout.pool)] {
+            if bytes > self.lengths[memory as usize] {
+                self.backend.grow(&mut self.buffers[memory as usize], bytes)?;
+                self.lengths[memory as usize] = bytes;
+            }
+        }
+        if self.layouts.len() == LAYOUTS {
+            self.layouts.remove(0);
+        }
+        self.layouts.push(layout);
+        Ok(())
+    }
+
+    /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
+    /// with.
+    pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
+        let (Some(layout), true) = (self.layouts.last(), self.begun) else {
+            return Err(RunError::NotBegun);
+        };
+        std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
+        let global = &self.plan.code[0];
+        let code = match part {
+            Part::Compute => &global[..self.plan.update_from],
+            Part::Update => &global[self.plan.update_from..],
+        };
+        let mut machine = Machine {
+            backend: &self.backend,
+            plan: &self.plan,
+            layout,
+            state: &mut self.state,
+            buffers: &mut self.buffers,
+            seed: self.seed,
+        };
+        let result = machine.run(code);
+        std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
+        result
+    }
+
+    /// The number of outputs.
+    pub fn output_count(&self) -> usize {
+        self.plan.outputs.len()
+    }
+
+    /// The element type of an output.
+    pub fn output_dtype(&self, output: usize) -> DType {
+        self.plan.outputs[output].dtype
+    }
+
+    /// The shape of an output, for the current batch.
+    pub fn output_shape(&self, output: usize) -> &[usize] {
+        &self.shapes[output]
+    }
+
+    /// Copies an output to the host; `to` is as long as its shape says and of its element type.
+    pub fn fetch(&self, output: usize, to: HostSliceMut<'_>) {
+        let slot = self.plan.outputs[output].slot;
+        if let Some(layout) = self.layouts.last() {
+            self.backend.download(&self.buffers[Memory::Pool as usize], layout.offsets[slot.0], to);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Fusion: chains of element-wise operators over one shape become one group.
+
+use std::collections::BTreeSet;
+
+use super::live::At;
+use crate::program::{Block, BlockId, Operator, Program};
+
+/// Operators that are launched together, by position in their block.
+pub(super) type Unit = Vec<usize>;
+
+/// Whether the operator is a constant that groups absorb instead of reading it from memory.
+pub(super) fn is_constant(operator: &Operator) -> bool {
+    let effects = operator.op.effects();
+    effects.pure && effects.element_wise && operator.inputs.is_empty()
+}
+
+/// Cuts the live operators of a block into units.
+pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>) -> Vec<Unit> {
+    let block: &Block = program.block(id);
+    let mut units: Vec<Unit> = Vec::new();
+    // The unit that the next operator may join, if it is of this shape and role.
+    let mut open = None;
+    for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {
+        if is_constant(operator) {
+            // Alone: whoever reads it in a group has its own copy, so it does not end a chain.
+            let at = units.len() - usize::from(open.is_some());
+            units.insert(at, vec![i]);
+            continue;
+        }
+        let shape = operator.op.effects().element_wise.then(|| {
+            let ty = program.ty(operator.outputs[0]);
+            (ty.rows, &ty.dims, operator.site.role == crate::program::Role::Optimize)
+        });
+        match units.last_mut() {
+            Some(unit) if shape.is_some() && shape == open => unit.push(i),
+            _ => units.push(vec![i]),
+        }
+        open = shape;
+    }
+    units
+}

@@ -1,0 +1,139 @@
+//! Layout: where slots are, for given capacities.
+//!
+//! A layout is made for capacities, not for sizes: each size symbol rounded up on a ladder, so that batches of
+//! different sizes share one. Slots of the arena share memory when their lifetimes do not overlap.
+
+use super::backend::{ALIGNMENT, Extent};
+use super::code::{Home, Plan, Slot};
+use super::error::RunError;
+
+/// Offsets of all slots.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryLayout {
+    /// First byte of each slot, in its memory or its frame.
+    pub(super) offsets: Vec<usize>,
+    /// The bytes that each slot has room for.
+    pub(super) room: Vec<usize>,
+    /// Bytes of the arena.
+    pub(super) arena: usize,
+    /// Bytes of the pool.
+    pub(super) pool: usize,
+    /// Bytes of one frame of each loop.
+    pub(super) frames: Vec<usize>,
+    /// The value of each symbol that it was made for.
+    pub(super) capacities: Vec<usize>,
+}
+
+/// The first rung of a ladder of sizes, each 1.25 times the one before, that is not below `size`.
+pub(super) fn capacity(size: usize) -> usize {
+    let mut rung: usize = 16;
+    while rung < size {
+        rung = rung.saturating_add(rung / 4);
+    }
+    rung
+}
+
+/// The bytes of a slot; `None` if they cannot be counted or addressed.
+pub(super) fn bytes(slot: &Slot, sizes: &[usize]) -> Option<usize> {
+    let size = |extent: &Extent| extent.get(sizes);
+    let bytes =
+        slot.shape.iter().try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)))?;
+    bytes.checked_next_multiple_of(ALIGNMENT).filter(|&bytes| bytes <= isize::MAX as usize)
+}
+
+impl MemoryLayout {
+    /// Places the slots; `sizes` are the extents at the capacities.
+    pub(super) fn new<K>(plan: &Plan<K>, capacities: &[usize], sizes: &[usize]) -> Result<Self, RunError> {
+        let too_large = |slot: &Slot| RunError::TooLarge { value: slot.name.clone() };
+        let mut room = Vec::with_capacity(plan.slots.len());
+        for slot in &plan.slots {
+            room.push(bytes(slot, sizes).ok_or_else(|| too_large(slot))?);
+        }
+        let mut layout = MemoryLayout {
+            offsets: vec![0; plan.slots.len()],
+            room,
+            arena: 0,
+            pool: 0,
+            frames: vec![0; plan.loops.len()],
+            capacities: capacities.to_vec(),
+        };
+        let mut shared = Vec::new();
+        for (at, slot) in plan.slots.iter().enumerate() {
+            let end = match slot.home {
+                Home::Arena => {
+                    shared.push(at);
+                    continue;
+                }
+                Home::Pool => &mut layout.pool,
+                Home::Frame(around) => &mut layout.frames[around.0],
+                Home::Parameter(offset) => {
+                    layout.offsets[at] = offset;
+                    continue;
+                }
+            };
+            layout.offsets[at] = *end;
+            *end = end.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;
+        }
+        layout.share(plan, shared)?;
+        Ok(layout)
+    }
+
+    /// Places the slots of the arena: largest first, each in the lowest gap among those that live at the same time.
+    fn share<K>(&mut self, plan: &Plan<K>, mut slots: Vec<usize>) -> Result<(), RunError> {
+        slots.sort_by_key(|&at| (std::cmp::Reverse(self.room[at]), at));
+        let mut placed: Vec<usize> = Vec::with_capacity(slots.len());
+        let mut taken = Vec::new();
+        for at in slots {
+            let life = plan.slots[at].life;
+            let overlaps = |&&other: &&usize| {
+                let (birth, death) = plan.slots[other].life;
+                birth <= life.1 && life.0 <= death
+            };
+            taken.clear();
+            taken
+                .extend(placed.iter().filter(overlaps).map(|&other| (self.offsets[other], self.room[other])));
+            taken.sort_unstable();
+            let mut offset = 0;
+            for &(start, room) in &taken {
+                if start >= offset + self.room[at] {
+                    break;
+                }
+                offset = offset.max(start + room);
+            }
+            self.offsets[at] = offset;
+            let end = offset.checked_add(self.room[at]).filter(|&end| end <= isize::MAX as usize);
+            let end = end.ok_or_else(|| RunError::TooLarge { value: plan.slots[at].name.clone() })?;
+            self.arena = self.arena.max(end);
+            placed.push(at);
+        }
+        Ok(())
+    }
+
+    /// Whether every slot has room for its actual size.
+    pub(super) fn fits<K>(&self, plan: &Plan<K>, sizes: &[usize]) -> bool {
+        plan.slots
+            .iter()
+            .zip(&self.room)
+            .all(|(slot, &room)| bytes(slot, sizes).is_some_and(|bytes| bytes <= room))
+    }
+
+    /// The memory it takes.
+    pub(super) fn total(&self) -> usize {
+        self.arena.saturating_add(self.pool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_rises_by_a_quarter_and_never_overflows() {
+        assert_eq!([0, 1, 16, 17, 20, 21].map(capacity), [16, 16, 16, 20, 20, 25]);
+        for size in (0..100_000).step_by(37) {
+            let rung = capacity(size);
+            assert!(rung >= size && (size <= 16 || rung <= size + size / 4 + 1));
+        }
+        assert_eq!(capacity(usize::MAX), usize::MAX);
+    }
+}

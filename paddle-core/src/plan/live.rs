@@ -1,0 +1,50 @@
+//! Which operators a run needs.
+
+use std::collections::BTreeSet;
+
+use crate::program::{BlockId, Program, VarId};
+
+/// An operator: its block and its position there.
+pub(super) type At = (BlockId, usize);
+
+/// The operators that outputs, gradients or state depend on.
+pub(super) fn live(program: &Program) -> BTreeSet<At> {
+    let mut definitions = vec![None; program.vars().len()];
+    let mut owners = vec![None; program.blocks().len()];
+    let mut live = BTreeSet::new();
+    let mut pending: Vec<VarId> = program.outputs().to_vec();
+    pending.extend(program.gradients().iter().map(|pair| pair.gradient));
+    let mut operators: Vec<At> = Vec::new();
+    for (b, block) in program.blocks().iter().enumerate() {
+        for (i, operator) in block.ops.iter().enumerate() {
+            let at = (BlockId(b as u32), i);
+            for output in &operator.outputs {
+                definitions[output.0 as usize] = Some(at);
+            }
+            for inner in &operator.blocks {
+                owners[inner.0 as usize] = Some(at);
+            }
+            if operator.op.effects().state {
+                operators.push(at);
+            }
+        }
+    }
+    loop {
+        while let Some(at) = operators.pop() {
+            if !live.insert(at) {
+                continue;
+            }
+            let operator = &program.block(at.0).ops[at.1];
+            pending.extend(&operator.inputs);
+            for &inner in &operator.blocks {
+                pending.extend(&program.block(inner).results);
+            }
+            // An operator runs only where the operator around it does.
+            operators.extend(owners[at.0.0 as usize]);
+        }
+        match pending.pop() {
+            Some(var) => operators.extend(definitions[var.0 as usize]),
+            None => return live,
+        }
+    }
+}

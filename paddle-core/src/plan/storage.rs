@@ -1,0 +1,196 @@
+//! Where parameters live: one buffer, with a place for each name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::backend::Extent;
+use super::backend::{ALIGNMENT, Backend, Group, GroupOp, Launch, Layout, Location, Memory, Operand};
+use super::error::PlanError;
+use crate::program::{DType, Program, Type, VarId};
+
+/// A parameter's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its full name.
+    pub name: String,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its dimensions.
+    pub dims: Vec<usize>,
+    /// Its first byte in the buffer.
+    pub offset: usize,
+}
+
+impl Stored {
+    /// The number of elements.
+    pub fn elements(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    fn show(&self) -> String {
+        format!("{}{:?}", self.dtype, self.dims)
+    }
+}
+
+/// Why a parameter cannot be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageError {
+    /// It is stored with another type.
+    Conflict {
+        /// Its name.
+        name: String,
+        /// How it is stored.
+        first: String,
+        /// How it is wanted.
+        second: String,
+    },
+    /// Its size is not known, negative, or too large.
+    Size {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StorageError::Conflict { name, first, second } => {
+                write!(f, "parameter `{name}` is {second} here, but {first} where it was first used")
+            }
+            StorageError::Size { name } => write!(f, "parameter `{name}` has no size that fits into memory"),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {}
+
+/// The layout of a parameter buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Storage {
+    entries: Vec<Stored>,
+    names: BTreeMap<String, usize>,
+    bytes: usize,
+}
+
+impl Storage {
+    /// Without parameters.
+    pub fn new() -> Self {
+        Storage::default()
+    }
+
+    /// Gives a parameter a place, of `element_bytes` for each element. A second time, it has to be the same type.
+    pub fn insert(&mut self, element_bytes: usize, name: &str, ty: &Type) -> Result<(), StorageError> {
+        let too_large = || StorageError::Size { name: name.to_string() };
+        let dims = fixed_dims(ty).ok_or_else(too_large)?;
+        if let Some(&at) = self.names.get(name) {
+            let first = &self.entries[at];
+            if (first.dtype, &first.dims) == (ty.dtype, &dims) {
+                return Ok(());
+            }
+            let (first, second) = (first.show(), format!("{}{dims:?}", ty.dtype));
+            return Err(StorageError::Conflict { name: name.to_string(), first, second });
+        }
+        let elements = dims.iter().try_fold(element_bytes, |bytes, &dim| bytes.checked_mul(dim));
+        let end = elements
+            .and_then(|bytes| self.bytes.checked_add(bytes))
+            .filter(|&end| end <= isize::MAX as usize);
+        let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT)).ok_or_else(too_large)?;
+        self.names.insert(name.to_string(), self.entries.len());
+        self.entries.push(Stored { name: name.to_string(), dtype: ty.dtype, dims, offset: self.bytes });
+        self.bytes = end;
+        Ok(())
+    }
+
+    /// The place of a parameter.
+    pub fn find(&self, name: &str) -> Option<&Stored> {
+        self.names.get(name).map(|&at| &self.entries[at])
+    }
+
+    /// All places, in the order of insertion.
+    pub fn iter(&self) -> impl Iterator<Item = &Stored> {
+        self.entries.iter()
+    }
+
+    /// The size of the buffer.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The place of a program's parameter, which has to be of the same type.
+    pub(super) fn locate(&self, program: &Program, var: VarId) -> Result<&Stored, PlanError> {
+        let (name, ty) = (&program.var(var).name, program.ty(var));
+        let expected = || program.show(ty);
+        match self.find(name) {
+            None => Err(PlanError::MissingParameter { name: name.clone(), expected: expected() }),
+            Some(stored) if stored.dtype == ty.dtype && fixed_dims(ty).as_ref() == Some(&stored.dims) => {
+                Ok(stored)
+            }
+            Some(stored) => {
+                let found = stored.show();
+                Err(PlanError::ParameterType { name: name.clone(), expected: expected(), found })
+            }
+        }
+    }
+}
+
+fn fixed_dims(ty: &Type) -> Option<Vec<usize>> {
+    if ty.rows.is_some() {
+        return None;
+    }
+    ty.dims.iter().map(|dim| dim.constant().and_then(|size| usize::try_from(size).ok())).collect()
+}
+
+/// The stream of random numbers that belongs to a name: FNV-1a.
+pub(super) fn stream(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Runs the startup operators of the parameters that are `wanted` by name.
+///
+/// The numbers drawn for a parameter depend on the seed and its name only, not on what else is there.
+pub fn initialize<B: Backend>(
+    backend: &B,
+    program: &Program,
+    storage: &Storage,
+    wanted: &dyn Fn(&str) -> bool,
+    parameters: &mut B::Buffer,
+    seed: u64,
+) -> Result<(), PlanError> {
+    let mut buffers = Vec::with_capacity(Memory::COUNT);
+    for _ in 0..Memory::COUNT {
+        buffers.push(backend.allocate(0)?);
+    }
+    std::mem::swap(&mut buffers[Memory::Parameters as usize], parameters);
+    let run = |buffers: &mut [B::Buffer]| {
+        for operator in program.startup() {
+            let var = operator.outputs[0];
+            let name = &program.var(var).name;
+            if !wanted(name) {
+                continue;
+            }
+            let stored = storage.locate(program, var)?;
+            let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
+            let group = Group {
+                ops: vec![GroupOp {
+                    op: operator.op.clone(),
+                    inputs: Vec::new(),
+                    outputs: vec![Operand::Output(0)],
+                }],
+                inputs: Vec::new(),
+                outputs: vec![Layout { dtype: stored.dtype, shape }],
+                temporaries: Vec::new(),
+                stream: stream(name),
+            };
+            let failed = |message| PlanError::Initializer { name: name.clone(), message };
+            let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;
+            let locations = [Location { memory: Memory::Parameters, offset: stored.offset }];
+            let launch = Launch { sizes: &[], locations: &locations, seed };
+            backend.launch(&kernel, launch, buffers).map_err(|error| failed(error.message))?;
+        }
+        Ok(())
+    };
+    let result = run(&mut buffers);
+    std::mem::swap(&mut buffers[Memory::Parameters as usize], parameters);
+    result
+}
