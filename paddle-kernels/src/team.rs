@@ -6,7 +6,7 @@ use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{hint, io, thread};
@@ -36,6 +36,11 @@ impl Team {
             let name = format!("paddle-{number}");
             team.workers.push(thread::Builder::new().name(name).spawn(move || shared.serve())?);
         }
+        // Starting a thread allocates, on that thread: let it be over before the first job.
+        let started = Barrier::new(team.threads());
+        team.run(team.threads(), &|_| {
+            started.wait();
+        });
         Ok(team)
     }
 
@@ -295,7 +300,7 @@ mod tests {
             for _ in 0..20 {
                 // Nobody gets past the barrier unless each tile is on a thread of its own; every other time the
                 // workers sleep when the job comes.
-                let barrier = std::sync::Barrier::new(threads);
+                let barrier = Barrier::new(threads);
                 team.run(threads, &|_| {
                     barrier.wait();
                 });
@@ -377,7 +382,7 @@ mod tests {
     #[test]
     fn an_idle_team_uses_no_cpu() {
         let team = Team::new(3).unwrap();
-        let barrier = std::sync::Barrier::new(3);
+        let barrier = Barrier::new(3);
         let tasks = Mutex::new(Vec::new());
         team.run(3, &|_| {
             barrier.wait();

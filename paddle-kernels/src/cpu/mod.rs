@@ -1,5 +1,6 @@
 //! The CPU backend.
 
 pub mod isa;
+mod math;
 mod matmul;
 mod vector;
