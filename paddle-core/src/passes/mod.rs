@@ -1,3 +1,4 @@
 //! Passes: program → program, one file each.
 
 pub mod backward;
+pub mod optimize;
