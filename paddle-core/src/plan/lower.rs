@@ -47,6 +47,8 @@ struct Lowering<'a, B: Backend> {
     owners: BTreeMap<BlockId, At>,
     /// Bodies of loops whose gradient runs.
     recorded: BTreeMap<BlockId, LoopId>,
+    /// Those whose gradient has been lowered.
+    unwound: BTreeSet<LoopId>,
     code: Vec<Vec<Instruction<B::Kernel>>>,
     slots: Vec<Slot>,
     slot_of: BTreeMap<VarId, SlotId>,
@@ -96,6 +98,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             owners,
             loops: vec![LoopInfo::default(); recorded.len()],
             recorded,
+            unwound: BTreeSet::new(),
             code: vec![Vec::new()],
             slots: Vec::new(),
             slot_of: BTreeMap::new(),
@@ -531,6 +534,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let Some(&recorded) = block.forward.and_then(|forward| self.recorded.get(&forward)) else {
             return Err(self.unsupported(operator, "the loop that it differentiates is not run".into()));
         };
+        if !self.unwound.insert(recorded) {
+            return Err(
+                self.unsupported(operator, "the tape of a loop unwinds once, for one gradient".into())
+            );
+        }
         let (states, sums) = operator.outputs.split_at(operator.inputs.len());
         let enter = self.enter(&operator.inputs, states)?;
         let totals = sums.iter().map(|&var| self.define(var)).collect::<Result<Vec<_>, _>>()?;
