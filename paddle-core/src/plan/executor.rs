@@ -147,6 +147,9 @@ impl<B: Backend> Executor<B> {
                 return Err(mismatch(i, shape, None));
             }
             for (dim, &size) in input.shape.iter().zip(shape) {
+                if dim.constant().is_some_and(|known| i64::try_from(size) != Ok(known)) {
+                    return Err(mismatch(i, shape, None));
+                }
                 let Some(symbol) = dim.as_symbol() else { continue };
                 match self.bound[symbol.0 as usize] {
                     Some(bound) if bound != size => {
@@ -157,7 +160,7 @@ impl<B: Backend> Executor<B> {
                 }
             }
         }
-        // Dimensions that are not a single symbol: numbers and polynomials.
+        // Polynomials, once every symbol is bound.
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let shape = feed(i).shape;
             if input.scalar && shape.iter().all(|&size| size == 1) {

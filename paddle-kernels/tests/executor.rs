@@ -1,0 +1,275 @@
+//! The executor: what it accepts, what it refuses and how, and what it keeps between batches.
+
+use paddle_core::ops::{
+    Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Matmul, Number, Op, Reduce, ReduceKind,
+    SoftmaxWithCrossEntropy, While,
+};
+use paddle_core::plan::{
+    Backend, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage, initialize,
+};
+use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type, VarId};
+use paddle_kernels::reference::{Buffer, Reference};
+
+const GLOBAL: paddle_core::program::BlockId = Program::GLOBAL;
+
+fn site() -> Site {
+    Site::default()
+}
+
+fn executor(program: &Program) -> Result<(Executor<Reference>, Buffer), PlanError> {
+    let backend = Reference::single();
+    let mut storage = Storage::new();
+    for parameter in program.parameters() {
+        let (name, ty) = (&program.var(parameter).name, program.ty(parameter));
+        storage.insert(backend.element_bytes(ty.dtype), name, ty).expect("parameters of fixed size");
+    }
+    let mut parameters = backend.allocate(storage.bytes())?;
+    initialize(&backend, program, &storage, &|_| true, &mut parameters, 0)?;
+    Ok((Executor::new(backend, program, &storage)?, parameters))
+}
+
+fn f32s(executor: &Executor<Reference>, output: usize) -> Vec<f32> {
+    let mut values = vec![0.0; executor.output_shape(output).iter().product()];
+    executor.fetch(output, HostSliceMut::F32(&mut values));
+    values
+}
+
+fn floats<'a>(values: &'a [f32], shape: &'a [usize]) -> Feed<'a> {
+    Feed { values: HostSlice::F32(values), shape }
+}
+
+/// `x: f32[_, 2]`, `t: f32[T]`, `z: f32[_, T]` → `z + t`, and `x`, and a parameter.
+fn shapes() -> Program {
+    let mut program = Program::new();
+    let rows = program.create_rows("_");
+    let size = Dim::symbol(program.create_symbol("T"));
+    let x = program.create_input("x", Type::with_rows(DType::F32, rows, [2])).unwrap();
+    let t =
+        program.create_input("t", Type { dtype: DType::F32, rows: None, dims: vec![size.clone()] }).unwrap();
+    let z =
+        program.create_input("z", Type { dtype: DType::F32, rows: Some(rows), dims: vec![size] }).unwrap();
+    let fill = Fill { value: Number::Float(7.0), ty: Type::new(DType::F32, [2]) };
+    let w = program.create_parameter("w", fill).unwrap();
+    let sum = program.append_op(GLOBAL, Binary { kind: BinaryKind::Add }, &[z, t], site()).unwrap()[0];
+    program.set_outputs(&[sum, x, w]).unwrap();
+    program
+}
+
+#[test]
+fn inputs_and_parameters_can_be_outputs() {
+    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+    let (x, t, z) = ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    let feeds = [floats(&x, &[2, 2]), floats(&t, &[3]), floats(&z, &[2, 3])];
+    executor.begin(&|i| feeds[i]).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+    assert_eq!(f32s(&executor, 0), [10.0, 21.0, 32.0, 13.0, 24.0, 35.0]);
+    assert_eq!(f32s(&executor, 1), x);
+    assert_eq!(f32s(&executor, 2), [7.0, 7.0]);
+}
+
+#[test]
+fn batches_of_any_size_follow_each_other() {
+    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+    for (rows, size) in [(3, 2), (0, 5), (40, 1), (1, 0), (17, 33), (40, 33), (2, 2)] {
+        let x = vec![1.0; rows * 2];
+        let t: Vec<f32> = (0..size).map(|i| i as f32).collect();
+        let z: Vec<f32> = (0..rows * size).map(|i| i as f32 * 100.0).collect();
+        let shapes = ([rows, 2], [size], [rows, size]);
+        let feeds = [floats(&x, &shapes.0), floats(&t, &shapes.1), floats(&z, &shapes.2)];
+        executor.begin(&|i| feeds[i]).unwrap();
+        executor.run(Part::Compute, &mut parameters).unwrap();
+        assert_eq!(executor.output_shape(0), [rows, size]);
+        let expected: Vec<f32> = (0..rows * size).map(|i| z[i] + t[i % size]).collect();
+        assert_eq!(f32s(&executor, 0), expected, "{rows} rows of {size}");
+    }
+}
+
+#[test]
+fn a_wrong_batch_is_refused_by_name() {
+    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+    let (x, t, z) = ([1.0; 6], [1.0; 2], [1.0; 6]);
+    let good = [floats(&x, &[3, 2]), floats(&t, &[2]), floats(&z, &[3, 2])];
+    let mut with = |at: usize, feed: Feed<'_>| {
+        let feeds: Vec<Feed<'_>> = (0..3).map(|i| if i == at { feed } else { good[i] }).collect();
+        let error = executor.begin(&|i| feeds[i]).unwrap_err();
+        assert_eq!(executor.run(Part::Compute, &mut parameters), Err(RunError::NotBegun));
+        error.to_string()
+    };
+    let ids = [1i64; 6];
+    assert_eq!(
+        with(0, Feed { values: HostSlice::I64(&ids), shape: &[3, 2] }),
+        "input `x` takes f32, but i64 was fed"
+    );
+    assert_eq!(with(0, floats(&x, &[2, 3])), "input `x` takes f32[_, 2], but [2, 3] was fed");
+    assert_eq!(with(0, floats(&x, &[6])), "input `x` takes f32[_, 2], but [6] was fed");
+    assert_eq!(with(0, floats(&x, &[3, 3])), "input `x` has 9 elements by its shape, but 6 were fed");
+    assert_eq!(
+        with(2, floats(&z, &[6, 1])),
+        "input `z` takes f32[_, T], but [6, 1] was fed; `_` is 3 by another input"
+    );
+    assert_eq!(
+        with(1, floats(&t[..1], &[1])),
+        "input `z` takes f32[_, T], but [3, 2] was fed; `T` is 1 by another input"
+    );
+    let error = with(0, floats(&x, &[usize::MAX, 2]));
+    assert!(error.contains("but 6 were fed"), "{error}");
+    executor.begin(&|i| good[i]).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+}
+
+#[test]
+fn sizes_that_overflow_are_errors() {
+    let mut program = Program::new();
+    let n = program.create_symbol("N");
+    let dim = Dim::symbol(n);
+    let x =
+        program.create_input("x", Type { dtype: DType::F32, rows: None, dims: vec![dim.clone()] }).unwrap();
+    let mut cube = dim.clone();
+    for _ in 0..3 {
+        cube = (&cube * &cube).unwrap();
+    }
+    let ty = Type { dtype: DType::F32, rows: None, dims: vec![cube] };
+    let huge = program.append_op(GLOBAL, Fill { value: Number::Float(0.0), ty }, &[], site()).unwrap()[0];
+    let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+    let sum = program.append_op(GLOBAL, sum, &[huge], site()).unwrap()[0];
+    program.set_outputs(&[sum, x]).unwrap();
+    let (mut executor, _) = executor(&program).unwrap();
+    let values = [0.0; 1000];
+    let shape = [1000];
+    let error = executor.begin(&|_| floats(&values, &shape)).unwrap_err();
+    assert!(matches!(error, RunError::TooLarge { .. }), "{error}");
+    // A size that can be counted but not be had.
+    let shape = [40];
+    let error = executor.begin(&|_| floats(&values[..40], &shape)).unwrap_err();
+    assert!(matches!(error, RunError::TooLarge { .. } | RunError::OutOfMemory(_)), "{error}");
+}
+
+#[test]
+fn a_size_that_nothing_tells_is_refused_when_planning() {
+    let mut program = Program::new();
+    let dim = Dim::symbol(program.create_symbol("K"));
+    let ty = Type { dtype: DType::F32, rows: None, dims: vec![dim] };
+    let fill = program.append_op(GLOBAL, Fill { value: Number::Float(0.0), ty }, &[], site()).unwrap();
+    program.set_outputs(&fill).unwrap();
+    let Err(error) = executor(&program) else { panic!("`K` is bound by nothing") };
+    assert_eq!(error, PlanError::UnboundSize { symbol: "K".into() });
+}
+
+#[test]
+fn parameters_have_to_be_there_and_fit() {
+    let program = shapes();
+    let backend = Reference::single();
+    let Err(missing) = Executor::new(backend, &program, &Storage::new()) else { panic!("`w` is missing") };
+    assert!(missing.to_string().contains("the parameters have no `w`"), "{missing}");
+    let mut storage = Storage::new();
+    storage.insert(4, "w", &Type::new(DType::F32, [3])).unwrap();
+    let Err(other) = Executor::new(backend, &program, &storage) else { panic!("`w` is of another shape") };
+    assert_eq!(other.to_string(), "parameter `w` is f32[3], but the network uses it as f32[2]");
+    let conflict = storage.insert(4, "w", &Type::new(DType::F32, [2])).unwrap_err();
+    assert_eq!(conflict.to_string(), "parameter `w` is f32[2] here, but f32[3] where it was first used");
+}
+
+fn at(program: &mut Program, line: u32) -> Site {
+    let file = program.create_file("src/model.rs");
+    Site { role: Role::Forward, place: Some(Place { file, line, column: 5 }) }
+}
+
+#[test]
+fn a_class_that_does_not_exist_is_an_error_at_its_place() {
+    let mut program = Program::new();
+    let rows = program.create_rows("_");
+    let x = program.create_input("x", Type::with_rows(DType::F32, rows, [2])).unwrap();
+    let label = program.create_input("label", Type::with_rows(DType::I64, rows, [1])).unwrap();
+    let site = at(&mut program, 14);
+    let out = program.append_op(GLOBAL, SoftmaxWithCrossEntropy, &[x, label], site).unwrap();
+    program.set_outputs(&out[1..]).unwrap();
+    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (x, shape, label, label_shape) = ([0.5; 4], [2, 2], [1, 2], [2, 1]);
+    let feeds = [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape }];
+    executor.begin(&|i| feeds[i]).unwrap();
+    let error = executor.run(Part::Compute, &mut parameters).unwrap_err().to_string();
+    assert!(error.starts_with("src/model.rs:14:5: `softmax_with_cross_entropy`: "), "{error}");
+    assert!(error.contains('2'), "the id is named: {error}");
+}
+
+/// `while i < n { (a, b) = (b, a); i += 1 }`
+fn swaps(limit: i64) -> Program {
+    let mut program = Program::new();
+    let scalar = Type::scalar(DType::F32);
+    let n = program.create_input("n", scalar.clone()).unwrap();
+    let a = program.create_input("a", Type::new(DType::F32, [2])).unwrap();
+    let b = program.create_input("b", Type::new(DType::F32, [2])).unwrap();
+    let constant = |program: &mut Program, block, value| {
+        let fill = Fill { value: Number::Float(value), ty: Type::scalar(DType::F32) };
+        program.append_op(block, fill, &[], site()).unwrap()[0]
+    };
+    let zero = constant(&mut program, GLOBAL, 0.0);
+    let init: [VarId; 3] = [zero, a, b];
+    let [condition, body] = [(); 2].map(|()| {
+        let block = program.create_block(GLOBAL, None).unwrap();
+        for (name, var) in ["i", "a", "b"].into_iter().zip(init) {
+            let ty = program.ty(var).clone();
+            program.create_block_parameter(block, name, ty).unwrap();
+        }
+        block
+    });
+    let state = program.block(condition).params[0];
+    let less = program.append_op(condition, Compare { kind: CompareKind::LessThan }, &[state, n], site());
+    program.set_results(condition, &less.unwrap()).unwrap();
+    let one = constant(&mut program, body, 1.0);
+    let &[i, a, b] = &program.block(body).params[..] else { panic!("three parameters") };
+    let next = program.append_op(body, Binary { kind: BinaryKind::Add }, &[i, one], site()).unwrap()[0];
+    program.set_results(body, &[next, b, a]).unwrap();
+    let site = at(&mut program, 3);
+    let out = program.append_block_op(GLOBAL, While { limit }, &init, &[condition, body], site).unwrap();
+    program.set_outputs(&out).unwrap();
+    program
+}
+
+#[test]
+fn a_loop_can_exchange_its_state() {
+    let (mut executor, mut parameters) = executor(&swaps(100)).unwrap();
+    let (a, b) = ([1.0, 2.0], [3.0, 4.0]);
+    for n in 0..4 {
+        let n = [n as f32];
+        let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&b, &[2])];
+        executor.begin(&|i| feeds[i]).unwrap();
+        executor.run(Part::Compute, &mut parameters).unwrap();
+        let (first, second) = if n[0] as i32 % 2 == 0 { (a, b) } else { (b, a) };
+        assert_eq!((f32s(&executor, 1), f32s(&executor, 2)), (first.to_vec(), second.to_vec()));
+        assert_eq!(f32s(&executor, 0), n);
+    }
+}
+
+#[test]
+fn a_loop_ends_at_its_limit_with_an_error_at_its_place() {
+    let (mut executor, mut parameters) = executor(&swaps(10)).unwrap();
+    let (n, a) = ([f32::INFINITY], [0.0; 2]);
+    let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&a, &[2])];
+    executor.begin(&|i| feeds[i]).unwrap();
+    let error = executor.run(Part::Compute, &mut parameters).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "src/model.rs:3:5: `while` did not end after 10 iterations; does its condition ever turn false?"
+    );
+    // The limit itself is allowed.
+    let n = [10.0];
+    let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&a, &[2])];
+    executor.begin(&|i| feeds[i]).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+}
+
+#[test]
+fn a_foreign_operator_is_refused_when_planning_unless_nothing_needs_it() {
+    let mut program = Program::new();
+    let x = program.create_input("x", Type::new(DType::F32, [2, 2])).unwrap();
+    let foreign = Foreign { name: "conv2d".into(), desc: Vec::new(), types: vec![program.ty(x).clone()] };
+    let site = at(&mut program, 9);
+    let op: Op = foreign.into();
+    let out = program.append_op(GLOBAL, op, &[x], site).unwrap()[0];
+    let product =
+        program.append_op(GLOBAL, Matmul { trans_x: false, trans_y: false }, &[x, out], site).unwrap();
+    program.set_outputs(&product).unwrap();
+    let Err(error) = executor(&program) else { panic!("conv2d has no kernel") };
+    assert!(error.to_string().starts_with("src/model.rs:9:5: operator `foreign` does not run"), "{error}");
+}
