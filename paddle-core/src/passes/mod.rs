@@ -2,3 +2,6 @@
 
 pub mod backward;
 pub mod optimize;
+mod pipeline;
+
+pub use pipeline::{Pass, PassError, Pipeline};

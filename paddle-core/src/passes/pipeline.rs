@@ -1,0 +1,108 @@
+//! Pipelines: lists of passes that read like recipes. The verifier runs after each pass and names the guilty one.
+
+use std::fmt;
+
+use super::backward::backward;
+use super::optimize::{Update, optimize};
+use crate::ops::GradientError;
+use crate::program::{BuildError, Program, VerifyError};
+
+/// Why a pipeline stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PassError {
+    /// The program has no gradient.
+    Gradient(GradientError),
+    /// An operator could not be added.
+    Build(BuildError),
+    /// A pass left a program that is not well-formed.
+    Verify(VerifyError),
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PassError::Gradient(error) => error.fmt(f),
+            PassError::Build(error) => error.fmt(f),
+            PassError::Verify(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PassError {}
+
+impl From<GradientError> for PassError {
+    fn from(error: GradientError) -> Self {
+        PassError::Gradient(error)
+    }
+}
+
+impl From<BuildError> for PassError {
+    fn from(error: BuildError) -> Self {
+        PassError::Build(error)
+    }
+}
+
+/// A pass and its name.
+pub struct Pass<'a> {
+    name: &'static str,
+    apply: Box<dyn Fn(&mut Program) -> Result<(), PassError> + 'a>,
+}
+
+impl<'a> Pass<'a> {
+    /// A pass of this name.
+    pub fn new(name: &'static str, apply: impl Fn(&mut Program) -> Result<(), PassError> + 'a) -> Self {
+        Pass { name, apply: Box::new(apply) }
+    }
+}
+
+/// Passes in order.
+pub struct Pipeline<'a>(Vec<Pass<'a>>);
+
+impl<'a> Pipeline<'a> {
+    /// These passes.
+    pub fn new(passes: impl IntoIterator<Item = Pass<'a>>) -> Self {
+        Pipeline(passes.into_iter().collect())
+    }
+
+    /// From a network to its training step: gradients of all parameters, then their updates by `rule`.
+    pub fn training(rule: &'a dyn Fn(&mut Update<'_>) -> Result<(), BuildError>) -> Self {
+        Pipeline::new([
+            Pass::new("backward", |program| Ok(backward(program)?)),
+            Pass::new("optimize", move |program| Ok(optimize(program, rule).map(drop)?)),
+        ])
+    }
+
+    /// Applies the passes. After each, debug builds verify the program.
+    pub fn run(&self, program: &mut Program) -> Result<(), PassError> {
+        for pass in &self.0 {
+            (pass.apply)(program)?;
+            if cfg!(debug_assertions) {
+                program
+                    .verify()
+                    .map_err(|error| PassError::Verify(VerifyError { pass: Some(pass.name), ..error }))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{DType, Type};
+
+    #[test]
+    fn the_guilty_pass_is_named() {
+        let mut program = Program::new();
+        let fine =
+            Pass::new("fine", |program| Ok(program.create_input("x", Type::scalar(DType::F32)).map(drop)?));
+        // A block that no operator owns.
+        let guilty =
+            Pass::new("guilty", |program| Ok(program.create_block(Program::GLOBAL, None).map(drop)?));
+        let error = Pipeline::new([fine, guilty]).run(&mut program).unwrap_err();
+        assert!(
+            error.to_string().starts_with("pass `guilty` left a program that is not well-formed"),
+            "{error}"
+        );
+    }
+}
