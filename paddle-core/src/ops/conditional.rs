@@ -71,6 +71,7 @@ impl Operation for If {
                 condition.rows.is_some()
                     && parent(yes.rows) == condition.rows
                     && parent(no.rows) == condition.rows
+                    && yes.rows != no.rows
                     && matches!(&condition.dims[..], [] | [_])
                     && condition.dims.iter().all(|dim| dim.constant() == Some(1))
             }

@@ -30,6 +30,14 @@ impl While {
     pub const DEFAULT_LIMIT: i64 = 100_000;
 }
 
+/// The blocks of a loop on a scalar condition run on all rows.
+fn check_rows(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
+    match block.rows {
+        None => Ok(()),
+        Some(_) => Err(cx.fail(MismatchKind::Rows, "a block of a loop has rows of its own")),
+    }
+}
+
 /// The types of a block's parameters have to be those of the operator's inputs.
 fn check_params(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
     let params = block.params.iter().map(|&param| cx.program.ty(param));
@@ -79,6 +87,8 @@ impl Operation for While {
             return Err(cx.fail(MismatchKind::Count, "`while` owns two blocks, condition and body"));
         };
         let (condition, body) = (cx.program.block(condition), cx.program.block(body));
+        check_rows(cx, condition)?;
+        check_rows(cx, body)?;
         check_params(cx, condition)?;
         check_params(cx, body)?;
         let &[holds] = &condition.results[..] else {
@@ -178,6 +188,7 @@ impl Operation for WhileGrad {
                 cx.fail(MismatchKind::Attribute, "the block of `while_grad` differentiates no other block")
             );
         }
+        check_rows(cx, block)?;
         check_params(cx, block)?;
         check_results(cx, block)?;
         Ok(block.results.iter().map(|&result| cx.program.ty(result).clone()).collect())

@@ -260,11 +260,21 @@ impl Program {
 
     /// A shape in the user's words: `[_, 13]`; `[]` for a scalar.
     pub fn show_shape(&self, ty: &Type) -> String {
+        self.write_shape(ty, &|name| name.to_string())
+    }
+
+    /// A dimension with the symbols' names.
+    pub fn show_dim(&self, dim: &Dim) -> String {
+        self.write_dim(dim, &|name| name.to_string())
+    }
+
+    /// A shape, with names of sizes written by `name`.
+    pub(crate) fn write_shape(&self, ty: &Type, name: &dyn Fn(&str) -> String) -> String {
         let rows = ty.rows.map(|rows| match self.row_spaces.get(rows.0 as usize) {
-            Some(rows) => rows.name.clone(),
+            Some(rows) => name(&rows.name),
             None => "?".to_string(),
         });
-        let mut dims: Vec<String> = ty.dims.iter().map(|dim| self.show_dim(dim)).collect();
+        let mut dims: Vec<String> = ty.dims.iter().map(|dim| self.write_dim(dim, name)).collect();
         // A row space's name in front means its rows; where it is only their number, it is put in parentheses.
         let size_of_rows = |symbol| self.row_spaces.iter().any(|rows| rows.size == symbol);
         if rows.is_none() && ty.dims.first().and_then(Dim::as_symbol).is_some_and(size_of_rows) {
@@ -273,18 +283,18 @@ impl Program {
         format!("[{}]", rows.into_iter().chain(dims).collect::<Vec<_>>().join(", "))
     }
 
-    /// A dimension with the symbols' names.
-    pub fn show_dim(&self, dim: &Dim) -> String {
-        let name = |symbol: SymbolId| match self.symbols.get(symbol.0 as usize) {
-            Some(symbol) => symbol.name.clone(),
+    /// A dimension, with names of sizes written by `name`.
+    pub(crate) fn write_dim(&self, dim: &Dim, name: &dyn Fn(&str) -> String) -> String {
+        let symbol = |symbol: SymbolId| match self.symbols.get(symbol.0 as usize) {
+            Some(symbol) => name(&symbol.name),
             None => "?".to_string(),
         };
-        dim.display(&name).to_string()
+        dim.display(&symbol).to_string()
     }
 }
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::text::print(self, f)
+        crate::text::print(self, false, f)
     }
 }

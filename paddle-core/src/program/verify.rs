@@ -1,9 +1,9 @@
 //! The verifier: what every program has to satisfy, after every pass and before every plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{BlockId, Definition, Located, Operator, Program, VarId};
+use super::{BlockId, Definition, Located, Operator, Program, RowOrigin, RowsId, SymbolId, VarId};
 use crate::ops::Schema;
 
 /// One thing that is wrong with a program.
@@ -11,6 +11,8 @@ use crate::ops::Schema;
 pub struct Violation {
     /// The block it is in.
     pub block: BlockId,
+    /// The operator's index in the block; for the block's results, the number of its operators.
+    pub operator: Option<usize>,
     /// The source place of the operator, where there is one.
     pub place: Option<Located>,
     /// What is wrong.
@@ -45,163 +47,260 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
+/// More violations than these are not collected.
+const MAX_VIOLATIONS: usize = 20;
+
 impl Program {
-    /// Checks that blocks form a tree owned by operators, that every value is written once and before it is read,
-    /// that it is read only where it is visible, and that types are those of the shape rules.
+    /// Checks that blocks form a tree owned by operators; that every value is written once, before it is read, and is
+    /// read only where it is visible; that types are those of the shape rules and name only rows that exist where they
+    /// stand; and that gradient blocks differentiate the blocks of an operator that has run.
     pub fn verify(&self) -> Result<(), VerifyError> {
-        let mut check =
-            Check { program: self, written: BTreeSet::new(), entered: BTreeSet::new(), found: Vec::new() };
+        let chosen = self.row_spaces().iter().zip(0..).filter(|(rows, _)| rows.origin == RowOrigin::Chosen);
+        let mut check = Check {
+            program: self,
+            chosen_sizes: chosen.map(|(rows, id)| (rows.size, RowsId(id))).collect(),
+            written: BTreeSet::new(),
+            owners: BTreeMap::new(),
+            chosen: BTreeSet::new(),
+            at: (Program::GLOBAL, None),
+            found: Vec::new(),
+        };
+        check.sizes();
         check.startup();
         check.block(Program::GLOBAL);
-        for block in 0..self.blocks().len() as u32 {
-            if !check.entered.contains(&BlockId(block)) && block != 0 {
-                check.report(BlockId(block), None, "no operator owns this block".into());
+        for block in (1..self.blocks().len() as u32).map(BlockId) {
+            if !check.owners.contains_key(&block) {
+                check.at = (block, None);
+                check.report("no operator owns this block");
             }
         }
+        check.gradients();
         if check.found.is_empty() { Ok(()) } else { Err(VerifyError { pass: None, violations: check.found }) }
     }
 }
 
 struct Check<'a> {
     program: &'a Program,
+    /// The row spaces that have a size only where their rows are chosen.
+    chosen_sizes: BTreeMap<SymbolId, RowsId>,
+    /// Values written so far.
     written: BTreeSet<VarId>,
-    entered: BTreeSet<BlockId>,
+    /// The owner of each block that has been entered.
+    owners: BTreeMap<BlockId, &'a Operator>,
+    /// Row spaces that blocks have chosen so far.
+    chosen: BTreeSet<RowsId>,
+    /// What is being checked.
+    at: (BlockId, Option<usize>),
     found: Vec<Violation>,
 }
 
-impl Check<'_> {
-    fn report(&mut self, block: BlockId, operator: Option<&Operator>, message: String) {
-        let place = operator.and_then(|operator| operator.site.place).map(|place| self.program.locate(place));
-        self.found.push(Violation { block, place, message });
+impl<'a> Check<'a> {
+    fn report(&mut self, message: impl Into<String>) {
+        if self.found.len() == MAX_VIOLATIONS {
+            return;
+        }
+        let (block, operator) = self.at;
+        let site =
+            operator.and_then(|at| self.program.block(block).ops.get(at)).map(|operator| operator.site);
+        let place = site.and_then(|site| site.place).map(|place| self.program.locate(place));
+        self.found.push(Violation { block, operator, place, message: message.into() });
+    }
+
+    fn sizes(&mut self) {
+        let mut names = BTreeSet::new();
+        for symbol in self.program.symbols() {
+            if !names.insert(&symbol.name) {
+                self.report(format!("two sizes are named `{}`", symbol.name));
+            }
+        }
     }
 
     fn startup(&mut self) {
         for operator in self.program.startup() {
             let parameter = |var: &VarId| self.program.var(*var).definition == Definition::Parameter;
-            if !operator.inputs.is_empty()
-                || operator.outputs.len() != 1
-                || !operator.outputs.iter().all(parameter)
-            {
-                self.report(
-                    Program::GLOBAL,
-                    None,
-                    format!("`{}` does not initialise a parameter", operator.op.name()),
-                );
+            let fits = operator.inputs.is_empty()
+                && operator.outputs.len() == 1
+                && operator.outputs.iter().all(parameter)
+                && self.written.insert(operator.outputs[0]);
+            if !fits {
+                self.report(format!("`{}` does not initialise a parameter", operator.op.name()));
             }
-            self.written.extend(&operator.outputs);
         }
     }
 
-    /// Blocks nest at most as deep as the stack of the verifier and of every pass allows.
+    /// Checks a block and those below it. They nest at most [`Program::MAX_DEPTH`] deep.
     fn block(&mut self, id: BlockId) {
-        let mut stack = vec![(id, 0)];
-        self.enter(id);
-        // An explicit stack: a hostile program may nest deeper than the thread's.
-        while let Some((id, at)) = stack.pop() {
-            let Some(operator) = self.program.block(id).ops.get(at) else {
-                self.results(id);
-                continue;
-            };
-            stack.push((id, at + 1));
-            if self.operator(id, operator) {
-                for &block in operator.blocks.iter().rev() {
-                    if self.enter(block) {
-                        stack.push((block, 0));
+        let block = self.program.block(id);
+        let bound = if id == Program::GLOBAL { Definition::Input } else { Definition::BlockParameter };
+        for &param in &block.params {
+            self.at = (id, None);
+            let var = self.program.var(param);
+            if var.block != id || var.definition != bound {
+                self.report(format!("`{}` is not a parameter of this block", var.name));
+            }
+            self.write(id, param);
+        }
+        for (at, operator) in block.ops.iter().enumerate() {
+            if self.found.len() == MAX_VIOLATIONS {
+                return;
+            }
+            self.at = (id, Some(at));
+            self.operator(id, operator);
+        }
+        self.at = (id, Some(block.ops.len()));
+        for &result in &block.results {
+            self.read(id, result);
+        }
+    }
+
+    fn read(&mut self, block: BlockId, var: VarId) {
+        let value = self.program.var(var);
+        if !self.program.is_visible(value.block, block) {
+            self.report(format!("`{}` is read out of its block", value.name));
+        } else if !self.written.contains(&var) {
+            self.report(format!("`{}` is read before it is written", value.name));
+        }
+    }
+
+    fn write(&mut self, block: BlockId, var: VarId) {
+        let value = self.program.var(var);
+        if !self.written.insert(var) {
+            self.report(format!("`{}` is written twice", value.name));
+        }
+        let sizes = value.ty.dims.iter().flat_map(|dim| dim.symbols());
+        let rows: Vec<RowsId> =
+            sizes.filter_map(|size| self.chosen_sizes.get(&size).copied()).chain(value.ty.rows).collect();
+        for rows in rows {
+            let space = self.program.row_space(rows);
+            if space.origin == RowOrigin::Chosen && !self.runs_on(block, rows) {
+                self.report(format!(
+                    "`{}` is {}, but there are no rows of `{}` here",
+                    value.name,
+                    self.program.show(&value.ty),
+                    space.name
+                ));
+            }
+        }
+    }
+
+    /// Whether a block or one around it runs on these rows.
+    fn runs_on(&self, block: BlockId, rows: RowsId) -> bool {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            let block = self.program.block(id);
+            if block.rows == Some(rows) {
+                return true;
+            }
+            at = block.parent;
+        }
+        false
+    }
+
+    fn operator(&mut self, block: BlockId, operator: &'a Operator) {
+        let here = self.at;
+        for &input in &operator.inputs {
+            self.read(block, input);
+        }
+        let schema = operator.op.schema();
+        if schema.effects.blocks == operator.blocks.is_empty() {
+            self.report(format!("`{}` has {} blocks", schema.name, operator.blocks.len()));
+        }
+        self.forwards(block, operator);
+        for &inner in &operator.blocks {
+            if self.program.block(inner).parent != Some(block) {
+                self.report(format!("block {} is not below block {}", inner.0, block.0));
+            } else if self.owners.insert(inner, operator).is_some() {
+                self.report(format!("block {} is owned twice", inner.0));
+            } else {
+                self.rows(inner);
+                self.block(inner);
+                self.at = here;
+            }
+        }
+        self.outputs(block, operator, schema);
+    }
+
+    fn outputs(&mut self, block: BlockId, operator: &Operator, schema: &Schema) {
+        match self.program.infer(block, &operator.op, &operator.inputs, &operator.blocks, None) {
+            Ok(types) if types.len() != operator.outputs.len() => {
+                let (found, expected) = (operator.outputs.len(), types.len());
+                self.report(format!("`{}` gives {expected} values, not {found}", schema.name));
+            }
+            Ok(types) => {
+                for (&output, ty) in operator.outputs.iter().zip(&types) {
+                    let declared = self.program.var(output);
+                    if declared.ty != *ty {
+                        let (name, found) = (&declared.name, self.program.show(&declared.ty));
+                        let gives = self.program.show(ty);
+                        self.report(format!("`{name}` is {found} here, but `{}` gives {gives}", schema.name));
                     }
                 }
             }
-        }
-    }
-
-    /// Marks the values bound on entry. False if the block was entered before.
-    fn enter(&mut self, id: BlockId) -> bool {
-        if !self.entered.insert(id) {
-            self.report(id, None, "two operators own this block".into());
-            return false;
-        }
-        for &param in &self.program.block(id).params {
-            let var = self.program.var(param);
-            if var.block != id || !matches!(var.definition, Definition::Input | Definition::BlockParameter) {
-                self.report(id, None, format!("`{}` is not a parameter of this block", var.name));
-            }
-            if !self.written.insert(param) {
-                self.report(id, None, format!("`{}` is bound twice", self.program.var(param).name));
-            }
-        }
-        true
-    }
-
-    fn results(&mut self, id: BlockId) {
-        for &result in &self.program.block(id).results {
-            self.read(id, None, result);
-        }
-    }
-
-    fn read(&mut self, block: BlockId, operator: Option<&Operator>, var: VarId) {
-        let value = self.program.var(var);
-        if !self.program.is_visible(value.block, block) {
-            self.report(block, operator, format!("`{}` is read out of its block", value.name));
-        } else if !self.written.contains(&var) {
-            self.report(block, operator, format!("`{}` is read before it is written", value.name));
-        }
-    }
-
-    /// Checks one operator; false if its blocks cannot be entered.
-    fn operator(&mut self, block: BlockId, operator: &Operator) -> bool {
-        for &input in &operator.inputs {
-            self.read(block, Some(operator), input);
-        }
-        let (effects, schema) = (operator.op.effects(), operator.op.schema());
-        if effects.blocks == operator.blocks.is_empty() {
-            self.report(
-                block,
-                Some(operator),
-                format!("`{}` has {} blocks", schema.name, operator.blocks.len()),
-            );
-            return false;
-        }
-        for &inner in &operator.blocks {
-            let known = self.program.blocks().get(inner.0 as usize);
-            if known.is_none_or(|inner| inner.parent != Some(block)) {
-                self.report(
-                    block,
-                    Some(operator),
-                    format!("block {} is not below block {}", inner.0, block.0),
-                );
-                return false;
-            }
-        }
-        if !Schema::accepts(schema.outputs, operator.outputs.len()) {
-            self.report(
-                block,
-                Some(operator),
-                format!("`{}` has {} outputs", schema.name, operator.outputs.len()),
-            );
-        }
-        match self.program.infer(block, &operator.op, &operator.inputs, &operator.blocks, None) {
-            Ok(types) => {
-                let declared = operator.outputs.iter().map(|&output| self.program.ty(output));
-                if types.len() != operator.outputs.len() || !types.iter().eq(declared) {
-                    let message =
-                        format!("the outputs of `{}` are not of the types of its shape rule", schema.name);
-                    self.report(block, Some(operator), message);
-                }
-            }
-            Err(error) => self.report(block, Some(operator), error.to_string()),
+            // What is read where it is not visible has been reported.
+            Err(super::BuildError::NotVisible { .. }) => {}
+            Err(error) => self.report(error.to_string()),
         }
         for &output in &operator.outputs {
             let var = self.program.var(output);
             if var.block != block || var.definition != Definition::Operator {
-                self.report(block, Some(operator), format!("`{}` is not a value of this block", var.name));
+                self.report(format!("`{}` is not a value of this block", var.name));
             }
-            if !self.written.insert(output) {
-                self.report(
-                    block,
-                    Some(operator),
-                    format!("`{}` is written twice", self.program.var(output).name),
-                );
+            self.write(block, output);
+        }
+    }
+
+    /// A block has rows of its own if they are chosen for it, or if the block that it differentiates has them.
+    fn rows(&mut self, id: BlockId) {
+        let block = self.program.block(id);
+        if let Some(forward) = block.forward {
+            if block.rows != self.program.block(forward).rows {
+                self.report(format!("blocks {} and {} are not on the same rows", id.0, forward.0));
+            }
+        } else if let Some(rows) = block.rows {
+            let space = self.program.row_space(rows);
+            if space.origin != RowOrigin::Chosen || !self.chosen.insert(rows) {
+                self.report(format!("the rows of `{}` are not chosen for block {}", space.name, id.0));
             }
         }
-        true
+    }
+
+    /// Gradient blocks differentiate the last blocks of one operator that stands where they see its surroundings,
+    /// and run when it ran.
+    fn forwards(&mut self, block: BlockId, operator: &Operator) {
+        let forwards: Vec<BlockId> =
+            operator.blocks.iter().filter_map(|&inner| self.program.block(inner).forward).collect();
+        let Some(&first) = forwards.first() else {
+            return;
+        };
+        let around = self.program.block(first).parent;
+        let seen = around == Some(block) || around == self.program.block(block).forward;
+        let fits = self.owners.get(&first).is_some_and(|forward| {
+            let name = operator.op.name();
+            let same = forward.op.name() == name && forward.inputs == operator.inputs;
+            let gradient = name.strip_suffix("_grad") == Some(forward.op.name());
+            (same || gradient)
+                && forwards.len() == operator.blocks.len()
+                && forward.blocks.ends_with(&forwards)
+        });
+        if !seen || !fits {
+            self.report(format!(
+                "`{}` does not differentiate the operator of block {}",
+                operator.op.name(),
+                first.0
+            ));
+        }
+    }
+
+    fn gradients(&mut self) {
+        self.at = (Program::GLOBAL, None);
+        for pair in self.program.gradients() {
+            let (parameter, gradient) = (self.program.var(pair.parameter), self.program.var(pair.gradient));
+            let fits = parameter.definition == Definition::Parameter
+                && gradient.block == Program::GLOBAL
+                && gradient.ty == parameter.ty;
+            if !fits {
+                self.report(format!("`{}` is not a gradient of `{}`", gradient.name, parameter.name));
+            }
+        }
     }
 }

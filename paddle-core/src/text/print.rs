@@ -1,0 +1,204 @@
+//! A program as text.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write};
+
+use super::lex::{RETURN, YIELD, name, quoted};
+use crate::ops::{Attribute, Op};
+use crate::program::{BlockId, Operator, Program, Role, RowOrigin, RowsId, Type, VarId};
+
+/// Prints a program; with the source places, if they are wanted.
+pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let printer = Printer { program, places, f, introduced: BTreeSet::new(), printed: BTreeSet::new() };
+    printer.program()
+}
+
+/// The role of the operators in a block, unless they say otherwise.
+pub(super) fn inherited(owner: Role) -> Role {
+    match owner {
+        Role::Forward | Role::Loss => Role::Forward,
+        Role::Backward | Role::Optimize => owner,
+    }
+}
+
+struct Printer<'a, 'f, 'b> {
+    program: &'a Program,
+    places: bool,
+    f: &'f mut fmt::Formatter<'b>,
+    /// Row spaces whose parent has been printed.
+    introduced: BTreeSet<RowsId>,
+    /// So that the text of a program that is not well-formed ends too.
+    printed: BTreeSet<BlockId>,
+}
+
+impl Printer<'_, '_, '_> {
+    fn program(mut self) -> fmt::Result {
+        let program = self.program;
+        self.f.write_str("program {\n")?;
+        for (id, symbol) in program.symbols().iter().enumerate() {
+            let rows = program.row_spaces().iter().find(|rows| rows.size.0 as usize == id);
+            match rows.map(|rows| rows.origin) {
+                None => writeln!(self.f, "  size {}", name(&symbol.name))?,
+                Some(RowOrigin::Root) => writeln!(self.f, "  rows {}", name(&symbol.name))?,
+                Some(RowOrigin::Chosen) => {}
+            }
+        }
+        for operator in program.startup() {
+            self.f.write_str("  parameter ")?;
+            self.call(operator)?;
+            self.f.write_char('\n')?;
+        }
+        for pair in program.gradients() {
+            writeln!(self.f, "  gradient {} -> {}", self.name(pair.parameter), self.name(pair.gradient))?;
+        }
+        self.block(Program::GLOBAL, 1, Role::Forward)?;
+        self.f.write_str("}\n")
+    }
+
+    fn indent(&mut self, depth: usize) -> fmt::Result {
+        write!(self.f, "{:1$}", "", 2 * depth)
+    }
+
+    fn name(&self, var: VarId) -> String {
+        name(&self.program.var(var).name)
+    }
+
+    fn names(&self, vars: &[VarId]) -> String {
+        vars.iter().map(|&var| self.name(var)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// `x: f32[_, 13], y: f32[_, 1]`.
+    fn declarations(&self, vars: &[VarId]) -> String {
+        let one = |&var: &VarId| format!("{}: {}", self.name(var), self.ty(self.program.ty(var)));
+        vars.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    fn ty(&self, ty: &Type) -> String {
+        format!("{}{}", ty.dtype, self.program.write_shape(ty, &name))
+    }
+
+    fn block(&mut self, id: BlockId, depth: usize, role: Role) -> fmt::Result {
+        let program = self.program;
+        let block = program.block(id);
+        self.indent(depth)?;
+        write!(self.f, "block {}", id.0)?;
+        if let Some(forward) = block.forward {
+            write!(self.f, " of block {}", forward.0)?;
+        }
+        if let Some(rows) = block.rows {
+            let space = program.row_space(rows);
+            write!(self.f, " on {}", name(&space.name))?;
+            if let Some(parent) = space.parent.filter(|_| self.introduced.insert(rows)) {
+                write!(self.f, " of {}", name(&program.row_space(parent).name))?;
+            }
+        }
+        if !self.printed.insert(id) {
+            return self.f.write_str("  // see above\n");
+        }
+        if !block.params.is_empty() {
+            write!(self.f, " ({})", self.declarations(&block.params))?;
+        }
+        self.f.write_str(" {\n")?;
+        for operator in &block.ops {
+            self.operator(operator, depth + 1, role)?;
+        }
+        if !block.results.is_empty() {
+            self.indent(depth + 1)?;
+            let word = if id == Program::GLOBAL { RETURN } else { YIELD };
+            writeln!(self.f, "{word} {}", self.names(&block.results))?;
+        }
+        self.indent(depth)?;
+        self.f.write_str("}\n")
+    }
+
+    fn operator(&mut self, operator: &Operator, depth: usize, role: Role) -> fmt::Result {
+        self.indent(depth)?;
+        self.call(operator)?;
+        let mut notes = Vec::new();
+        if operator.site.role != role {
+            notes.push(operator.site.role.name().to_string());
+        }
+        if let Some(place) = operator.site.place.filter(|_| self.places) {
+            let place = self.program.locate(place);
+            notes.push(format!("at {}:{}:{}", name(&place.file), place.line, place.column));
+        }
+        if !notes.is_empty() {
+            write!(self.f, " [{}]", notes.join(" "))?;
+        }
+        if !operator.blocks.is_empty() {
+            self.f.write_str(" {\n")?;
+            for &block in &operator.blocks {
+                self.block(block, depth + 1, inherited(operator.site.role))?;
+            }
+            self.indent(depth)?;
+            self.f.write_char('}')?;
+        }
+        self.f.write_char('\n')
+    }
+
+    /// `o: f32[_, 1] = scale(x, bias=1.0)`.
+    fn call(&mut self, operator: &Operator) -> fmt::Result {
+        if !operator.outputs.is_empty() {
+            write!(self.f, "{} = ", self.declarations(&operator.outputs))?;
+        }
+        let mut arguments: Vec<String> = operator.inputs.iter().map(|&input| self.name(input)).collect();
+        for (attribute, value) in self.attributes(operator) {
+            arguments.push(format!("{attribute}={value}"));
+        }
+        write!(self.f, "{}({})", operator.op.name(), arguments.join(", "))
+    }
+
+    /// The attributes that have to be written.
+    fn attributes(&self, operator: &Operator) -> Vec<(&'static str, String)> {
+        let all = operator.op.attributes();
+        let outputs: Vec<&Type> = operator.outputs.iter().map(|&output| self.program.ty(output)).collect();
+        let written = |(attribute, value): &(&'static str, Attribute)| {
+            let implied = match value {
+                Attribute::Type(ty) => outputs.first() == Some(&ty),
+                Attribute::Types(types) => types.iter().eq(outputs.iter().copied()),
+                Attribute::Number(_)
+                | Attribute::Text(_)
+                | Attribute::Ints(_)
+                | Attribute::Dims(_)
+                | Attribute::DType(_)
+                | Attribute::Bytes(_) => false,
+            };
+            let text = self.attribute(value);
+            let default = || self.default(&operator.op, attribute, &all);
+            (!implied && default().as_ref() != Some(&text)).then_some((*attribute, text))
+        };
+        all.iter().filter_map(written).collect()
+    }
+
+    /// What an attribute is where it is left out.
+    fn default(&self, op: &Op, attribute: &str, all: &[(&'static str, Attribute)]) -> Option<String> {
+        let others = all.iter().filter(|(name, _)| *name != attribute);
+        let others = others.map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let op = Op::from_attributes(op.name(), others).ok()?;
+        let value = op.attributes().into_iter().find(|(name, _)| *name == attribute)?.1;
+        Some(self.attribute(&value))
+    }
+
+    fn attribute(&self, value: &Attribute) -> String {
+        match value {
+            Attribute::Number(number) => number.to_string(),
+            Attribute::Text(text) => quoted(text),
+            Attribute::Ints(values) => format!("{values:?}"),
+            Attribute::Dims(dims) => {
+                let dims = dims.iter().map(|dim| self.program.write_dim(dim, &name));
+                format!("[{}]", dims.collect::<Vec<_>>().join(", "))
+            }
+            Attribute::DType(dtype) => dtype.to_string(),
+            Attribute::Type(ty) => self.ty(ty),
+            Attribute::Types(types) => {
+                format!("[{}]", types.iter().map(|ty| self.ty(ty)).collect::<Vec<_>>().join(", "))
+            }
+            Attribute::Bytes(bytes) => bytes.iter().fold("0x".to_string(), |mut text, byte| {
+                text.extend(
+                    [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+                );
+                text
+            }),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The text form as a tree, before names are looked up.
+
+use super::lex::At;
+use crate::ops::{Attribute, Op};
+use crate::program::{DType, Role};
+
+/// A name, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) at: At,
+}
+
+/// A whole text.
+pub(super) struct ProgramText {
+    pub(super) sizes: Vec<SizeDeclaration>,
+    pub(super) parameters: Vec<ParameterText>,
+    /// (parameter, gradient).
+    pub(super) gradients: Vec<(Name, Name)>,
+    pub(super) global: BlockText,
+}
+
+/// `rows _` or `size T`.
+pub(super) struct SizeDeclaration {
+    pub(super) name: Name,
+    pub(super) rows: bool,
+}
+
+/// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65)`.
+pub(super) struct ParameterText {
+    pub(super) value: Declaration,
+    pub(super) initializer: Call,
+}
+
+/// `x: f32[_, 13]`.
+pub(super) struct Declaration {
+    pub(super) name: Name,
+    pub(super) ty: TypeText,
+}
+
+/// `f32[_, 2 * T]`.
+pub(super) struct TypeText {
+    pub(super) dtype: DType,
+    pub(super) sizes: Vec<SizeText>,
+}
+
+/// A sum of terms.
+pub(super) struct SizeText {
+    pub(super) terms: Vec<Term>,
+}
+
+/// A product with an integer.
+pub(super) struct Term {
+    pub(super) coefficient: i64,
+    pub(super) factors: Vec<Factor>,
+    pub(super) at: At,
+}
+
+pub(super) enum Factor {
+    /// `T`; the rows of `T`, alone in front.
+    Name(Name),
+    /// `(T)`: the size, in front too.
+    Parenthesised(Name),
+    /// `((T) / (2))`.
+    Quotient(SizeText, SizeText),
+}
+
+/// `block 3 of block 1 on _.1 (h: f32[_, 4]) { … }`.
+pub(super) struct BlockText {
+    pub(super) at: At,
+    pub(super) id: u32,
+    pub(super) forward: Option<(u32, At)>,
+    pub(super) rows: Option<RowsText>,
+    pub(super) params: Vec<Declaration>,
+    pub(super) operators: Vec<OperatorText>,
+    pub(super) results: Vec<Name>,
+    /// Where the results stand, or the block ends.
+    pub(super) end: At,
+}
+
+/// `on _.1 of _`: rows of a known space, or chosen ones.
+pub(super) struct RowsText {
+    pub(super) name: Name,
+    pub(super) parent: Option<Name>,
+}
+
+/// `matmul_v2(x, w, trans_x=true)`.
+pub(super) struct Call {
+    pub(super) at: At,
+    /// The operator of this name.
+    pub(super) prototype: Op,
+    pub(super) inputs: Vec<Name>,
+    pub(super) attributes: Vec<(&'static str, AttributeText)>,
+}
+
+/// The value of an attribute.
+pub(super) enum AttributeText {
+    /// Without names in it.
+    Ready(Attribute),
+    Dims(Vec<SizeText>),
+    Type(TypeText),
+    Types(Vec<TypeText>),
+}
+
+/// A line of a block, and the blocks below it.
+pub(super) struct OperatorText {
+    pub(super) at: At,
+    pub(super) outputs: Vec<Declaration>,
+    pub(super) call: Call,
+    pub(super) role: Option<Role>,
+    /// File, line, column.
+    pub(super) place: Option<(String, u32, u32)>,
+    pub(super) blocks: Vec<BlockText>,
+}

@@ -1,0 +1,137 @@
+//! The structure of gradient programs, as text. `UPDATE_GOLDEN=1` rewrites the files.
+
+use std::path::Path;
+
+use paddle_core::ops::{
+    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Reduce, ReduceKind,
+};
+use paddle_core::ops::{Softmax, Unary, UnaryKind, UniformRandom};
+use paddle_core::passes::backward::{backward, gradients};
+use paddle_core::program::{BlockId, BuildError, DType, Program, Site, Type, VarId};
+use paddle_core::text;
+
+fn golden(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// Compares a program with its file, and checks that it is well-formed and reads back.
+fn check(name: &str, program: &Program) {
+    program.verify().unwrap_or_else(|error| panic!("{name}: {error}\n{program}"));
+    let text = program.to_string();
+    assert_eq!(text::parse(&text).expect("a printed program parses").to_string(), text);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden(name), &text).expect("the golden file can be written");
+    }
+    let expected = std::fs::read_to_string(golden(name)).unwrap_or_default();
+    assert!(text == expected, "{name} has changed; if it should, run with UPDATE_GOLDEN=1\n{text}");
+}
+
+/// Reads a program that is written as text.
+fn source(name: &str) -> Program {
+    let text = std::fs::read_to_string(golden(name)).expect("the file is in the repository");
+    let program = text::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(program.to_string(), text, "{name} is not as it prints");
+    program
+}
+
+/// Appends operators that stand nowhere in a source.
+struct Block<'a>(&'a mut Program, BlockId);
+
+impl Block<'_> {
+    fn op(&mut self, op: impl Into<paddle_core::ops::Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        let inputs: Vec<VarId> = inputs
+            .iter()
+            .map(|&input| self.0.localize(self.1, input, Site::default()))
+            .collect::<Result<_, _>>()?;
+        Ok(self.0.append_op(self.1, op, &inputs, Site::default())?[0])
+    }
+
+    fn binary(&mut self, kind: BinaryKind, x: VarId, y: VarId) -> Result<VarId, BuildError> {
+        self.op(Binary { kind }, &[x, y])
+    }
+
+    fn fc(&mut self, x: VarId, name: &str, [from, to]: [i64; 2]) -> Result<VarId, BuildError> {
+        let init = UniformRandom { min: -0.5, max: 0.5, ty: Type::new(DType::F32, [from, to]) };
+        let w = self.0.create_parameter(&format!("{name}.w"), init)?;
+        let zeros = Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [to]) };
+        let b = self.0.create_parameter(&format!("{name}.b"), zeros)?;
+        let product = self.op(Matmul { trans_x: false, trans_y: false }, &[x, w])?;
+        self.binary(BinaryKind::Add, product, b)
+    }
+}
+
+const MEAN: Reduce = Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false };
+
+#[test]
+fn linear_regression() -> Result<(), Box<dyn std::error::Error>> {
+    let mut program = Program::new();
+    let batch = program.create_rows("_");
+    let x = program.create_input("x", Type::with_rows(DType::F32, batch, [13]))?;
+    let y = program.create_input("y", Type::with_rows(DType::F32, batch, [1]))?;
+    let mut global = Block(&mut program, Program::GLOBAL);
+    let price = global.fc(x, "price", [13, 1])?;
+    let error = global.binary(BinaryKind::Sub, price, y)?;
+    let square = global.op(Unary { kind: UnaryKind::Square }, &[error])?;
+    let cost = global.op(MEAN, &[square])?;
+    program.rename(price, "price");
+    program.rename(cost, "cost");
+    program.set_outputs(&[cost])?;
+    check("linear_regression.txt", &program);
+    backward(&mut program)?;
+    check("linear_regression.backward.txt", &program);
+    Ok(())
+}
+
+/// `if x > 15.0 { let d = x + y; (d, softmax(d)) } else { let d = fc(z, 1); (d, d + 1.0) }`
+#[test]
+fn if_per_row() -> Result<(), Box<dyn std::error::Error>> {
+    let mut program = Program::new();
+    let batch = program.create_rows("_");
+    let column = Type::with_rows(DType::F32, batch, [1]);
+    let x = program.create_input("x", column.clone())?;
+    let y = program.create_input("y", Type::scalar(DType::F32))?;
+    let z = program.create_input("z", column)?;
+    let number = |value| Fill { value: Number::Float(value), ty: Type::scalar(DType::F32) };
+    let mut global = Block(&mut program, Program::GLOBAL);
+    let bound = global.op(number(15.0), &[])?;
+    let condition = global.op(Compare { kind: CompareKind::GreaterThan }, &[x, bound])?;
+    let [yes, no] = program.create_branches(Program::GLOBAL, condition)?;
+
+    let mut block = Block(&mut program, yes);
+    let d = block.binary(BinaryKind::Add, x, y)?;
+    let softmax = block.op(Softmax, &[d])?;
+    program.set_results(yes, &[d, softmax])?;
+
+    let mut block = Block(&mut program, no);
+    let d = block.fc(z, "d", [1, 1])?;
+    let one = block.op(number(1.0), &[])?;
+    let more = block.binary(BinaryKind::Add, d, one)?;
+    program.set_results(no, &[d, more])?;
+
+    let outputs = program.append_block_op(Program::GLOBAL, If, &[condition], &[yes, no], Site::default())?;
+    program.rename(outputs[0], "o1");
+    program.rename(outputs[1], "o2");
+    let mut forward = program.clone();
+    forward.set_outputs(&outputs)?;
+    check("if_per_row.txt", &forward);
+
+    let mut global = Block(&mut program, Program::GLOBAL);
+    let product = global.binary(BinaryKind::Mul, outputs[0], outputs[1])?;
+    let cost = global.op(MEAN, &[product])?;
+    program.set_outputs(&[cost])?;
+    let parameters: Vec<VarId> = program.parameters().collect();
+    let wanted = [&[x, y, z][..], &parameters].concat();
+    let found = gradients(&mut program, &wanted)?;
+    assert!(found.iter().all(Option::is_some));
+    check("if_per_row.gradients.txt", &program);
+    Ok(())
+}
+
+#[test]
+fn loops_and_branches_inside_one_another() {
+    for name in ["while_scalar", "if_in_while", "while_in_if"] {
+        let mut program = source(&format!("{name}.txt"));
+        backward(&mut program).unwrap_or_else(|error| panic!("{name}: {error}"));
+        check(&format!("{name}.backward.txt"), &program);
+    }
+}
