@@ -1,103 +1,148 @@
-//! Random numbers by counter: element `i` is a function of (seed, stream, `i`), so that neither order nor the number of
-//! threads matters. Every backend uses this generator, and gets the same bits.
+//! Counter-based random numbers, which every backend draws from: a number is a function of a seed, a stream and a
+//! position, so neither the order in which numbers are drawn nor the number of threads changes them.
+//!
+//! The bits are those of Philox4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011), with
+//! the seed as its key and (position, stream) as its counter.
 
-/// The odd number nearest to 2⁶⁴ divided by the golden ratio: the step of SplitMix64.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+use std::f64::consts::TAU;
 
-/// The random numbers of one stream: a SplitMix64 generator whose every output can be had at once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Draws {
-    key: u64,
+/// The numbers of one seed and stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Random {
+    /// The seed of the run.
+    pub seed: u64,
+    /// What the numbers are for.
+    pub stream: u64,
 }
 
-impl Draws {
-    /// The numbers of `stream` under `seed`.
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
-        Draws { key: mix(mix(seed.wrapping_add(STEP)) ^ stream) }
+impl Random {
+    /// Uniform on `[min, max)`.
+    pub fn uniform(self, position: u64, min: f64, max: f64) -> f64 {
+        let value = min + fraction(self.pair(position)[(position % 2) as usize]) * (max - min);
+        // Rounding may reach the bound.
+        if value < max { value } else { max.next_down().max(min) }
     }
 
-    fn bits(self, counter: u64) -> u64 {
-        mix(self.key.wrapping_add(counter.wrapping_add(1).wrapping_mul(STEP)))
+    /// The same, rounded to `f32`.
+    pub fn uniform_f32(self, position: u64, min: f64, max: f64) -> f32 {
+        let (value, bound) = (self.uniform(position, min, max) as f32, max as f32);
+        if value < bound { value } else { bound.next_down().max(min as f32) }
     }
 
-    /// Element `i`, uniform on `[min, max)`, with 24 random bits: programs of `f32` and of `f64` draw the same.
-    pub(crate) fn uniform(self, i: u64, min: f64, max: f64) -> f64 {
-        let unit = (self.bits(i) >> 40) as f64 / (1u64 << 24) as f64;
-        min + (max - min) * unit
+    /// Normal, with mean 0 and standard deviation 1, by the Box-Muller transform.
+    pub fn gaussian(self, position: u64) -> f64 {
+        let [u, v] = self.pair(position).map(fraction);
+        // 1 - u is not 0.
+        let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), TAU * v);
+        radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() }
     }
 
-    /// [`Draws::uniform`] in single precision. Where rounding would reach `max`, the number below.
-    pub(crate) fn uniform_f32(self, i: u64, min: f64, max: f64) -> f32 {
-        let value = self.uniform(i, min, max) as f32;
-        if f64::from(value) < max { value } else { value.next_down().max(min as f32) }
-    }
-
-    /// Element `i`, normal: one of the pair that the method of Box and Muller makes of two uniform numbers.
-    pub(crate) fn gaussian(self, i: u64, mean: f64, std: f64) -> f64 {
-        let bits = self.bits(i);
-        let unit = 1.0 / (1u64 << 32) as f64;
-        // The first is in (0, 1], where the logarithm is finite.
-        let (radius, angle) = (((bits >> 32) + 1) as f64 * unit, (bits & 0xFFFF_FFFF) as f64 * unit);
-        mean + std * (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    /// The bits that positions 2i and 2i + 1 share.
+    fn pair(self, position: u64) -> [u64; 2] {
+        let halves = |word: u64| [word as u32, (word >> 32) as u32];
+        let ([a, b], [c, d]) = (halves(position / 2), halves(self.stream));
+        let [a, b, c, d] = philox([a, b, c, d], halves(self.seed));
+        [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
     }
 }
 
-/// The output function of SplitMix64.
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
+/// A number on `[0, 1)` from the upper bits.
+fn fraction(bits: u64) -> f64 {
+    (bits >> (u64::BITS - f64::MANTISSA_DIGITS)) as f64 / (1_u64 << f64::MANTISSA_DIGITS) as f64
+}
+
+/// Philox4x32 with ten rounds.
+fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
+    const ROUNDS: usize = 10;
+    const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+    const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+    for _ in 0..ROUNDS {
+        let product = |multiplier: u32, word: u32| u64::from(multiplier) * u64::from(word);
+        let (x, y) = (product(MULTIPLIERS[0], counter[0]), product(MULTIPLIERS[1], counter[2]));
+        counter = [
+            (y >> 32) as u32 ^ counter[1] ^ key[0],
+            y as u32,
+            (x >> 32) as u32 ^ counter[3] ^ key[1],
+            x as u32,
+        ];
+        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+    }
+    counter
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const N: u64 = 100_000;
-
-    /// Mean, variance and the correlation of neighbours.
-    fn moments(draw: impl Fn(u64) -> f64) -> [f64; 3] {
-        let mean = (0..N).map(&draw).sum::<f64>() / N as f64;
-        let product = |lag| (0..N).map(|i| (draw(i) - mean) * (draw(i + lag) - mean)).sum::<f64>() / N as f64;
-        [mean, product(0), product(1) / product(0)]
+    /// The known answers of the authors' library, Random123.
+    #[test]
+    fn philox_gives_the_known_answers() {
+        assert_eq!(philox([0; 4], [0; 2]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        assert_eq!(
+            philox([u32::MAX; 4], [u32::MAX; 2]),
+            [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
+        );
+        assert_eq!(
+            philox(
+                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+                [0xa409_3822, 0x299f_31d0]
+            ),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
     }
 
-    fn assert_near(found: [f64; 3], expected: [f64; 3]) {
-        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 0.02;
-        assert!(found.iter().zip(&expected).all(near), "{found:?} instead of {expected:?}");
+    const COUNT: u64 = 100_000;
+
+    fn moments(draw: impl Fn(u64) -> f64) -> (f64, f64) {
+        let mean = (0..COUNT).map(&draw).sum::<f64>() / COUNT as f64;
+        let variance = (0..COUNT).map(|i| (draw(i) - mean).powi(2)).sum::<f64>() / COUNT as f64;
+        (mean, variance.sqrt())
     }
 
     #[test]
-    fn has_the_moments_of_its_distribution() {
-        for draws in [Draws::new(0, 0), Draws::new(1, 0), Draws::new(0, 1), Draws::new(7, u64::MAX)] {
-            assert_near(moments(|i| draws.uniform(i, -1.0, 1.0)), [0.0, 1.0 / 3.0, 0.0]);
-            assert_near(moments(|i| draws.gaussian(i, 1.0, 1.0)), [1.0, 1.0, 0.0]);
+    fn uniform_numbers_are_uniform() {
+        let random = Random { seed: 7, stream: 3 };
+        let (mean, deviation) = moments(|i| random.uniform(i, -1.0, 3.0));
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        assert!((deviation - 4.0 / 12_f64.sqrt()).abs() < 0.02, "{deviation}");
+        let mut cells = [0; 10];
+        for i in 0..COUNT {
+            let value = random.uniform_f32(i, 0.0, 1.0);
+            cells[(value * 10.0) as usize] += 1;
+        }
+        assert!(cells.iter().all(|&cell: &i32| (cell - 10_000).abs() < 500), "{cells:?}");
+    }
+
+    #[test]
+    fn normal_numbers_are_normal() {
+        let random = Random { seed: 7, stream: 4 };
+        let (mean, deviation) = moments(|i| random.gaussian(i));
+        assert!(mean.abs() < 0.02 && (deviation - 1.0).abs() < 0.02, "{mean} {deviation}");
+        let within = |bound| (0..COUNT).filter(|&i| random.gaussian(i).abs() < bound).count() as f64;
+        assert!((within(1.0) / COUNT as f64 - 0.6827).abs() < 0.01);
+        assert!((within(2.0) / COUNT as f64 - 0.9545).abs() < 0.01);
+        // Positions 2i and 2i + 1 come from one block of bits, but not from one another.
+        let product = |i| random.gaussian(2 * i) * random.gaussian(2 * i + 1);
+        assert!(moments(product).0.abs() < 0.02);
+    }
+
+    #[test]
+    fn the_upper_bound_is_not_reached() {
+        let random = Random { seed: 0, stream: 0 };
+        for position in 0..10_000 {
+            // Half of what is drawn here rounds up to the bound.
+            assert!(random.uniform_f32(position, 1.0, f64::from(1_f32.next_up())) < 1_f32.next_up());
+            assert!(random.uniform(position, 1.0, 1_f64.next_up()) < 1_f64.next_up());
+            assert_eq!(random.uniform_f32(position, 2.0, 2.0), 2.0);
         }
     }
 
     #[test]
-    fn streams_and_seeds_differ() {
-        let [a, b] = [Draws::new(0, 1), Draws::new(1, 0)];
-        let both = moments(|i| a.uniform(i, -1.0, 1.0) + b.uniform(i, -1.0, 1.0));
-        assert_near(both, [0.0, 2.0 / 3.0, 0.0]);
-    }
-
-    #[test]
-    fn does_not_change() {
-        // The first numbers that SplitMix64 gives from state 0.
-        assert_eq!([0, 1].map(|i| Draws { key: 0 }.bits(i)), [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4]);
-        let draws = Draws::new(42, 7);
-        assert_eq!(draws.uniform(0, 0.0, 1.0), 0.6960084438323975);
-        assert!((draws.gaussian(0, 0.0, 1.0) - -0.7364834777102476).abs() < 1e-12);
-    }
-
-    #[test]
-    fn stays_below_the_upper_bound() {
-        let draws = Draws::new(3, 3);
-        let next = 1.0 + f64::from(f32::EPSILON);
-        for i in 0..1000 {
-            assert_eq!(draws.uniform_f32(i, 1.0, next), 1.0);
-            assert!((-0.5..0.5).contains(&draws.uniform_f32(i, -0.5, 0.5)));
+    fn seeds_streams_and_positions_differ() {
+        let draw = |seed, stream, position| Random { seed, stream }.uniform(position, 0.0, 1.0);
+        let all = [draw(0, 0, 0), draw(1, 0, 0), draw(0, 1, 0), draw(0, 0, 1), draw(0, 0, 2), draw(1 << 32, 0, 0)];
+        for (i, value) in all.iter().enumerate() {
+            assert!(!all[..i].contains(value), "{all:?}");
         }
     }
 }

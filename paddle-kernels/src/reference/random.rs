@@ -5,19 +5,26 @@ use paddle_core::program::DType;
 
 use super::call::Call;
 use super::values::Values;
-use crate::random::Draws;
+use crate::random::Random;
+
+fn random(call: &Call<'_>) -> Random {
+    Random { seed: call.launch.seed, stream: call.group.stream }
+}
+
+fn positions(call: &Call<'_>) -> std::ops::Range<u64> {
+    0..call.output_shape(0).iter().product::<usize>() as u64
+}
 
 pub(super) fn uniform(op: &UniformRandom, call: &Call<'_>) -> Values {
-    let draws = Draws::new(call.launch.seed, call.group.stream);
-    let elements = 0..call.output_shape(0).iter().product::<usize>() as u64;
+    let random = random(call);
     match call.output_dtype(0) {
-        DType::F32 => Values::F32(elements.map(|i| draws.uniform_f32(i, op.min, op.max)).collect()),
-        dtype => Values::round(dtype, elements.map(|i| draws.uniform(i, op.min, op.max)).collect()),
+        DType::F32 => Values::F32(positions(call).map(|at| random.uniform_f32(at, op.min, op.max)).collect()),
+        dtype => Values::round(dtype, positions(call).map(|at| random.uniform(at, op.min, op.max)).collect()),
     }
 }
 
 pub(super) fn gaussian(op: &GaussianRandom, call: &Call<'_>) -> Values {
-    let draws = Draws::new(call.launch.seed, call.group.stream);
-    let elements = 0..call.output_shape(0).iter().product::<usize>() as u64;
-    Values::round(call.output_dtype(0), elements.map(|i| draws.gaussian(i, op.mean, op.std)).collect())
+    let random = random(call);
+    let values = positions(call).map(|at| op.mean + op.std * random.gaussian(at)).collect();
+    Values::round(call.output_dtype(0), values)
 }

@@ -104,7 +104,7 @@ impl Values {
 pub(super) trait Element: Copy {
     const BYTES: usize;
     fn from_bytes(bytes: &[u8]) -> Self;
-    fn to_bytes(self) -> Vec<u8>;
+    fn to_bytes(self) -> impl Iterator<Item = u8>;
 }
 
 macro_rules! number {
@@ -116,8 +116,8 @@ macro_rules! number {
                 $number::from_ne_bytes(bytes.try_into().expect("an element has this many bytes"))
             }
 
-            fn to_bytes(self) -> Vec<u8> {
-                self.to_ne_bytes().to_vec()
+            fn to_bytes(self) -> impl Iterator<Item = u8> {
+                self.to_ne_bytes().into_iter()
             }
         }
     )*};
@@ -135,7 +135,7 @@ impl Element for bool {
         }
     }
 
-    fn to_bytes(self) -> Vec<u8> {
-        vec![u8::from(self)]
+    fn to_bytes(self) -> impl Iterator<Item = u8> {
+        std::iter::once(u8::from(self))
     }
 }

@@ -1,0 +1,210 @@
+//! Every operator, alone: its own samples, and wider ones that cross the tiles and registers of a fast backend.
+
+use std::collections::BTreeSet;
+
+use paddle_core::ops::{
+    Binary, BinaryKind, Compare, CompareKind, Matmul, Op, Reduce, ReduceKind, Sample, Scale, Sgd, Softmax,
+    SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryGrad, UnaryKind,
+};
+use paddle_core::plan::{Backend, KernelError};
+use paddle_core::program::DType;
+use paddle_kernels::reference::Reference;
+
+use crate::draw::Draw;
+use crate::on_every_backend;
+use crate::run::Case;
+use crate::tolerance::{Tolerance, tolerances};
+
+/// Gradients and updaters are not in programs that users write, so they have no samples of their own.
+fn of_gradients() -> Vec<Sample> {
+    let unary = UnaryKind::ALL.iter().flat_map(|&kind| {
+        let op = || Sample::of(UnaryGrad { kind });
+        [
+            op().rows(3, &[4]).within(-1.0, 1.0).rows(3, &[4]),
+            op().rows(0, &[4]).rows(0, &[4]),
+            op().dense(&[300]).within(-1.0, 1.0).dense(&[300]),
+            op().rows(3, &[4]).within(-1.0, 1.0).dense(&[4]),
+        ]
+    });
+    let sgd = |dims: &[i64]| Sample::of(Sgd).dense(dims).dense(&[]).within(0.01, 0.1).dense(dims);
+    let cross_entropy = |rows, classes: i64| {
+        let probabilities = Sample::of(SoftmaxWithCrossEntropyGrad).rows(rows, &[classes]).within(0.0, 1.0);
+        let labels = probabilities.rows(rows, &[1]).dtype(DType::I64).within(0.0, classes as f64);
+        labels.rows(rows, &[1])
+    };
+    let softmax = |rows, classes| {
+        let probabilities = Sample::of(SoftmaxGrad).rows(rows, &[classes]).within(0.0, 1.0);
+        probabilities.rows(rows, &[classes])
+    };
+    let others = [
+        softmax(3, 4),
+        softmax(0, 4),
+        softmax(17, 33),
+        cross_entropy(3, 4),
+        cross_entropy(0, 4),
+        cross_entropy(17, 33),
+        sgd(&[3, 4]),
+        sgd(&[0]),
+        sgd(&[1000]),
+    ];
+    unary.chain(others).collect()
+}
+
+/// Sizes around those of registers, tiles and blocks.
+fn wide() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (m, k, n) in [(1, 300, 1), (5, 1, 9), (33, 65, 17), (64, 64, 64), (130, 7, 70), (1, 128, 100)] {
+        for (trans_x, trans_y) in [(false, false), (true, false), (false, true), (true, true)] {
+            let x = if trans_x { [k, m] } else { [m, k] };
+            let y = if trans_y { [n, k] } else { [k, n] };
+            samples.push(Sample::of(Matmul { trans_x, trans_y }).dense(&x).dense(&y));
+        }
+        samples.push(
+            Sample::of(Matmul { trans_x: true, trans_y: false })
+                .rows(k as usize, &[m])
+                .rows(k as usize, &[n]),
+        );
+    }
+    for length in [1, 2, 7, 16, 31, 100, 1000] {
+        samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary { kind }).dense(&[length])));
+        let binary = |kind| Sample::of(Binary { kind });
+        for kind in [BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul] {
+            samples.extend([
+                binary(kind).dense(&[length]).dense(&[length]),
+                binary(kind).rows(5, &[length]).dense(&[length]),
+                binary(kind).rows(5, &[length]).rows(5, &[1]),
+                binary(kind).dense(&[]).rows(5, &[length]),
+                binary(kind).rows(5, &[3, length]).rows(5, &[1, length]),
+                binary(kind).rows(5, &[3, 1]).dense(&[length]),
+            ]);
+        }
+        for kind in [ReduceKind::Sum, ReduceKind::Mean] {
+            let reduce = |axes: &[i64]| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim: false });
+            samples.extend([
+                reduce(&[]).rows(length as usize, &[3]),
+                reduce(&[0]).rows(length as usize, &[3]),
+                reduce(&[0]).rows(3, &[length]),
+                reduce(&[1]).rows(3, &[length]),
+                reduce(&[1]).rows(3, &[length, 2]),
+                reduce(&[0, 2]).dense(&[3, 5, length]),
+            ]);
+        }
+        samples.extend([
+            Sample::of(Softmax).rows(3, &[length]),
+            Sample::of(Scale { scale: 0.3, bias: -0.7 }).dense(&[length]),
+            Sample::of(SoftmaxWithCrossEntropy)
+                .rows(length as usize, &[10])
+                .rows(length as usize, &[1])
+                .dtype(DType::I64)
+                .within(0.0, 10.0),
+        ]);
+    }
+    samples.push(Sample::of(Unary { kind: UnaryKind::Tanh }).dense(&[4000]).within(-12.0, 12.0));
+    samples.push(Sample::of(Unary { kind: UnaryKind::Tanh }).dense(&[1000]).within(-1e-3, 1e-3));
+    samples.push(Sample::of(Binary { kind: BinaryKind::Div }).dense(&[999]).dense(&[999]).within(0.1, 9.0));
+    samples
+}
+
+/// Integers and truth values, with zeros to divide by and pairs that are equal.
+fn whole() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for dtype in [DType::I32, DType::I64] {
+        samples.extend(BinaryKind::ALL.iter().map(|&kind| {
+            let x = Sample::of(Binary { kind }).rows(20, &[5]).dtype(dtype).within(-9.0, 9.0);
+            x.rows(20, &[5]).dtype(dtype).within(-3.0, 3.0)
+        }));
+        samples
+            .push(Sample::of(Scale { scale: -2.5, bias: 3.5 }).dense(&[40]).dtype(dtype).within(-9.0, 9.0));
+    }
+    for dtype in [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64] {
+        samples.extend(CompareKind::ALL.iter().map(|&kind| {
+            let x = Sample::of(Compare { kind }).rows(20, &[5]).dtype(dtype).within(0.0, 3.0);
+            x.rows(20, &[1]).dtype(dtype).within(0.0, 3.0)
+        }));
+        samples.push(Sample::of(paddle_core::ops::Assign).dense(&[70]).dtype(dtype));
+    }
+    samples
+}
+
+fn every_sample() -> Vec<Sample> {
+    [Op::samples(), of_gradients(), wide(), whole()].concat()
+}
+
+/// The same sample in double precision.
+fn in_double(sample: &Sample) -> Sample {
+    let mut sample = sample.clone();
+    for input in sample.inputs.iter_mut().filter(|input| input.dtype == DType::F32) {
+        input.dtype = DType::F64;
+    }
+    match &mut sample.op {
+        Op::Fill(op) if op.ty.dtype == DType::F32 => op.ty.dtype = DType::F64,
+        Op::UniformRandom(op) => op.ty.dtype = DType::F64,
+        Op::GaussianRandom(op) => op.ty.dtype = DType::F64,
+        _ => {}
+    }
+    sample
+}
+
+#[test]
+fn every_operator_has_a_sample() {
+    let sampled: BTreeSet<&str> = every_sample().iter().map(|sample| sample.op.name()).collect();
+    for op in Op::prototypes() {
+        let kernel = Reference::single().supports(&op);
+        assert!(!kernel || sampled.contains(op.name()), "`{}` has no sample", op.name());
+    }
+}
+
+fn agrees_on_every_sample<B: Backend>(backend: &B) {
+    let mut draw = Draw::new(1);
+    for sample in every_sample().iter().flat_map(|sample| [sample.clone(), in_double(sample)]) {
+        let case = Case::of(&sample, &mut draw);
+        let exact = case.run(&Reference::double()).unwrap();
+        let found = case.run(backend).unwrap();
+        assert_eq!(found.len(), exact.len());
+        for ((found, exact), tolerance) in found.iter().zip(&exact).zip(tolerances(&case, &exact)) {
+            tolerance.check(found, exact, &sample);
+        }
+    }
+}
+
+fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {
+    let forward = Sample::of(SoftmaxWithCrossEntropy).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
+    let grad = Sample::of(SoftmaxWithCrossEntropyGrad).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
+    for (sample, bad) in [(&forward, 4), (&forward, -1), (&grad.rows(3, &[1]), i64::MAX)] {
+        let mut case = Case::of(sample, &mut Draw::new(1));
+        case.inputs[1] = crate::host::Host::I64(vec![3, bad, 0]);
+        let message = format!(
+            "the class id of row 1 is {bad}, but there are 4 classes; ids have to be at least 0 and below 4"
+        );
+        assert_eq!(case.run(backend), Err(KernelError { message }));
+    }
+}
+
+/// A program of `f32` and one of `f64` draw the same numbers, but for rounding.
+fn draws_the_same_numbers_in_every_precision<B: Backend>(backend: &B) {
+    let random = |sample: &Sample| sample.op.effects().random;
+    for sample in Op::samples().iter().filter(|sample| random(sample)) {
+        let [narrow, wide] = [sample.clone(), in_double(sample)].map(|sample| {
+            let case = Case::of(&sample, &mut Draw::new(1));
+            case.run(backend).unwrap().remove(0)
+        });
+        Tolerance::Exact.check(&narrow, &wide, sample);
+    }
+}
+
+/// In `f32`, no result of one rounding is off by a bit: the tolerances above allow for double rounding nowhere.
+#[test]
+fn the_tolerance_notices_one_bit() {
+    let sample = Sample::of(Binary { kind: BinaryKind::Add }).dense(&[1]).dense(&[1]);
+    let case = Case::of(&sample, &mut Draw::new(1));
+    let exact = case.run(&Reference::double()).unwrap();
+    let off = case.run(&Reference::single()).unwrap()[0].map_floats(|x| f64::from((x as f32).next_up()));
+    let outcome = std::panic::catch_unwind(|| Tolerance::Exact.check(&off, &exact[0], &"off by one bit"));
+    assert!(outcome.is_err());
+}
+
+on_every_backend!(
+    agrees_on_every_sample,
+    refuses_class_ids_without_a_class,
+    draws_the_same_numbers_in_every_precision,
+);

@@ -1,0 +1,156 @@
+//! How far a result may be from the exact one.
+//!
+//! Three classes. *Exact*: the operator rounds once, so that only one result is right. *Ulps*: a library function, 4
+//! units in the last place. *Accumulating*: what is summed cancels, so the measure is what went in:
+//! |Δ| ≤ (8 + √n) · u · Σ|terms|, where u is half a unit in the last place of 1.
+
+use paddle_core::ops::{BinaryKind, Op, UnaryKind};
+use paddle_core::program::DType;
+use paddle_kernels::reference::Reference;
+
+use crate::host::Host;
+use crate::run::Case;
+
+/// What may differ in one output.
+pub(crate) enum Tolerance {
+    Exact,
+    Ulps(f64),
+    Accumulating {
+        /// The number of terms.
+        n: usize,
+        /// Σ|terms| of each element.
+        terms: Vec<f64>,
+    },
+}
+
+/// Half a unit in the last place of 1.
+pub(crate) fn unit_roundoff(dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 => f64::from(f32::EPSILON) / 2.0,
+        _ => f64::EPSILON / 2.0,
+    }
+}
+
+impl Tolerance {
+    /// Panics if `found`, computed in its own type, is too far from `exact`, computed in `f64`.
+    pub(crate) fn check(&self, found: &Host, exact: &Host, what: &dyn std::fmt::Debug) {
+        if matches!(found, Host::Bool(_) | Host::I32(_) | Host::I64(_)) {
+            return assert_eq!(found, exact, "{what:?}");
+        }
+        let dtype = found.slice().dtype();
+        let unit = unit_roundoff(dtype);
+        let (found, exact) = (found.floats(), exact.floats());
+        assert_eq!(found.len(), exact.len(), "{what:?}");
+        for (i, (&found, &exact)) in found.iter().zip(&exact).enumerate() {
+            let rounded = if dtype == DType::F32 { f64::from(exact as f32) } else { exact };
+            let (target, allowed) = match self {
+                Tolerance::Exact => (rounded, 0.0),
+                Tolerance::Ulps(ulps) => (exact, (ulps + 0.5) * 2.0 * unit * exact.abs()),
+                Tolerance::Accumulating { n, terms } => (exact, (8.0 + (*n as f64).sqrt()) * unit * terms[i]),
+            };
+            assert!(
+                found == target || (found - target).abs() <= allowed,
+                "element {i} is {found:e}, not {target:e} ± {allowed:e}: {what:?}"
+            );
+        }
+    }
+}
+
+/// The tolerance of each result of a case of one operator.
+pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
+    let floats = |k: usize| case.inputs[k].floats();
+    let accumulating = |n: usize, terms: Vec<f64>| vec![Tolerance::Accumulating { n, terms }];
+    match case.op() {
+        Op::Assign(_)
+        | Op::Compare(_)
+        | Op::Expand(_)
+        | Op::Fill(_)
+        | Op::GaussianRandom(_)
+        | Op::Logical(_)
+        | Op::Not(_)
+        | Op::Reshape(_)
+        | Op::Size(_)
+        | Op::UniformRandom(_) => vec![Tolerance::Exact],
+        Op::Unary(op) => vec![match op.kind {
+            UnaryKind::Relu | UnaryKind::Square => Tolerance::Exact,
+            UnaryKind::Tanh => Tolerance::Ulps(4.0),
+        }],
+        Op::UnaryGrad(op) => match op.kind {
+            UnaryKind::Relu | UnaryKind::Square => vec![Tolerance::Exact],
+            // grad · (1 - y²) with |y| ≤ 1.
+            UnaryKind::Tanh => {
+                accumulating(2, repeated(floats(1), exact[0].len()).map(|g| 2.0 * g.abs()).collect())
+            }
+        },
+        Op::Binary(op) => match op.kind {
+            BinaryKind::Add | BinaryKind::Sub | BinaryKind::Mul | BinaryKind::FloorDiv | BinaryKind::Div => {
+                vec![Tolerance::Exact]
+            }
+            // x - y⌊x/y⌋.
+            BinaryKind::Mod => match &exact[0] {
+                Host::F32(_) | Host::F64(_) => {
+                    let x = repeated(floats(0), exact[0].len());
+                    let terms = x.zip(exact[0].floats()).map(|(x, out)| x.abs() + (x - out).abs()).collect();
+                    accumulating(2, terms)
+                }
+                _ => vec![Tolerance::Exact],
+            },
+        },
+        Op::Scale(op) => match &case.inputs[0] {
+            Host::F32(_) | Host::F64(_) => {
+                let term = |x: f64| (op.scale * x).abs() + op.bias.abs();
+                accumulating(2, floats(0).into_iter().map(term).collect())
+            }
+            _ => vec![Tolerance::Exact],
+        },
+        Op::Sgd(_) => {
+            let (rate, step) = (floats(1)[0], floats(2));
+            accumulating(2, floats(0).iter().zip(step).map(|(p, g)| p.abs() + (rate * g).abs()).collect())
+        }
+        Op::Matmul(op) => {
+            let inner = case.shape(&case.group.inputs[0])[usize::from(!op.trans_x)];
+            accumulating(inner, of_absolutes(case))
+        }
+        Op::Reduce(_) => accumulating(case.inputs[0].len() / exact[0].len().max(1), of_absolutes(case)),
+        // A probability is a share of a sum of 1.
+        Op::Softmax(_) => accumulating(classes(case), vec![1.0; exact[0].len()]),
+        Op::SoftmaxGrad(_) => {
+            let grad = floats(1).into_iter().fold(0.0, |max: f64, g| max.max(g.abs()));
+            accumulating(classes(case), floats(0).into_iter().map(|out| 2.0 * out * grad).collect())
+        }
+        Op::SoftmaxWithCrossEntropy(_) => {
+            let n = classes(case);
+            // max + ln Σ exp(x - max) - x[label].
+            let term = |row: &[f64]| {
+                2.0 * row.iter().fold(0.0, |max: f64, x| max.max(x.abs())) + (n as f64).ln() + 1.0
+            };
+            let loss = floats(0).chunks_exact(n).map(term).collect();
+            let softmax = Tolerance::Accumulating { n, terms: vec![1.0; exact[0].len()] };
+            vec![softmax, Tolerance::Accumulating { n, terms: loss }]
+        }
+        Op::SoftmaxWithCrossEntropyGrad(_) => {
+            let n = classes(case);
+            let of_row = |grad: f64| std::iter::repeat_n(2.0 * grad.abs(), n);
+            accumulating(2, floats(2).into_iter().flat_map(of_row).collect())
+        }
+        Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => {
+            panic!("`{}` is no kernel", case.op().name())
+        }
+    }
+}
+
+/// The elements of an input that broadcasts along leading axes only.
+fn repeated(values: Vec<f64>, count: usize) -> impl Iterator<Item = f64> {
+    values.into_iter().cycle().take(count)
+}
+
+fn classes(case: &Case) -> usize {
+    *case.shape(&case.group.inputs[0]).last().expect("the shape rule wants a dimension")
+}
+
+/// What a sum of products comes to when nothing cancels.
+fn of_absolutes(case: &Case) -> Vec<f64> {
+    let inputs = case.inputs.iter().map(|input| input.map_floats(f64::abs)).collect();
+    let case = Case { inputs, ..case.clone() };
+    case.run(&Reference::double()).expect("absolute values are values")[0].floats()
+}
