@@ -115,7 +115,7 @@ impl Operation for If {
             let block = g.gradient_block(forward)?;
             let mut seeds = Vec::new();
             for (k, &result) in g.program().block(forward).results.clone().iter().enumerate() {
-                if g.has_grad(k) {
+                if g.has_grad(k) && g.is_active(result) {
                     let grad = g.grad(k)?;
                     seeds.push((result, g.localize(block, grad)?));
                 }
@@ -123,9 +123,6 @@ impl Operation for If {
             sides.push((block, g.differentiate(forward, block, &seeds)?));
         }
         let captured: BTreeSet<VarId> = sides.iter().flat_map(|(_, grads)| grads.keys().copied()).collect();
-        if captured.is_empty() {
-            return Ok(vec![None]);
-        }
         for side in 0..sides.len() {
             let mut results = Vec::with_capacity(captured.len());
             for value in &captured {

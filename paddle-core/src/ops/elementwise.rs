@@ -436,6 +436,10 @@ impl Operation for Binary {
         Ok(vec![g.sum_to_input(dx, 0)?, g.sum_to_input(dy, 1)?])
     }
 
+    fn is_differentiable(&self) -> bool {
+        self.kind != BinaryKind::FloorDiv
+    }
+
     fn prototypes() -> Vec<Self> {
         BinaryKind::ALL.iter().map(|&kind| Binary { kind }).collect()
     }

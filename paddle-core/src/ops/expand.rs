@@ -95,6 +95,10 @@ impl Operation for Size {
         Ok(vec![None])
     }
 
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Size { axes: Vec::new() }]
     }

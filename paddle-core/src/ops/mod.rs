@@ -75,6 +75,11 @@ pub trait Operation {
     /// and says where they are. `None` for an input that has none, or is not wanted.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError>;
 
+    /// Whether the floating-point outputs have derivatives with respect to the floating-point inputs.
+    fn is_differentiable(&self) -> bool {
+        true
+    }
+
     /// How values pass between the operator and the blocks it owns: pairs of (from, to). Empty for operators without
     /// blocks, whose outputs depend on all of their inputs.
     fn flow(&self, _program: &Program, _operator: &Operator) -> Vec<(VarId, VarId)> {

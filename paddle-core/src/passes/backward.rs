@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number};
-use crate::program::{BlockId, Program, Role, Site, VarId};
+use crate::program::{BlockId, Definition, Program, Role, Site, VarId};
 
 /// Appends the gradient of the first output, which has to be a floating-point scalar, and records (parameter,
 /// gradient) pairs.
 ///
 /// Errors: the cost is not a scalar or not differentiable, or a parameter has no differentiable path to it.
 pub fn backward(program: &mut Program) -> Result<(), GradientError> {
+    if !program.gradients().is_empty() {
+        return Err(GradientError { place: None, message: "the program has its gradients already".into() });
+    }
     let parameters: Vec<VarId> = program.parameters().collect();
     let grads = gradients(program, &parameters)?;
     for (&parameter, grad) in parameters.iter().zip(grads) {
@@ -24,6 +27,12 @@ pub fn backward(program: &mut Program) -> Result<(), GradientError> {
             );
             return Err(GradientError { place: None, message });
         };
+        let name = format!("{}@GRAD", program.var(parameter).name);
+        // A part of the gradient, inside a block, may have the name.
+        match program.find(&name) {
+            Some(part) => program.swap_names(part, grad),
+            None => program.rename(grad, &name),
+        }
         program.record_gradient(parameter, grad);
     }
     Ok(())
@@ -47,9 +56,20 @@ pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<V
         );
         return Err(GradientError { place: None, message });
     }
+    let differentiable = |&var: &VarId| {
+        let var = program.var(var);
+        matches!(var.definition, Definition::Parameter | Definition::Input) && var.ty.dtype.is_float()
+    };
+    if let Some(&other) = wanted.iter().find(|var| !differentiable(var)) {
+        let name = &program.var(other).name;
+        let message = format!("`{name}` is neither a parameter nor a floating-point input");
+        return Err(GradientError { place: None, message });
+    }
     program.set_role(cost, Role::Loss);
-    let active = active(program, wanted);
-    if !active.contains(&cost) {
+    let (influenced, influencing) =
+        (reach(program, wanted, Way::Forward), reach(program, &[cost], Way::Back));
+    let active: BTreeSet<VarId> = influenced.intersection(&influencing).copied().collect();
+    if active.is_empty() {
         return Ok(vec![None; wanted.len()]);
     }
     let site = Site { role: Role::Backward, place: None };
@@ -59,26 +79,44 @@ pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<V
     Ok(wanted.iter().map(|var| grads.get(var).copied()).collect())
 }
 
-/// The floating-point values that some of `roots` influence.
-fn active(program: &Program, roots: &[VarId]) -> BTreeSet<VarId> {
-    let mut active: BTreeSet<VarId> = roots.iter().copied().collect();
-    let is_float = |var: VarId| program.ty(var).dtype.is_float();
+/// The direction in which [`reach`] follows derivatives.
+#[derive(Clone, Copy)]
+enum Way {
+    Forward,
+    Back,
+}
+
+/// The values that have a derivative with respect to some of `roots`; backward, those with respect to which they have.
+fn reach(program: &Program, roots: &[VarId], way: Way) -> BTreeSet<VarId> {
+    let mut reached: BTreeSet<VarId> = roots.iter().copied().collect();
+    let is_float = |var: &VarId| program.ty(*var).dtype.is_float();
     // Loops feed values back, so until nothing changes.
     loop {
-        let before = active.len();
+        let before = reached.len();
         for operator in program.blocks().iter().flat_map(|block| &block.ops) {
+            let operation = operator.op.operation();
             if operator.op.effects().blocks {
-                for (from, to) in operator.op.operation().flow(program, operator) {
-                    if active.contains(&from) && is_float(to) {
-                        active.insert(to);
+                for (from, to) in operation.flow(program, operator) {
+                    let (from, to) = match way {
+                        Way::Forward => (from, to),
+                        Way::Back => (to, from),
+                    };
+                    if reached.contains(&from) && is_float(&to) {
+                        reached.insert(to);
                     }
                 }
-            } else if operator.inputs.iter().any(|input| active.contains(input)) {
-                active.extend(operator.outputs.iter().copied().filter(|&output| is_float(output)));
+            } else if operation.is_differentiable() {
+                let (from, to) = match way {
+                    Way::Forward => (&operator.inputs, &operator.outputs),
+                    Way::Back => (&operator.outputs, &operator.inputs),
+                };
+                if from.iter().any(|var| reached.contains(var)) {
+                    reached.extend(to.iter().copied().filter(is_float));
+                }
             }
         }
-        if active.len() == before {
-            return active;
+        if reached.len() == before {
+            return reached;
         }
     }
 }
@@ -92,19 +130,16 @@ pub(crate) fn differentiate(
     into: BlockId,
     seeds: &[(VarId, VarId)],
 ) -> Result<BTreeMap<VarId, VarId>, GradientError> {
-    let mut grads = BTreeMap::new();
-    let seed_site = Site { role: Role::Backward, place: None };
+    let mut sums = Sums { into, grads: BTreeMap::new(), named: BTreeSet::new() };
     for &(var, grad) in seeds {
         if active.contains(&var) {
-            accumulate(program, into, &mut grads, var, grad, seed_site)?;
+            sums.add(program, var, grad, Site { role: Role::Backward, place: None })?;
         }
     }
     for operator in program.block(forward).ops.clone().into_iter().rev() {
         let of_outputs: Vec<Option<VarId>> =
-            operator.outputs.iter().map(|output| grads.get(output).copied()).collect();
-        let reached = of_outputs.iter().any(Option::is_some);
-        let influenced = operator.op.effects().blocks || operator.inputs.iter().any(|i| active.contains(i));
-        if !reached || !influenced {
+            operator.outputs.iter().map(|output| sums.grads.get(output).copied()).collect();
+        if of_outputs.iter().all(Option::is_none) {
             continue;
         }
         let site = Site { role: Role::Backward, place: operator.site.place };
@@ -122,31 +157,41 @@ pub(crate) fn differentiate(
             operator.inputs.iter().copied().zip(of_inputs).filter_map(|(var, grad)| Some((var, grad?)));
         for (var, grad) in of_inputs.chain(captured) {
             if active.contains(&var) {
-                accumulate(program, into, &mut grads, var, grad, site)?;
+                sums.add(program, var, grad, site)?;
             }
         }
     }
-    Ok(grads)
+    Ok(sums.grads)
 }
 
-/// Adds to the gradient of `var`.
-fn accumulate(
-    program: &mut Program,
+/// The gradients that a block has so far.
+struct Sums {
     into: BlockId,
-    grads: &mut BTreeMap<VarId, VarId>,
-    var: VarId,
-    grad: VarId,
-    site: Site,
-) -> Result<(), GradientError> {
-    let sum = match grads.get(&var) {
-        Some(&first) => program.append_op(into, Binary { kind: BinaryKind::Add }, &[first, grad], site)?[0],
-        None => grad,
-    };
-    // A gradient that is passed on unchanged keeps its first name.
-    if program.var(sum).block == into && !program.var(sum).name.contains("@GRAD") {
-        let name = format!("{}@GRAD", program.var(var).name);
-        program.rename(sum, &name);
+    grads: BTreeMap<VarId, VarId>,
+    /// A gradient that is passed on unchanged keeps its first name.
+    named: BTreeSet<VarId>,
+}
+
+impl Sums {
+    /// Adds to the gradient of `var`.
+    fn add(
+        &mut self,
+        program: &mut Program,
+        var: VarId,
+        grad: VarId,
+        site: Site,
+    ) -> Result<(), GradientError> {
+        let sum = match self.grads.get(&var) {
+            Some(&first) => {
+                program.append_op(self.into, Binary { kind: BinaryKind::Add }, &[first, grad], site)?[0]
+            }
+            None => grad,
+        };
+        if program.var(sum).block == self.into && self.named.insert(sum) {
+            let name = format!("{}@GRAD", program.var(var).name);
+            program.rename(sum, &name);
+        }
+        self.grads.insert(var, sum);
+        Ok(())
     }
-    grads.insert(var, sum);
-    Ok(())
 }

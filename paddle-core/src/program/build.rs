@@ -462,6 +462,15 @@ impl Program {
         self.vars[var.0 as usize].name = name;
     }
 
+    /// Gives two values each other's names.
+    pub(crate) fn swap_names(&mut self, a: VarId, b: VarId) {
+        let names = [a, b].map(|var| self.vars[var.0 as usize].name.clone());
+        for (var, name) in [b, a].into_iter().zip(names) {
+            self.vars[var.0 as usize].name.clone_from(&name);
+            self.names.insert(name, var);
+        }
+    }
+
     /// Records that `gradient` is the gradient of the cost with respect to `parameter`.
     pub(crate) fn record_gradient(&mut self, parameter: VarId, gradient: VarId) {
         self.gradients.push(ParameterGradient { parameter, gradient });
