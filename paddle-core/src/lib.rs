@@ -1,6 +1,7 @@
 //! The program, its operators, passes, plan and executor.
 #![forbid(unsafe_code)]
 
+pub mod convert;
 pub mod layers;
 pub mod ops;
 pub mod passes;

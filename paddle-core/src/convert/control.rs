@@ -1,0 +1,186 @@
+//! From the wire: operators that own blocks.
+
+use std::collections::BTreeSet;
+
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::operators::Reading;
+use super::versions::written_outside;
+use crate::ops::{If, Op, While, WhileGrad};
+use crate::program::{BlockId, RowsId, Type, VarId};
+
+impl<'a> Reading<'_, 'a> {
+    /// The block in an attribute, as long as this operator can own it.
+    fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
+        let index = self.desc.attr_block(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let wrong = |reason| Fault::BlockReference { attribute, index, reason };
+        let blocks = &self.reader.blocks;
+        let block = usize::try_from(index).ok().filter(|&block| block < blocks.len());
+        let block = block.ok_or_else(|| wrong("which does not exist"))?;
+        if blocks[block].parent != Some(self.block) {
+            return Err(wrong("whose parent is not the block of this operator"));
+        }
+        if self.reader.versions.id(block).is_some() {
+            return Err(wrong("which another operator owns"));
+        }
+        Ok(block)
+    }
+
+    /// A block of our own dialect, which keeps its number.
+    fn ours(&self, attribute: &'static str) -> Result<(usize, BlockId), Fault> {
+        if !self.reader.is_ours {
+            return Err(Fault::NoHeader);
+        }
+        let block = self.owned(attribute)?;
+        Ok((block, BlockId(block as u32)))
+    }
+
+    /// A block that runs on the same rows as another, which it differentiates: one that was read, and that stands in
+    /// the block around this operator or in the one that that differentiates.
+    fn differentiates(&mut self, attribute: &'static str, block: usize) -> Result<(), Fault> {
+        let program = &mut self.reader.program;
+        let id = BlockId(block as u32);
+        let forward = usize::try_from(self.reader.blocks[block].forward).ok();
+        let forward = forward.filter(|&forward| forward < self.reader.blocks.len());
+        if let Some(forward) = forward.and_then(|forward| self.reader.versions.id(forward)) {
+            let (around, parent) = (program.block(forward).parent, program.block(id).parent);
+            let outer = parent.and_then(|parent| program.block(parent).forward);
+            if around.is_some() && (around == parent || around == outer) {
+                let rows = program.block(forward).rows;
+                (program.block_mut(id).forward, program.block_mut(id).rows) = (Some(forward), rows);
+                return Ok(());
+            }
+        }
+        let reason = "which does not say what block it differentiates";
+        Err(Fault::BlockReference { attribute, index: block as i32, reason })
+    }
+
+    /// Reads a block that gets values of these types.
+    fn nested(&mut self, block: usize, types: &[Type]) -> Result<(), ConvertError> {
+        let id = BlockId(block as u32);
+        self.reader.versions.enter(block, id, BTreeSet::new());
+        self.reader.enter(block, id, types)?;
+        let results = self.reader.block(block)?;
+        self.reader.program.set_results(id, &results)?;
+        Ok(())
+    }
+
+    fn types(&self, vars: &[VarId]) -> Vec<Type> {
+        vars.iter().map(|&var| self.ty(var).clone()).collect()
+    }
+
+    /// Appends the operator, whose outputs are the variables in `slot`.
+    fn close(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        slot: &'static str,
+    ) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let outputs = self.emit_blocks(op, inputs, blocks)?;
+        let names: Vec<&'a str> = desc.output(slot).iter().map(String::as_str).collect();
+        if names.len() != outputs.len() {
+            return Err(Fault::Slot { slot, found: names.len(), expected: outputs.len() }.into());
+        }
+        self.write(&names, &outputs)?;
+        Ok(true)
+    }
+}
+
+/// Our `if`: blocks on the rows that it chooses, or blocks that differentiate those of another one.
+pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let condition = x.input("Cond")?;
+    let attributes = ["true_block", "false_block"];
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
+    let mut ids = Vec::with_capacity(2);
+    for (side, attribute) in attributes.into_iter().enumerate() {
+        let (block, id) = x.ours(attribute)?;
+        if x.reader.blocks[block].forward >= 0 {
+            x.differentiates(attribute, block)?;
+        } else {
+            x.reader.program.block_mut(id).rows = chosen(x, &rows, side)?;
+        }
+        x.nested(block, &[])?;
+        ids.push(id);
+    }
+    x.close(If, &[condition], &ids, "Out")
+}
+
+/// The row space of a side of an `if`, where it has one.
+fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsId>, Fault> {
+    let Some(&number) = rows.get(side) else { return Ok(None) };
+    let rows = u32::try_from(number).ok().filter(|&n| (n as usize) < x.reader.program.row_spaces().len());
+    let message = format!("there is no row space {number}");
+    rows.map(|rows| Some(RowsId(rows))).ok_or(Fault::Attribute { attribute: "row_spaces", message })
+}
+
+/// Our `while`.
+pub(super) fn read_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let state = x.inputs("X")?;
+    let types = x.types(&state);
+    let limit = x.desc.attr_long("limit")?.unwrap_or(While::DEFAULT_LIMIT);
+    let mut ids = Vec::with_capacity(2);
+    for attribute in ["condition_block", "body_block"] {
+        let (block, id) = x.ours(attribute)?;
+        x.nested(block, &types)?;
+        ids.push(id);
+    }
+    x.close(While { limit }, &state, &ids, "Out")
+}
+
+/// The gradient of our `while`.
+pub(super) fn read_while_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let grads = x.inputs("Out@GRAD")?;
+    let types = x.types(&grads);
+    let (block, id) = x.ours("body_block")?;
+    x.differentiates("body_block", block)?;
+    x.nested(block, &types)?;
+    x.close(WhileGrad, &grads, &[id], "X@GRAD")
+}
+
+/// PaddlePaddle's `while`: its body overwrites variables of the blocks around it, the condition among them. These
+/// are the state of ours, whose condition block just hands out the condition that the body left.
+pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertError> {
+    if x.reader.is_ours {
+        return Ok(false);
+    }
+    let desc = x.desc;
+    let block = x.owned("sub_block")?;
+    let condition = one(desc.input("Condition"), "Condition")?;
+    let mut names = written_outside(&x.reader.blocks, block);
+    names.insert(condition);
+    let state: Vec<&'a str> = names.iter().copied().collect();
+    let initial = state.iter().map(|name| x.read(name)).collect::<Result<Vec<VarId>, Fault>>()?;
+    let types = x.types(&initial);
+
+    let id = x.id();
+    let program = &mut x.reader.program;
+    let ids = [program.create_block(id, None)?, program.create_block(id, None)?];
+    let mut params = |id| {
+        let params = state.iter().zip(&types);
+        params
+            .map(|(name, ty)| program.create_block_parameter(id, name, ty.clone()))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let (of_condition, of_body) = (params(ids[0])?, params(ids[1])?);
+    let holds = state.iter().zip(of_condition).filter(|(name, _)| **name == condition);
+    let holds: Vec<VarId> = holds.map(|(_, param)| param).collect();
+    program.set_results(ids[0], &holds)?;
+
+    x.reader.versions.enter(block, ids[1], names);
+    for (&name, param) in state.iter().zip(of_body) {
+        x.reader.versions.write(&x.reader.blocks, block, name, param)?;
+    }
+    let found = x.reader.feeds(block) + x.reader.block(block)?.len();
+    if found > 0 {
+        return Err(Fault::FeedCount { block, found, expected: 0 }.into());
+    }
+    let read = |name: &&'a str| x.reader.versions.read(&x.reader.blocks, block, name);
+    let results = state.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
+    x.reader.program.set_results(ids[1], &results)?;
+
+    let outputs = x.emit_blocks(While { limit: While::DEFAULT_LIMIT }, &initial, &ids)?;
+    x.write(&state, &outputs)?;
+    Ok(true)
+}

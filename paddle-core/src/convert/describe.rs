@@ -1,0 +1,181 @@
+//! Operators on their way to the wire: name, attributes, slots.
+
+use super::names::{DIMS, EMPTY, OURS, TYPE, TYPES};
+use super::types::{dim_text, element, is_plain, type_text, wire_dims};
+use crate::ops::{Fill, Foreign, Number, Op, Reshape};
+use crate::program::Type;
+use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
+
+/// An operator without blocks, with all of its attributes; its slots hold the variables of these names.
+///
+/// PaddlePaddle's own operators have every attribute that it gives them, so that its passes find what they look for.
+pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option<&Type>) -> OpDesc {
+    if let Op::Foreign(foreign) = op {
+        return describe_foreign(foreign, inputs, outputs);
+    }
+    let schema = op.schema();
+    let mut desc = OpDesc::new(schema.name);
+    desc.inputs = slots(schema.inputs, inputs);
+    desc.outputs = slots(schema.outputs, outputs);
+    desc.attrs = match op {
+        Op::Assign(_) | Op::Logical(_) | Op::Not(_) | Op::Unary(_) | Op::UnaryGrad(_) => Vec::new(),
+        Op::Binary(_) => vec![OpAttr::int("axis", -1)],
+        Op::Compare(_) => vec![OpAttr::int("axis", -1), OpAttr::bool("force_cpu", false)],
+        Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
+        Op::Reduce(op) => vec![
+            OpAttr::ints("dim", ints(&op.axes)),
+            OpAttr::bool("keep_dim", op.keep_dim),
+            OpAttr::bool("reduce_all", op.axes.is_empty()),
+            OpAttr::int("in_dtype", -1),
+            OpAttr::int("out_dtype", -1),
+        ],
+        Op::Scale(op) => {
+            let mut attrs = vec![OpAttr::bool("bias_after_scale", true)];
+            push_float(&mut attrs, "scale", op.scale);
+            push_float(&mut attrs, "bias", op.bias);
+            attrs
+        }
+        Op::Softmax(_) | Op::SoftmaxGrad(_) => vec![OpAttr::int("axis", -1)],
+        Op::SoftmaxWithCrossEntropy(_) | Op::SoftmaxWithCrossEntropyGrad(_) => vec![
+            OpAttr::bool("soft_label", false),
+            OpAttr::bool("use_softmax", true),
+            OpAttr::bool("numeric_stable_mode", true),
+            OpAttr::int("ignore_index", -100),
+            OpAttr::int("axis", -1),
+        ],
+        Op::Fill(op) => fill(op),
+        Op::UniformRandom(op) => {
+            let mut attrs = typed(&op.ty);
+            push_float(&mut attrs, "min", op.min);
+            push_float(&mut attrs, "max", op.max);
+            attrs.extend([OpAttr::int("seed", 0), OpAttr::int("diag_num", 0), OpAttr::int("diag_step", 0)]);
+            attrs.push(OpAttr::float("diag_val", 1.0));
+            attrs
+        }
+        Op::GaussianRandom(op) => {
+            let mut attrs = typed(&op.ty);
+            push_float(&mut attrs, "mean", op.mean);
+            push_float(&mut attrs, "std", op.std);
+            attrs.push(OpAttr::int("seed", 0));
+            attrs
+        }
+        Op::Reshape(op) => reshape(op, x),
+        // The parameter is updated where it is, which PaddlePaddle writes as an output of the same name.
+        Op::Sgd(_) => {
+            desc.outputs = slots(&["ParamOut"], &inputs[..inputs.len().min(1)]);
+            Vec::new()
+        }
+        // These are not PaddlePaddle's.
+        Op::GatherRows(_) | Op::If(_) | Op::WhileGrad(_) => ours(&mut desc, []),
+        Op::While(op) => ours(&mut desc, [OpAttr::long("limit", op.limit)]),
+        Op::Size(op) => ours(&mut desc, [OpAttr::longs("axes", op.axes.clone())]),
+        Op::Expand(op) => {
+            let keep_dim = OpAttr::bool("keep_dim", op.keep_dim);
+            ours(&mut desc, [OpAttr::longs("axes", op.axes.clone()), keep_dim])
+        }
+        Op::Foreign(_) => Vec::new(),
+    };
+    desc
+}
+
+/// Variables in slots; the last slot takes the rest if its name ends in `*`.
+fn slots(names: &[&str], arguments: &[String]) -> Vec<OpVar> {
+    let slot = |name: &str, arguments: &[String]| OpVar {
+        parameter: name.to_string(),
+        arguments: arguments.to_vec(),
+        ..OpVar::default()
+    };
+    let one = |(i, name): (usize, &&str)| match name.strip_suffix('*') {
+        Some(name) => slot(name, arguments.get(i..).unwrap_or_default()),
+        None => slot(name, arguments.get(i..=i).unwrap_or_default()),
+    };
+    names.iter().enumerate().map(one).collect()
+}
+
+fn ours<const N: usize>(desc: &mut OpDesc, attrs: [OpAttr; N]) -> Vec<OpAttr> {
+    desc.r#type.insert_str(0, OURS);
+    attrs.into()
+}
+
+/// Axes and the like, which are small numbers.
+fn ints(values: &[i64]) -> Vec<i32> {
+    values.iter().map(|&value| i32::try_from(value).unwrap_or(i32::MAX)).collect()
+}
+
+/// A `FLOAT`, and the exact number beside it if it is not one of single precision.
+fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
+    let single = value as f32;
+    attrs.push(OpAttr::float(name, single));
+    if f64::from(single).to_bits() != value.to_bits() {
+        attrs.push(OpAttr {
+            name: format!("{OURS}{name}"),
+            r#type: AttrType::Float64.into(),
+            float64: Some(value),
+            ..OpAttr::default()
+        });
+    }
+}
+
+/// Shape and element type, and the exact type beside them if they do not say everything.
+fn typed(ty: &Type) -> Vec<OpAttr> {
+    let dtype = OpAttr::int("dtype", element(ty.dtype).into());
+    let mut attrs = vec![OpAttr::longs("shape", wire_dims(ty)), dtype];
+    if !is_plain(ty) {
+        attrs.push(OpAttr::string(TYPE, type_text(ty)));
+    }
+    attrs
+}
+
+/// The value of a constant as PaddlePaddle writes it: of single precision, and as exact text.
+pub(super) fn fill_value(value: Number) -> [OpAttr; 2] {
+    let text = match value {
+        Number::Bool(value) => i32::from(value).to_string(),
+        // Rust says `NaN`, C++ says `nan`.
+        Number::Int(_) | Number::Float(_) => value.to_string().to_lowercase(),
+    };
+    [OpAttr::float("value", value.as_f64() as f32), OpAttr::string("str_value", text)]
+}
+
+fn fill(op: &Fill) -> Vec<OpAttr> {
+    let mut attrs = typed(&op.ty);
+    attrs.extend(fill_value(op.value));
+    attrs.extend([OpAttr::bool("force_cpu", false), OpAttr::int("place_type", -1)]);
+    attrs
+}
+
+fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {
+    // 0 is "as it is": the size of the rows.
+    let rows = x.and_then(|x| x.rows).map(|_| 0);
+    let dims: Vec<Option<i32>> =
+        op.dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
+    let is_exact = dims.iter().all(|dim| dim.is_some_and(|size| size > 0));
+    let shape: Vec<i32> = rows.into_iter().chain(dims.into_iter().map(|dim| dim.unwrap_or(-1))).collect();
+    let mut attrs = vec![OpAttr::ints("shape", shape)];
+    if !is_exact {
+        attrs.push(OpAttr::strings(DIMS, op.dims.iter().map(dim_text)));
+    }
+    attrs
+}
+
+/// The description as it came, with the variables that its slots hold now. In the stored one, a name stands for
+/// nothing but "a variable", or for none.
+fn describe_foreign(foreign: &Foreign, inputs: &[String], outputs: &[String]) -> OpDesc {
+    let mut desc = match OpDesc::decode(&foreign.desc) {
+        Ok(desc) if count(&desc.inputs) == inputs.len() && count(&desc.outputs) == outputs.len() => desc,
+        _ => OpDesc::new(foreign.name.clone())
+            .with_input("X", inputs.iter().cloned())
+            .with_output("Out", outputs.iter().cloned()),
+    };
+    for (slots, names) in [(&mut desc.inputs, inputs), (&mut desc.outputs, outputs)] {
+        let arguments = slots.iter_mut().flat_map(|slot| &mut slot.arguments);
+        for (argument, name) in arguments.filter(|argument| *argument != EMPTY).zip(names) {
+            argument.clone_from(name);
+        }
+    }
+    desc.attrs.push(OpAttr::strings(TYPES, foreign.types.iter().map(type_text)));
+    desc
+}
+
+fn count(slots: &[OpVar]) -> usize {
+    slots.iter().flat_map(|slot| &slot.arguments).filter(|argument| *argument != EMPTY).count()
+}

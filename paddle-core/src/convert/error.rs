@@ -1,0 +1,319 @@
+//! What can be wrong with a program that comes from, or goes to, the wire.
+
+use std::fmt;
+
+use crate::program::{BuildError, Located, VerifyError};
+use crate::wire::{VarKind, WireError};
+
+/// An operator of a wire program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WirePlace {
+    /// The index of its block.
+    pub block: usize,
+    /// Its index in the block.
+    pub operator: usize,
+    /// Its type.
+    pub op_type: String,
+    /// Where in the source it comes from, where its `op_callstack` says so.
+    pub source: Option<Located>,
+}
+
+impl fmt::Display for WirePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block {}, operator {} `{}`", self.block, self.operator, self.op_type)?;
+        match &self.source {
+            Some(source) => write!(f, " ({source})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A wire program that cannot be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvertError {
+    /// The operator to blame, where it is one.
+    pub place: Option<WirePlace>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.fault),
+            None => self.fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+/// What is wrong with a wire program.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Bytes or an attribute are not what they should be.
+    Wire(WireError),
+    /// The operator does not fit its inputs.
+    Build(BuildError),
+    /// Every operator fits its inputs, but the program as a whole is not well-formed.
+    Verify(VerifyError),
+    /// The program has no block.
+    NoBlocks,
+    /// A block's own index is not its position.
+    BlockIndex {
+        /// The position.
+        block: usize,
+        /// The index that it gives itself.
+        index: i32,
+    },
+    /// A block's parent is not a block before it.
+    BlockParent {
+        /// The block.
+        block: usize,
+        /// What it says its parent is.
+        parent: i32,
+    },
+    /// Blocks nest too deep.
+    TooDeep {
+        /// The block.
+        block: usize,
+        /// The depth that is supported.
+        limit: usize,
+    },
+    /// The operator refers to a block that it cannot own.
+    BlockReference {
+        /// The attribute.
+        attribute: &'static str,
+        /// The index of the block.
+        index: i32,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// An operator of our own dialect in a program that does not start with `rust.program`.
+    NoHeader,
+    /// An operator owns blocks, but what it does with them is not known here.
+    UnknownStructure,
+    /// A block declares a name twice.
+    DeclaredTwice {
+        /// The block.
+        block: usize,
+        /// The name.
+        name: String,
+    },
+    /// The description of a variable cannot be used.
+    Variable {
+        /// The variable.
+        name: String,
+        /// Why not.
+        reason: VariableFault,
+    },
+    /// A slot of the operator holds another number of variables than it has to.
+    Slot {
+        /// The slot.
+        slot: &'static str,
+        /// How many variables it holds.
+        found: usize,
+        /// How many it has to.
+        expected: usize,
+    },
+    /// A required attribute is absent.
+    MissingAttribute {
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// The value of an attribute has no meaning here.
+    Attribute {
+        /// The attribute.
+        attribute: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A variable is read before anything is written to it.
+    Undefined {
+        /// The variable.
+        name: String,
+    },
+    /// A variable is written that no block around the operator declares.
+    Undeclared {
+        /// The variable.
+        name: String,
+    },
+    /// A block writes a variable of a block around it, but its operator hands values out as results only.
+    WritesOuter {
+        /// The variable.
+        name: String,
+    },
+    /// The columns of a block's `feed` or `fetch` operators are not 0, 1, 2, …, each once.
+    Columns {
+        /// `feed` or `fetch`.
+        operator: &'static str,
+        /// The block.
+        block: usize,
+    },
+    /// A block has another number of `feed` operators than values come in.
+    FeedCount {
+        /// The block.
+        block: usize,
+        /// How many it has.
+        found: usize,
+        /// How many it has to have.
+        expected: usize,
+    },
+    /// A value has more elements than memory has addresses, or more dimensions than are supported.
+    Size {
+        /// Its type.
+        ty: String,
+    },
+    /// A gradient of a parameter is not of the parameter's shape, or not a value of the outermost block.
+    GradientPair {
+        /// The parameter.
+        parameter: String,
+    },
+    /// The tensor of a parameter is of another type than the program's parameter.
+    Parameter {
+        /// The parameter.
+        name: String,
+        /// What the tensor is.
+        found: String,
+        /// What the program says.
+        expected: String,
+    },
+    /// The program has a parameter for which there is no tensor.
+    MissingParameter {
+        /// The parameter.
+        name: String,
+    },
+    /// The program uses a dialect of a later version of this system.
+    Newer {
+        /// The version.
+        version: i64,
+    },
+}
+
+/// Why the description of a variable cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VariableFault {
+    /// It holds something else than a tensor.
+    Kind(VarKind),
+    /// The number of its kind, or of its element type, has no meaning.
+    Number(i32),
+    /// It has no description of a tensor.
+    NoTensor,
+    /// Its elements are of a type that is not supported.
+    Element(VarKind),
+    /// Its rows form sequences, which are not supported.
+    Sequences,
+    /// Its dimensions are negative, where they have to be known.
+    Dimensions(Vec<i64>),
+    /// The exact type that is written beside it does not parse.
+    Type(String),
+}
+
+impl fmt::Display for VariableFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VariableFault::Kind(kind) => write!(f, "it is a {kind}, but a tensor is needed"),
+            VariableFault::Number(number) => write!(f, "its type has the number {number}, which is unknown"),
+            VariableFault::NoTensor => f.write_str("its element type is not given"),
+            VariableFault::Element(kind) => {
+                write!(f, "its elements are {kind}; supported are BOOL, INT32, INT64, FP32 and FP64")
+            }
+            VariableFault::Sequences => f.write_str("its rows form sequences, which are not supported"),
+            VariableFault::Dimensions(dims) => write!(f, "its dimensions {dims:?} have to be known"),
+            VariableFault::Type(text) => write!(f, "`{text}` is not a type"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Wire(error) => error.fmt(f),
+            Fault::Build(error) => error.fmt(f),
+            Fault::Verify(error) => error.fmt(f),
+            Fault::NoBlocks => f.write_str("the program has no block"),
+            Fault::BlockIndex { block, index } => {
+                write!(f, "block {block} says that its index is {index}; blocks are numbered by position")
+            }
+            Fault::BlockParent { block, parent } => {
+                write!(f, "block {block} says that its parent is {parent}, which is not a block before it")
+            }
+            Fault::TooDeep { block, limit } => {
+                write!(f, "block {block} is nested deeper than {limit} blocks, which is not supported")
+            }
+            Fault::BlockReference { attribute, index, reason } => {
+                write!(f, "attribute `{attribute}` is block {index}, {reason}")
+            }
+            Fault::NoHeader => f.write_str("the program does not start with `rust.program`"),
+            Fault::UnknownStructure => {
+                f.write_str("it owns blocks, but what this operator does with them is not known here")
+            }
+            Fault::DeclaredTwice { block, name } => write!(f, "block {block} declares `{name}` twice"),
+            Fault::Variable { name, reason } => write!(f, "variable `{name}`: {reason}"),
+            Fault::Slot { slot, found, expected } => {
+                write!(f, "slot `{slot}` has {found} variables, but needs {expected}")
+            }
+            Fault::MissingAttribute { attribute } => write!(f, "the attribute `{attribute}` is missing"),
+            Fault::Attribute { attribute, message } => write!(f, "attribute `{attribute}`: {message}"),
+            Fault::Undefined { name } => write!(f, "`{name}` is read, but nothing has written it"),
+            Fault::Undeclared { name } => {
+                write!(f, "`{name}` is written, but neither its block nor one around it declares it")
+            }
+            Fault::WritesOuter { name } => {
+                write!(
+                    f,
+                    "`{name}` of an outer block is written; a value leaves this block only as its result"
+                )
+            }
+            Fault::Columns { operator, block } => {
+                write!(f, "the columns of the `{operator}` operators of block {block} are not 0, 1, 2, …")
+            }
+            Fault::FeedCount { block, found, expected } => {
+                write!(f, "block {block} has {found} `feed` operators, but {expected} values come in")
+            }
+            Fault::Size { ty } => write!(f, "a value would be {ty}, which is too large"),
+            Fault::GradientPair { parameter } => {
+                write!(f, "the gradient of parameter `{parameter}` is not a value of the parameter's type")
+            }
+            Fault::Parameter { name, found, expected } => {
+                write!(f, "parameter `{name}` is {found} in the file, but {expected} in the program")
+            }
+            Fault::MissingParameter { name } => write!(f, "there is no tensor for parameter `{name}`"),
+            Fault::Newer { version } => {
+                write!(f, "the program was written by a later version of this system (dialect {version})")
+            }
+        }
+    }
+}
+
+impl From<Fault> for ConvertError {
+    fn from(fault: Fault) -> Self {
+        ConvertError { place: None, fault }
+    }
+}
+
+impl From<WireError> for Fault {
+    fn from(error: WireError) -> Self {
+        Fault::Wire(error)
+    }
+}
+
+impl From<BuildError> for Fault {
+    fn from(error: BuildError) -> Self {
+        Fault::Build(error)
+    }
+}
+
+impl From<WireError> for ConvertError {
+    fn from(error: WireError) -> Self {
+        Fault::Wire(error).into()
+    }
+}
+
+impl From<BuildError> for ConvertError {
+    fn from(error: BuildError) -> Self {
+        Fault::Build(error).into()
+    }
+}

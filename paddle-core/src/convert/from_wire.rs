@@ -1,0 +1,350 @@
+//! Wire → `Program`: our own dialect and PaddlePaddle's, by the same rules. See the
+//! [module documentation](super).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::blocks::{WireBlock, blocks};
+use super::error::{ConvertError, Fault, VariableFault, WirePlace};
+use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::operators::{self, Reading};
+use super::types::{declare, dtype, fits, parse_type, wire_dims};
+use super::versions::Versions;
+use crate::ops::{Fill, Number, Op};
+use crate::program::{
+    BlockId, Definition, Dim, FileId, Located, Place, Program, Role, RowsId, Site, SymbolId, Type, VarId,
+};
+use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
+
+/// Reads a program.
+///
+/// Parameters are initialised as `startup` says, and with zeros where it does not; their values come from
+/// [`load_params`](super::load_params).
+///
+/// Whatever the messages hold: no panic, memory in proportion to them, and an error that says where.
+pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Program, ConvertError> {
+    let blocks = blocks(main)?;
+    let mut reader = Reader {
+        versions: Versions::new(blocks.len()),
+        blocks,
+        program: Program::new(),
+        is_ours: false,
+        batch: None,
+        sizes: BTreeSet::new(),
+        files: BTreeMap::new(),
+        gradients: BTreeMap::new(),
+    };
+    reader.versions.enter(0, Program::GLOBAL, BTreeSet::new());
+    reader.header()?;
+    reader.parameters(startup)?;
+    reader.inputs()?;
+    let outputs = reader.block(0)?;
+    reader.program.set_outputs(&outputs)?;
+    reader.pairs();
+    reader.program.verify().map_err(Fault::Verify)?;
+    Ok(reader.program)
+}
+
+/// The state of the reading.
+pub(super) struct Reader<'a> {
+    pub(super) blocks: Vec<WireBlock<'a>>,
+    pub(super) versions: Versions<'a>,
+    pub(super) program: Program,
+    /// Whether the program is of our own dialect. Its blocks keep their numbers.
+    pub(super) is_ours: bool,
+    /// The row space of unknown leading dimensions.
+    batch: Option<RowsId>,
+    /// The names of sizes that only the file knows.
+    sizes: BTreeSet<String>,
+    files: BTreeMap<String, FileId>,
+    /// The gradient of each parameter.
+    gradients: BTreeMap<VarId, VarId>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the tables of our own dialect, if this is it.
+    fn header(&mut self) -> Result<(), ConvertError> {
+        let ops = &self.blocks[0].desc.ops;
+        let Some(at) = ops.iter().position(|op| op.r#type == PROGRAM) else {
+            return Ok(());
+        };
+        let tables = &ops[at];
+        let read = |this: &mut Self| {
+            let version = tables.attr_long("version")?.unwrap_or(VERSION);
+            if version > VERSION {
+                return Err(Fault::Newer { version });
+            }
+            let symbols = tables.attr_strings("symbols")?.unwrap_or_default();
+            let rows = tables.attr_strings("row_spaces")?.unwrap_or_default();
+            let sizes = tables.attr_longs("sizes")?.unwrap_or_default();
+            let parents = tables.attr_longs("parents")?.unwrap_or_default();
+            declare(&mut this.program, symbols, rows, &sizes, &parents).ok_or_else(|| {
+                let message = "it does not fit the other tables".to_string();
+                Fault::Attribute { attribute: "row_spaces", message }
+            })
+        };
+        read(self).map_err(|fault| place(fault, 0, at, tables))?;
+        for parent in self.blocks.iter().filter_map(|block| block.parent) {
+            self.program.create_block(BlockId(parent as u32), None)?;
+        }
+        self.is_ours = true;
+        Ok(())
+    }
+
+    /// Creates the parameters: persistable tensors that some operator reads, or that are declared to be parameters.
+    fn parameters(&mut self, startup: Option<&ProgramDesc>) -> Result<(), ConvertError> {
+        let all_ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
+        let read: BTreeSet<&str> =
+            all_ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).map(String::as_str).collect();
+        let is_parameter = |var: &VarDesc| {
+            var.persistable == Some(true)
+                && VarKind::try_from(var.r#type.r#type) == Ok(VarKind::LodTensor)
+                && (var.is_parameter == Some(true) || read.contains(var.name.as_str()))
+        };
+        let desc = self.blocks[0].desc;
+        let mut left: Vec<&'a VarDesc> = desc.vars.iter().filter(|var| is_parameter(var)).collect();
+        // In the order of the startup part, which is that of their creation; then those that it leaves out.
+        let initializers = startup.map(initializers).unwrap_or_default();
+        let order = |var: &&VarDesc| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at);
+        left.sort_by_key(order);
+        for var in left {
+            let ty = self.declared_type(var, false)?;
+            let zeros = Op::from(Fill { value: zero(ty.dtype), ty: ty.clone() });
+            let op = match initializers.get(var.name.as_str()) {
+                Some(&(at, op)) => {
+                    let initializer = operators::initializer(&self.program, op, &ty);
+                    let initializer = initializer.map_err(|fault| place(fault, 0, at, op))?;
+                    initializer.unwrap_or(zeros)
+                }
+                None => zeros,
+            };
+            let id = self.program.create_parameter(&var.name, op)?;
+            if self.program.ty(id) != &ty {
+                let found = self.program.show(self.program.ty(id));
+                let expected = self.program.show(&ty);
+                return Err(Fault::Parameter { name: var.name.clone(), found, expected }.into());
+            }
+            self.versions.write(&self.blocks, 0, &var.name, id)?;
+        }
+        Ok(())
+    }
+
+    /// Creates the network's inputs: what `feed` operators write, in the order of their columns. A program without
+    /// any (one that was saved for training) has its inputs marked.
+    fn inputs(&mut self) -> Result<(), ConvertError> {
+        let mut names = self.fed(0)?;
+        if names.is_empty() {
+            let vars = &self.blocks[0].desc.vars;
+            let marked = |var: &&VarDesc| var.need_check_feed == Some(true) && var.persistable != Some(true);
+            names = vars.iter().filter(marked).map(|var| var.name.as_str()).collect();
+        }
+        for name in names {
+            let Some(&var) = self.blocks[0].declared.get(name) else {
+                return Err(Fault::Undeclared { name: name.to_string() }.into());
+            };
+            let ty = self.declared_type(var, true)?;
+            let id = self.program.create_input(name, ty)?;
+            self.versions.write(&self.blocks, 0, name, id)?;
+        }
+        Ok(())
+    }
+
+    /// The variables that the `feed` operators of a block write, in the order of their columns.
+    fn fed(&self, block: usize) -> Result<Vec<&'a str>, ConvertError> {
+        let ops = self.blocks[block].desc.ops.iter().enumerate();
+        let mut columns = Vec::new();
+        for (at, op) in ops.filter(|(_, op)| op.r#type == "feed") {
+            let read = || Ok((column(op)?, one(op.output("Out"), "Out")?));
+            columns.push(read().map_err(|fault| place(fault, block, at, op))?);
+        }
+        in_order(columns).ok_or(Fault::Columns { operator: "feed", block }.into())
+    }
+
+    /// How many `feed` operators a block has.
+    pub(super) fn feeds(&self, block: usize) -> usize {
+        self.blocks[block].desc.ops.iter().filter(|op| op.r#type == "feed").count()
+    }
+
+    /// Binds what its operator hands to a block to the variables that the block's `feed` operators name.
+    pub(super) fn enter(&mut self, block: usize, id: BlockId, types: &[Type]) -> Result<(), ConvertError> {
+        let names = self.fed(block)?;
+        if names.len() != types.len() {
+            return Err(Fault::FeedCount { block, found: names.len(), expected: types.len() }.into());
+        }
+        for (name, ty) in names.into_iter().zip(types) {
+            let param = self.program.create_block_parameter(id, name, ty.clone())?;
+            self.versions.write(&self.blocks, block, name, param)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the operators of a block, and returns what its `fetch` operators fetch.
+    pub(super) fn block(&mut self, block: usize) -> Result<Vec<VarId>, ConvertError> {
+        let mut columns = Vec::new();
+        for (at, op) in self.blocks[block].desc.ops.iter().enumerate() {
+            match op.r#type.as_str() {
+                // Read before anything else.
+                "feed" => {}
+                PROGRAM if block == 0 => {}
+                "fetch" => {
+                    let read = || {
+                        let name = one(op.input("X"), "X")?;
+                        Ok((column(op)?, self.versions.read(&self.blocks, block, name)?))
+                    };
+                    columns.push(read().map_err(|fault| place(fault, block, at, op))?);
+                }
+                _ => {
+                    let site = self.site(op).map_err(|fault| place(fault, block, at, op))?;
+                    let mut reading = Reading { reader: self, desc: op, block, site };
+                    let result = reading.operator();
+                    // An error inside of a nested block has its own place.
+                    result.map_err(|error| match error.place {
+                        Some(_) => error,
+                        None => place(error.fault, block, at, op),
+                    })?;
+                }
+            }
+        }
+        in_order(columns).ok_or(Fault::Columns { operator: "fetch", block }.into())
+    }
+
+    /// The type of a variable: the exact one, if it is written beside it; else from its description, where an
+    /// unknown leading dimension is the batch, and any other unknown one a size of its own.
+    pub(super) fn declared_type(&mut self, var: &VarDesc, may_vary: bool) -> Result<Type, Fault> {
+        let wrong = |reason| Fault::Variable { name: var.name.clone(), reason };
+        if let Some(text) = var.attrs.iter().find(|attr| attr.name == TYPE) {
+            let text = text.s.clone().unwrap_or_default();
+            let ty = parse_type(&self.program, &text).ok_or_else(|| wrong(VariableFault::Type(text)))?;
+            return self.checked(ty);
+        }
+        let kind = VarKind::try_from(var.r#type.r#type);
+        let kind = kind.map_err(|_| wrong(VariableFault::Number(var.r#type.r#type)))?;
+        if kind != VarKind::LodTensor {
+            return Err(wrong(VariableFault::Kind(kind)));
+        }
+        let desc = var.r#type.lod_tensor.as_ref().ok_or_else(|| wrong(VariableFault::NoTensor))?;
+        if desc.lod_level.unwrap_or(0) != 0 {
+            return Err(wrong(VariableFault::Sequences));
+        }
+        let element = VarKind::try_from(desc.tensor.data_type);
+        let element = element.map_err(|_| wrong(VariableFault::Number(desc.tensor.data_type)))?;
+        let dtype = dtype(element).ok_or_else(|| wrong(VariableFault::Element(element)))?;
+        let wire = &desc.tensor.dims;
+        if wire.iter().any(|&dim| dim < if may_vary { -1 } else { 0 }) {
+            return Err(wrong(VariableFault::Dimensions(wire.clone())));
+        }
+        let rows = (wire.first() == Some(&-1)).then(|| self.batch());
+        let mut dims = Vec::with_capacity(wire.len());
+        for (axis, &dim) in wire.iter().enumerate().skip(usize::from(rows.is_some())) {
+            dims.push(match dim {
+                -1 => Dim::symbol(self.size(&format!("{}[{axis}]", var.name))),
+                _ => Dim::from(dim),
+            });
+        }
+        self.checked(Type { dtype, rows, dims })
+    }
+
+    /// The type, if a value of it fits into memory.
+    pub(super) fn checked(&self, ty: Type) -> Result<Type, Fault> {
+        if fits(&ty) { Ok(ty) } else { Err(Fault::Size { ty: format!("{}{:?}", ty.dtype, wire_dims(&ty)) }) }
+    }
+
+    /// A new symbol, of this name or one like it.
+    fn size(&mut self, name: &str) -> SymbolId {
+        let mut free = name.to_string();
+        while !self.sizes.insert(free.clone()) {
+            free.push('\'');
+        }
+        self.program.create_symbol(&free)
+    }
+
+    fn batch(&mut self) -> RowsId {
+        *self.batch.get_or_insert_with(|| self.program.create_rows("_"))
+    }
+
+    /// Role and source place of an operator.
+    fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
+        let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
+        let place = source(op).map(|source| {
+            let program = &mut self.program;
+            let file = self.files.entry(source.file);
+            let file = *file.or_insert_with_key(|name| program.create_file(name));
+            Place { file, line: source.line, column: source.column }
+        });
+        Ok(Site { role, place })
+    }
+
+    /// Notes which values an operator of the outermost block says are gradients of parameters.
+    pub(super) fn note_gradients(&mut self, op: &'a OpDesc, block: usize) -> Result<(), Fault> {
+        for pair in op.attr_strings(ROLE_VAR)?.unwrap_or_default().as_chunks::<2>().0 {
+            let [parameter, gradient] = pair;
+            let values = [parameter, gradient].map(|name| self.versions.read(&self.blocks, block, name));
+            let [Ok(parameter), Ok(gradient)] = values else { continue };
+            let (of, by) = (self.program.var(parameter), self.program.var(gradient));
+            if of.definition != Definition::Parameter || of.ty != by.ty || by.block != Program::GLOBAL {
+                return Err(Fault::GradientPair { parameter: of.name.clone() });
+            }
+            self.gradients.insert(parameter, gradient);
+        }
+        Ok(())
+    }
+
+    /// Records the gradients, in the order of the parameters.
+    fn pairs(&mut self) {
+        let parameters: Vec<VarId> = self.program.parameters().collect();
+        for parameter in parameters {
+            if let Some(&gradient) = self.gradients.get(&parameter) {
+                self.program.record_gradient(parameter, gradient);
+            }
+        }
+    }
+}
+
+/// The operators of a startup program by the variable that they write; the last one counts.
+fn initializers(startup: &ProgramDesc) -> BTreeMap<&str, (usize, &OpDesc)> {
+    let ops = startup.blocks.first().map(|block| block.ops.as_slice()).unwrap_or_default();
+    let written = |(at, op): (usize, &'_ OpDesc)| (at, op.output("Out").len() == 1);
+    let all = ops.iter().enumerate().filter(|&(at, op)| written((at, op)).1);
+    all.map(|(at, op)| (op.output("Out")[0].as_str(), (at, op))).collect()
+}
+
+fn zero(dtype: crate::program::DType) -> Number {
+    match dtype {
+        crate::program::DType::Bool => Number::Bool(false),
+        dtype if dtype.is_float() => Number::Float(0.0),
+        _ => Number::Int(0),
+    }
+}
+
+/// The error at an operator.
+fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
+    let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
+    ConvertError { place: Some(place), fault }
+}
+
+/// Where in the source an operator comes from: `file:line:column`. PaddlePaddle writes traces of Python instead.
+fn source(op: &OpDesc) -> Option<Located> {
+    let [text] = op.attr_strings(CALLSTACK).ok()?? else { return None };
+    let mut parts = text.rsplitn(3, ':');
+    let column = parts.next()?.parse().ok()?;
+    let line = parts.next()?.parse().ok()?;
+    Some(Located { file: parts.next()?.to_string(), line, column })
+}
+
+/// The only variable of a slot.
+pub(super) fn one<'a>(arguments: &'a [String], slot: &'static str) -> Result<&'a str, Fault> {
+    match arguments {
+        [name] => Ok(name),
+        _ => Err(Fault::Slot { slot, found: arguments.len(), expected: 1 }),
+    }
+}
+
+fn column(op: &OpDesc) -> Result<i32, Fault> {
+    op.attr_int("col")?.ok_or(Fault::MissingAttribute { attribute: "col" })
+}
+
+/// What was found in columns, in their order; `None` unless they are 0, 1, 2, ….
+fn in_order<T>(mut columns: Vec<(i32, T)>) -> Option<Vec<T>> {
+    columns.sort_by_key(|&(column, _)| column);
+    let counted = columns.iter().enumerate().all(|(at, &(column, _))| usize::try_from(column) == Ok(at));
+    counted.then(|| columns.into_iter().map(|(_, found)| found).collect())
+}

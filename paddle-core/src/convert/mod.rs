@@ -1,0 +1,58 @@
+//! Between programs and the wire.
+//!
+//! [`to_wire`] writes a [`Program`](crate::program::Program) as a `ProgramDesc`, and [`from_wire`] reads it back; it
+//! reads PaddlePaddle's own programs by the same rules.
+//!
+//! # Our dialect
+//!
+//! What [`to_wire`] writes is a `ProgramDesc` like any other, with these conventions:
+//!
+//! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
+//! * An operator that it lacks, or means something else by, has a name that starts with `rust.`: `rust.if`,
+//!   `rust.while`, `rust.while_grad`, `rust.gather_rows`, `rust.size`, `rust.expand_as_v2`. (PaddlePaddle's `while`
+//!   overwrites variables of outer blocks. Ours does not, so it must not be mistaken for it.)
+//! * So do attributes that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
+//!   where that is not a number of single precision; `rust.type` is a type with row space and symbolic sizes.
+//! * Blocks nest by `BLOCK` attributes. What comes into a block is written by its `feed` operators, and what it hands
+//!   out is read by its `fetch` operators, in the order of their columns: network inputs and outputs in block 0, loop
+//!   state and results in the others.
+//! * A variable is written once. Only inputs and parameters declare exact types; the others are inferred.
+//! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number.
+//!   `rust.if` says which numbers the row spaces have that it makes.
+//! * `op_role` is the role, `op_callstack` the source place as one `file:line:column`, `op_role_var` pairs of a
+//!   parameter and the gradient that the operator computes, `forward_block_idx` the block that a block differentiates.
+//! * The startup program has one operator per parameter, in the order of creation.
+//!
+//! # PaddlePaddle's dialect
+//!
+//! A variable may be written many times: each write is a new version, a value of its own. `while` is raised to ours.
+//! A leading dimension of -1 is the batch `_`, any other one a size of its own. What no rule knows stays
+//! [foreign](crate::ops::Foreign).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `names.rs` | the names that are ours |
+//! | `types.rs` | types on the wire |
+//! | `describe.rs` | operators → wire: one row per operator |
+//! | `to_wire.rs` | programs → wire |
+//! | `operators.rs` | wire → operators: one rule per operator |
+//! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
+//! | `versions.rs` | variables that are written many times |
+//! | `blocks.rs` | what is checked of blocks before they are read |
+//! | `from_wire.rs` | wire → programs |
+//! | `error.rs` | everything that can be wrong |
+
+mod blocks;
+mod control;
+mod describe;
+mod error;
+mod from_wire;
+mod names;
+mod operators;
+mod to_wire;
+mod types;
+mod versions;
+
+pub use error::{ConvertError, Fault, VariableFault, WirePlace};
+pub use from_wire::from_wire;
+pub use to_wire::{WireProgram, to_wire};

@@ -1,0 +1,30 @@
+//! Names on the wire.
+//!
+//! What is ours starts with [`OURS`]: operators that PaddlePaddle lacks or means something else by, and attributes
+//! that say exactly what its own say roughly. No operator or attribute of PaddlePaddle has a dot in its name.
+
+/// The start of every operator and attribute that PaddlePaddle does not have.
+pub(super) const OURS: &str = "rust.";
+
+/// The first operator of a program: version of the dialect, tables of symbols and row spaces.
+pub(super) const PROGRAM: &str = "rust.program";
+
+/// The version of the dialect.
+pub(super) const VERSION: i64 = 1;
+
+/// The exact type of a variable or of a constant.
+pub(super) const TYPE: &str = "rust.type";
+
+/// The exact types of the outputs of an unknown operator.
+pub(super) const TYPES: &str = "rust.types";
+
+/// The exact dimensions of a reshape.
+pub(super) const DIMS: &str = "rust.dims";
+
+/// What stands where a slot has no variable.
+pub(super) const EMPTY: &str = "@EMPTY@";
+
+/// The attributes of every operator.
+pub(super) const ROLE: &str = "op_role";
+pub(super) const ROLE_VAR: &str = "op_role_var";
+pub(super) const CALLSTACK: &str = "op_callstack";

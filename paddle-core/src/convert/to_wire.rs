@@ -1,0 +1,220 @@
+//! `Program` → wire, in the dialect that the macro embeds and that [`from_wire`](super::from_wire) reads back. See
+//! the [module documentation](super) for the dialect.
+
+use std::collections::BTreeMap;
+
+use super::describe::describe;
+use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::types::{tensor_type, type_text, wire_dims};
+use crate::ops::Op;
+use crate::program::{Block, BlockId, Definition, Operator, Program, RowOrigin, VarId};
+use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
+
+/// A program on the wire: what runs, and what initialises the parameters.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct WireProgram {
+    /// The blocks.
+    pub main: ProgramDesc,
+    /// The startup part: one block with one operator per parameter.
+    pub startup: ProgramDesc,
+}
+
+/// Writes a program in our own dialect. Nothing is lost but the numbers of values and blocks.
+pub fn to_wire(program: &Program) -> WireProgram {
+    let writer = Writer::new(program);
+    let blocks = (0..program.blocks().len()).map(|id| writer.block(BlockId(id as u32))).collect();
+    WireProgram {
+        main: ProgramDesc { blocks, ..ProgramDesc::default() },
+        startup: ProgramDesc { blocks: vec![writer.startup()], ..ProgramDesc::default() },
+    }
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    /// The values of each block.
+    vars: Vec<Vec<VarId>>,
+    /// The parameters that a value is the gradient of.
+    pairs: BTreeMap<VarId, Vec<VarId>>,
+    /// Variables that hold what is fed and fetched, under names that no value has.
+    feed: String,
+    fetch: String,
+}
+
+impl<'a> Writer<'a> {
+    fn new(program: &'a Program) -> Self {
+        let mut vars = vec![Vec::new(); program.blocks().len()];
+        for (id, var) in program.vars().iter().enumerate() {
+            vars[var.block.0 as usize].push(VarId(id as u32));
+        }
+        // By name, as PaddlePaddle does.
+        for vars in &mut vars {
+            vars.sort_by_key(|&var| &program.var(var).name);
+        }
+        let mut pairs: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();
+        for pair in program.gradients() {
+            pairs.entry(pair.gradient).or_default().push(pair.parameter);
+        }
+        let free = |name: &str| {
+            let mut name = name.to_string();
+            while program.find(&name).is_some() {
+                name.push('_');
+            }
+            name
+        };
+        Writer { program, vars, pairs, feed: free("feed"), fetch: free("fetch") }
+    }
+
+    fn name(&self, var: VarId) -> String {
+        self.program.var(var).name.clone()
+    }
+
+    fn names(&self, vars: &[VarId]) -> Vec<String> {
+        vars.iter().map(|&var| self.name(var)).collect()
+    }
+
+    fn block(&self, id: BlockId) -> BlockDesc {
+        let block = self.program.block(id);
+        let mut vars: Vec<VarDesc> = self.vars[id.0 as usize].iter().map(|&var| self.var(var)).collect();
+        let mut ops = Vec::with_capacity(block.ops.len() + block.params.len() + block.results.len() + 1);
+        if id == Program::GLOBAL {
+            vars.push(holder(&self.feed, VarKind::FeedMinibatch));
+            vars.push(holder(&self.fetch, VarKind::FetchList));
+            ops.push(self.header());
+        }
+        for (column, &param) in block.params.iter().enumerate() {
+            let feed =
+                OpDesc::new("feed").with_input("X", [&self.feed]).with_output("Out", [self.name(param)]);
+            ops.push(feed.with_attr(OpAttr::int("col", column as i32)));
+        }
+        ops.extend(block.ops.iter().map(|operator| self.operator(operator)));
+        for (column, &result) in block.results.iter().enumerate() {
+            let fetch =
+                OpDesc::new("fetch").with_input("X", [self.name(result)]).with_output("Out", [&self.fetch]);
+            ops.push(fetch.with_attr(OpAttr::int("col", column as i32)));
+        }
+        BlockDesc {
+            idx: id.0 as i32,
+            parent_idx: index(block.parent),
+            vars,
+            ops,
+            forward_block_idx: Some(index(block.forward)),
+            ..BlockDesc::default()
+        }
+    }
+
+    fn startup(&self) -> BlockDesc {
+        BlockDesc {
+            idx: 0,
+            parent_idx: -1,
+            vars: self.program.parameters().map(|parameter| self.var(parameter)).collect(),
+            ops: self.program.startup().iter().map(|operator| self.operator(operator)).collect(),
+            ..BlockDesc::default()
+        }
+    }
+
+    /// The tables of symbols and row spaces, which types refer to by number.
+    fn header(&self) -> OpDesc {
+        let rows = self.program.row_spaces();
+        let parent = |rows: &crate::program::RowSpace| match rows.origin {
+            RowOrigin::Root => -1,
+            RowOrigin::Chosen => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
+        };
+        OpDesc::new(PROGRAM)
+            .with_attr(OpAttr::long("version", VERSION))
+            .with_attr(OpAttr::strings("symbols", self.program.symbols().iter().map(|s| s.name.as_str())))
+            .with_attr(OpAttr::strings("row_spaces", rows.iter().map(|rows| rows.name.as_str())))
+            .with_attr(OpAttr::longs("sizes", rows.iter().map(|r| i64::from(r.size.0)).collect::<Vec<_>>()))
+            .with_attr(OpAttr::longs("parents", rows.iter().map(parent).collect::<Vec<_>>()))
+    }
+
+    fn var(&self, id: VarId) -> VarDesc {
+        let var = self.program.var(id);
+        let mut desc = VarDesc {
+            name: var.name.clone(),
+            r#type: tensor_type(var.ty.dtype, wire_dims(&var.ty)),
+            ..VarDesc::default()
+        };
+        let declared = match var.definition {
+            Definition::Input => {
+                desc.need_check_feed = Some(true);
+                true
+            }
+            Definition::Parameter => {
+                (desc.persistable, desc.is_parameter) = (Some(true), Some(true));
+                true
+            }
+            Definition::BlockParameter | Definition::Operator => false,
+        };
+        if declared {
+            desc.attrs.push(VarDescAttr {
+                name: TYPE.into(),
+                r#type: AttrType::String.into(),
+                s: Some(type_text(&var.ty)),
+                ..VarDescAttr::default()
+            });
+        }
+        desc
+    }
+
+    fn operator(&self, operator: &Operator) -> OpDesc {
+        let (inputs, outputs) = (self.names(&operator.inputs), self.names(&operator.outputs));
+        let x = operator.inputs.first().map(|&input| self.program.ty(input));
+        let mut desc = describe(&operator.op, &inputs, &outputs, x);
+        self.add_blocks(operator, &mut desc);
+        desc.attrs.push(OpAttr::int(ROLE, operator.site.role.wire()));
+        let pair = |gradient: &VarId| {
+            let parameters = self.pairs.get(gradient).into_iter().flatten();
+            parameters.flat_map(|&parameter| [self.name(parameter), self.name(*gradient)]).collect::<Vec<_>>()
+        };
+        let pairs: Vec<String> = operator.outputs.iter().flat_map(pair).collect();
+        if !pairs.is_empty() {
+            desc.attrs.push(OpAttr::strings(ROLE_VAR, pairs));
+        }
+        if let Some(place) = operator.site.place {
+            desc.attrs.push(OpAttr::strings(CALLSTACK, [self.program.locate(place).to_string()]));
+        }
+        desc
+    }
+
+    /// The blocks that an operator owns, and the row spaces that it makes.
+    fn add_blocks(&self, operator: &Operator, desc: &mut OpDesc) {
+        for (attribute, block) in block_attributes(&operator.op).iter().zip(&operator.blocks) {
+            desc.attrs.push(OpAttr::block(*attribute, block.0 as i32));
+        }
+        let chosen = |block: &Block| block.rows.filter(|_| block.forward.is_none());
+        let rows: Vec<i64> = operator
+            .blocks
+            .iter()
+            .filter_map(|&block| chosen(self.program.block(block)))
+            .map(|rows| i64::from(rows.0))
+            .collect();
+        if !rows.is_empty() {
+            desc.attrs.push(OpAttr::longs("row_spaces", rows));
+        }
+    }
+}
+
+/// The attributes that hold the blocks of an operator.
+pub(super) fn block_attributes(op: &Op) -> &'static [&'static str] {
+    match op {
+        Op::If(_) => &["true_block", "false_block"],
+        Op::While(_) => &["condition_block", "body_block"],
+        Op::WhileGrad(_) => &["body_block"],
+        _ => &[],
+    }
+}
+
+fn index(block: Option<BlockId>) -> i32 {
+    block.map_or(-1, |block| block.0 as i32)
+}
+
+/// A variable of one of PaddlePaddle's special kinds.
+pub(super) fn holder(name: &str, kind: VarKind) -> VarDesc {
+    let persistable = matches!(kind, VarKind::FeedMinibatch | VarKind::FetchList);
+    VarDesc {
+        name: name.to_string(),
+        r#type: VarType { r#type: kind.into(), ..VarType::default() },
+        persistable: Some(persistable),
+        ..VarDesc::default()
+    }
+}

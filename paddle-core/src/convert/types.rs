@@ -1,0 +1,295 @@
+//! Types on the wire: the element types and dimensions that PaddlePaddle knows, and exact types as text.
+//!
+//! A wire dimension is a number, or -1. What that leaves out (which row space, which symbolic size) is written
+//! beside it as text, where it cannot be inferred: `f32[@0, 13, #2 * #3 + 1]` is a type whose leading dimension is
+//! row space 0 and whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of
+//! the program's `rust.program` operator.
+
+use crate::program::{DType, Dim, Program, RowsId, SymbolId, Type};
+use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
+
+/// More dimensions than this are refused. (PaddlePaddle has at most 9.)
+pub(super) const MAX_RANK: usize = 16;
+
+/// A symbolic dimension is at most this long as text, so that arithmetic on hostile ones stays small.
+const MAX_DIM_TEXT: usize = 160;
+
+/// Floor divisions nest at most this deep in a dimension.
+const MAX_DIVISIONS: usize = 8;
+
+/// The element type on the wire.
+pub(super) fn element(dtype: DType) -> VarKind {
+    match dtype {
+        DType::Bool => VarKind::Bool,
+        DType::I32 => VarKind::Int32,
+        DType::I64 => VarKind::Int64,
+        DType::F32 => VarKind::Fp32,
+        DType::F64 => VarKind::Fp64,
+    }
+}
+
+/// The element type of this kind, if there is one.
+pub(super) fn dtype(kind: VarKind) -> Option<DType> {
+    DType::ALL.into_iter().find(|&dtype| element(dtype) == kind)
+}
+
+/// The dimensions on the wire: rows and symbolic sizes are -1.
+pub(super) fn wire_dims(ty: &Type) -> Vec<i64> {
+    let rows = ty.rows.map(|_| -1);
+    rows.into_iter().chain(ty.dims.iter().map(|dim| dim.constant().unwrap_or(-1))).collect()
+}
+
+/// The type of a tensor on the wire.
+pub(super) fn tensor_type(dtype: DType, dims: Vec<i64>) -> VarType {
+    let tensor = TensorDesc { data_type: element(dtype).into(), dims, ..Default::default() };
+    let lod_tensor = LodTensorDesc { tensor, lod_level: Some(0), ..Default::default() };
+    VarType { r#type: VarKind::LodTensor.into(), lod_tensor: Some(lod_tensor), ..Default::default() }
+}
+
+/// Whether dimensions on the wire say everything about the type.
+pub(super) fn is_plain(ty: &Type) -> bool {
+    ty.rows.is_none() && ty.dims.iter().all(|dim| dim.constant().is_some())
+}
+
+/// The exact text of a dimension.
+pub(super) fn dim_text(dim: &Dim) -> String {
+    dim.display(&|symbol| format!("#{}", symbol.0)).to_string()
+}
+
+/// The exact text of a type.
+pub(super) fn type_text(ty: &Type) -> String {
+    let rows = ty.rows.map(|rows| format!("@{}", rows.0));
+    let dims: Vec<String> = rows.into_iter().chain(ty.dims.iter().map(dim_text)).collect();
+    format!("{}[{}]", ty.dtype, dims.join(", "))
+}
+
+/// Whether a value of this type fits into memory: its rank is supported, and the sizes that are known do not
+/// overflow.
+pub(super) fn fits(ty: &Type) -> bool {
+    let known = ty.dims.iter().filter_map(|dim| dim.constant()).map(usize::try_from);
+    let Ok(known) = known.collect::<Result<Vec<usize>, _>>() else {
+        return false;
+    };
+    let bytes = known.iter().try_fold(ty.dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)));
+    ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+}
+
+/// Whether the product of these dimensions stays a polynomial of moderate length.
+pub(super) fn is_small_product(dims: &[Dim]) -> bool {
+    let terms = |dim: &Dim| {
+        if dim.constant().is_some() {
+            return 1;
+        }
+        let text = dim_text(dim);
+        1 + text.matches(" + ").count() + text.matches(" - ").count()
+    };
+    dims.iter()
+        .map(terms)
+        .try_fold(1usize, |all, terms| all.checked_mul(terms))
+        .is_some_and(|all| all <= 1_000)
+}
+
+/// Creates the symbols and row spaces that the program's tables list, so that their numbers are their ids. `sizes`
+/// has the symbol of each row space, `parents` what its rows are chosen from, or -1. `None` if the tables contradict
+/// each other.
+pub(super) fn declare(
+    program: &mut Program,
+    symbols: &[String],
+    rows: &[String],
+    sizes: &[i64],
+    parents: &[i64],
+) -> Option<()> {
+    if rows.len() != sizes.len() || rows.len() != parents.len() {
+        return None;
+    }
+    // A symbol is made with the row space whose size it is, in the order of both.
+    let mut left = rows.iter().zip(sizes).zip(parents).peekable();
+    for (number, name) in symbols.iter().enumerate() {
+        match left.next_if(|((_, size), _)| usize::try_from(**size) == Ok(number)) {
+            None => drop(program.create_symbol(name)),
+            Some(((rows, _), -1)) => drop(program.create_rows(rows)),
+            Some(((rows, _), &parent)) => {
+                let parent =
+                    u32::try_from(parent).ok().filter(|&p| (p as usize) < program.row_spaces().len())?;
+                program.create_chosen_rows(rows, RowsId(parent));
+            }
+        }
+    }
+    left.next().is_none().then_some(())
+}
+
+/// Reads the exact text of a type.
+pub(super) fn parse_type(program: &Program, text: &str) -> Option<Type> {
+    let (dtype, rest) = text.split_once('[')?;
+    let dtype = DType::from_name(dtype)?;
+    let inner = rest.strip_suffix(']')?;
+    let mut parts = inner.split(", ").filter(|_| !inner.is_empty()).peekable();
+    let mut rows = None;
+    if let Some(number) = parts.peek().and_then(|part| part.strip_prefix('@')) {
+        let number = number.parse::<u32>().ok()?;
+        rows = Some(RowsId(number)).filter(|_| (number as usize) < program.row_spaces().len());
+        rows?;
+        parts.next();
+    }
+    let dims = parts.take(MAX_RANK + 1).map(|part| parse_dim(program, part)).collect::<Option<Vec<Dim>>>()?;
+    Some(Type { dtype, rows, dims })
+}
+
+/// Reads the exact text of a dimension.
+pub(super) fn parse_dim(program: &Program, text: &str) -> Option<Dim> {
+    if text.len() > MAX_DIM_TEXT {
+        return None;
+    }
+    let mut parser = DimParser { symbols: program.symbols().len(), rest: text, divisions: 0 };
+    let dim = parser.sum()?;
+    parser.rest.is_empty().then_some(dim)
+}
+
+/// Reads what [`Dim::display`] writes: `sum = ["-"] term {(" + " | " - ") term}`, `term = factor {" * " factor}`,
+/// `factor = number | "#" number | "((" sum ") / (" sum "))"`.
+struct DimParser<'a> {
+    /// How many symbols there are.
+    symbols: usize,
+    rest: &'a str,
+    divisions: usize,
+}
+
+impl DimParser<'_> {
+    fn eat(&mut self, token: &str) -> bool {
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn sum(&mut self) -> Option<Dim> {
+        let mut negative = self.eat("-");
+        let mut total = Dim::from(0);
+        loop {
+            let term = self.term(negative)?;
+            total = (&total + &term).ok()?;
+            match (self.eat(" + "), self.eat(" - ")) {
+                (true, _) => negative = false,
+                (_, true) => negative = true,
+                (false, false) => return Some(total),
+            }
+        }
+    }
+
+    /// The sign goes into the first factor: the smallest number has no positive counterpart.
+    fn term(&mut self, negative: bool) -> Option<Dim> {
+        let sign = Dim::from(if negative { -1 } else { 1 });
+        let mut product = match self.number() {
+            Some(size) => Dim::from(i64::try_from(if negative { -size } else { size }).ok()?),
+            None => (&sign * &self.factor()?).ok()?,
+        };
+        while self.eat(" * ") {
+            product = (&product * &self.factor()?).ok()?;
+        }
+        Some(product)
+    }
+
+    fn number(&mut self) -> Option<i128> {
+        let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        let number = digits.parse().ok()?;
+        self.rest = rest;
+        Some(number)
+    }
+
+    fn factor(&mut self) -> Option<Dim> {
+        if self.eat("#") {
+            let number = u32::try_from(self.number()?).ok().filter(|&n| (n as usize) < self.symbols)?;
+            return Some(Dim::symbol(SymbolId(number)));
+        }
+        self.divisions += 1;
+        if !self.eat("((") || self.divisions > MAX_DIVISIONS {
+            return None;
+        }
+        let numerator = self.sum()?;
+        let denominator = self.eat(") / (").then(|| self.sum())??;
+        self.eat("))").then_some(())?;
+        numerator.floor_div(&denominator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program() -> Program {
+        let mut program = Program::new();
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        declare(&mut program, &names(&["_", "T", "N"]), &names(&["_"]), &[0], &[-1]).unwrap();
+        program
+    }
+
+    #[test]
+    fn tables_keep_their_numbers() {
+        let mut program = Program::new();
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let (symbols, rows) = (names(&["T", "_", "_.1", "N"]), names(&["_", "_.1"]));
+        declare(&mut program, &symbols, &rows, &[1, 2], &[-1, 0]).unwrap();
+        assert_eq!(program.symbols().iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), symbols);
+        assert_eq!(program.row_space(RowsId(1)).parent, Some(RowsId(0)));
+        for (sizes, parents) in
+            [(&[1, 4], &[-1, 0]), (&[2, 1], &[-1, 0]), (&[1, 1], &[-1, 0]), (&[1, 2], &[-1, 1])]
+        {
+            assert_eq!(declare(&mut Program::new(), &symbols, &rows, sizes, parents), None, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn exact_types_survive() {
+        let program = program();
+        let (t, n) = (Dim::symbol(SymbolId(1)), Dim::symbol(SymbolId(2)));
+        let polynomial = (&(&(&t * &t).unwrap() * &Dim::from(-3)).unwrap() + &n).unwrap();
+        let half = (&polynomial + &Dim::from(7)).unwrap().floor_div(&Dim::from(2)).unwrap();
+        let nested = (&half - &t).unwrap().floor_div(&n).unwrap();
+        for dims in [
+            vec![],
+            vec![Dim::from(0), Dim::from(i64::MAX), Dim::from(i64::MIN)],
+            vec![polynomial, half],
+            vec![(&nested - &Dim::from(5)).unwrap()],
+        ] {
+            for rows in [None, Some(RowsId(0))] {
+                let ty = Type { dtype: DType::F64, rows, dims: dims.clone() };
+                assert_eq!(parse_type(&program, &type_text(&ty)), Some(ty.clone()), "{}", type_text(&ty));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_type_is_refused() {
+        let program = program();
+        let deep = "((".repeat(1_000);
+        for text in [
+            "",
+            "f32",
+            "f32[",
+            "f16[]",
+            "f32[#9]",
+            "f32[@1]",
+            "f32[3, @0]",
+            "f32[3 +]",
+            "f32[- ]",
+            "f32[99999999999999999999]",
+        ] {
+            assert_eq!(parse_type(&program, text), None, "{text}");
+        }
+        assert_eq!(parse_dim(&program, &deep), None);
+        assert_eq!(parse_dim(&program, "((#1) / (0))"), None);
+        assert_eq!(parse_dim(&program, "9223372036854775807 + 1"), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_found() {
+        assert!(fits(&Type::new(DType::F32, [1 << 40, 0])));
+        assert!(!fits(&Type::new(DType::F32, [1 << 31, 1 << 31])));
+        assert!(!fits(&Type::new(DType::F32, [-1])));
+        assert!(!fits(&Type::new(DType::F32, [1; MAX_RANK + 1])));
+    }
+}

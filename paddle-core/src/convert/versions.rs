@@ -1,0 +1,111 @@
+//! Wire variables and program values. A variable may be written many times, a value is written once: each write
+//! starts a new version of the variable.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::blocks::WireBlock;
+use super::error::Fault;
+use crate::program::{BlockId, VarId};
+
+/// What is known of one block's variables while the program is read.
+#[derive(Default)]
+struct Scope<'a> {
+    /// The block of the program, once the reading has come to it.
+    id: Option<BlockId>,
+    /// Variables of outer blocks that are state of the loop whose body this is.
+    state: BTreeSet<&'a str>,
+    /// The latest version of each variable.
+    values: BTreeMap<&'a str, VarId>,
+}
+
+/// The latest version of every variable, block by block.
+pub(super) struct Versions<'a> {
+    scopes: Vec<Scope<'a>>,
+}
+
+impl<'a> Versions<'a> {
+    pub(super) fn new(blocks: usize) -> Self {
+        Versions { scopes: (0..blocks).map(|_| Scope::default()).collect() }
+    }
+
+    /// The block that stands for a block of the wire.
+    pub(super) fn id(&self, block: usize) -> Option<BlockId> {
+        self.scopes[block].id
+    }
+
+    /// Starts a block. A block is owned by one operator, so false if it was started before.
+    pub(super) fn enter(&mut self, block: usize, id: BlockId, state: BTreeSet<&'a str>) -> bool {
+        let scope = &mut self.scopes[block];
+        scope.state = state;
+        scope.id.replace(id).is_none()
+    }
+
+    fn owns(&self, blocks: &[WireBlock<'a>], block: usize, name: &str) -> bool {
+        blocks[block].declared.contains_key(name) || self.scopes[block].state.contains(name)
+    }
+
+    /// The value of a variable at this point: that of the nearest block around `block` that has such a variable,
+    /// where a block that differentiates another one sees its variables too.
+    pub(super) fn read(&self, blocks: &[WireBlock<'a>], block: usize, name: &str) -> Result<VarId, Fault> {
+        let mut at = Some(block);
+        while let Some(block) = at {
+            let forward = usize::try_from(blocks[block].forward).ok().filter(|&f| f < blocks.len());
+            for scope in [Some(block), forward].into_iter().flatten() {
+                if let Some(&value) = self.scopes[scope].values.get(name) {
+                    return Ok(value);
+                }
+                if self.owns(blocks, scope, name) {
+                    return Err(Fault::Undefined { name: name.to_string() });
+                }
+            }
+            at = blocks[block].parent;
+        }
+        Err(Fault::Undefined { name: name.to_string() })
+    }
+
+    /// Starts a new version of a variable of `block`.
+    pub(super) fn write(
+        &mut self,
+        blocks: &[WireBlock<'a>],
+        block: usize,
+        name: &'a str,
+        value: VarId,
+    ) -> Result<(), Fault> {
+        if self.owns(blocks, block, name) {
+            self.scopes[block].values.insert(name, value);
+            return Ok(());
+        }
+        let mut at = blocks[block].parent;
+        while let Some(outer) = at {
+            if self.owns(blocks, outer, name) {
+                return Err(Fault::WritesOuter { name: name.to_string() });
+            }
+            at = blocks[outer].parent;
+        }
+        Err(Fault::Undeclared { name: name.to_string() })
+    }
+}
+
+/// The variables of blocks outside of `body` that `body`, or a block in it, writes.
+pub(super) fn written_outside<'a>(blocks: &[WireBlock<'a>], body: usize) -> BTreeSet<&'a str> {
+    let mut written = BTreeSet::new();
+    let mut left = vec![body];
+    while let Some(block) = left.pop() {
+        left.extend(&blocks[block].children);
+        let outputs =
+            blocks[block].desc.ops.iter().flat_map(|op| &op.outputs).flat_map(|slot| &slot.arguments);
+        for name in outputs.map(String::as_str) {
+            // From the operator's block outwards to the one that declares the variable.
+            let (mut at, mut inside) = (Some(block), true);
+            while let Some(holder) = at.filter(|&holder| !blocks[holder].declared.contains_key(name)) {
+                inside &= holder != body;
+                at = blocks[holder].parent;
+            }
+            // What nobody declares is for the operator that writes it to report.
+            if at.is_some() && !inside {
+                written.insert(name);
+            }
+        }
+    }
+    written
+}
