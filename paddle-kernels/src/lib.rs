@@ -6,3 +6,5 @@ mod messages;
 mod random;
 pub mod reference;
 pub mod team;
+
+pub use cpu::Cpu;

@@ -8,29 +8,29 @@ use std::f64::consts::TAU;
 
 /// The numbers of one seed and stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Random {
+pub(crate) struct Random {
     /// The seed of the run.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// What the numbers are for.
-    pub stream: u64,
+    pub(crate) stream: u64,
 }
 
 impl Random {
     /// Uniform on `[min, max)`.
-    pub fn uniform(self, position: u64, min: f64, max: f64) -> f64 {
+    pub(crate) fn uniform(self, position: u64, min: f64, max: f64) -> f64 {
         let value = min + fraction(self.pair(position)[(position % 2) as usize]) * (max - min);
         // Rounding may reach the bound.
         if value < max { value } else { max.next_down().max(min) }
     }
 
     /// The same, rounded to `f32`.
-    pub fn uniform_f32(self, position: u64, min: f64, max: f64) -> f32 {
+    pub(crate) fn uniform_f32(self, position: u64, min: f64, max: f64) -> f32 {
         let (value, bound) = (self.uniform(position, min, max) as f32, max as f32);
         if value < bound { value } else { bound.next_down().max(min as f32) }
     }
 
     /// Normal, with mean 0 and standard deviation 1, by the Box-Muller transform.
-    pub fn gaussian(self, position: u64) -> f64 {
+    pub(crate) fn gaussian(self, position: u64) -> f64 {
         let [u, v] = self.pair(position).map(fraction);
         // 1 - u is not 0.
         let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), TAU * v);
@@ -83,10 +83,7 @@ mod tests {
             [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]
         );
         assert_eq!(
-            philox(
-                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
-                [0xa409_3822, 0x299f_31d0]
-            ),
+            philox([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
     }
@@ -140,7 +137,8 @@ mod tests {
     #[test]
     fn seeds_streams_and_positions_differ() {
         let draw = |seed, stream, position| Random { seed, stream }.uniform(position, 0.0, 1.0);
-        let all = [draw(0, 0, 0), draw(1, 0, 0), draw(0, 1, 0), draw(0, 0, 1), draw(0, 0, 2), draw(1 << 32, 0, 0)];
+        let all =
+            [draw(0, 0, 0), draw(1, 0, 0), draw(0, 1, 0), draw(0, 0, 1), draw(0, 0, 2), draw(1 << 32, 0, 0)];
         for (i, value) in all.iter().enumerate() {
             assert!(!all[..i].contains(value), "{all:?}");
         }

@@ -1,0 +1,465 @@
+//! Chains of element-wise operators as one kernel: a small program that runs over tiles which stay in the cache.
+//!
+//! Values inside the chain live in scratch of one tile. Constants, single elements and repeated operands are spread
+//! over such a tile, so that every loop runs over plain slices of one length.
+#![allow(unsafe_code, reason = "runs loops over operands whose type is known only when a group is compiled")]
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use paddle_core::ops::{Number, Op};
+use paddle_core::plan::{Group, GroupOp, KernelError, Layout, Operand, Unsupported};
+use paddle_core::program::DType;
+
+use super::broadcast::{Broadcast, Form};
+use super::fill;
+use super::kernel::{Body, Compiled, Machine, unsupported};
+use super::operands::{Operands, Signature, elements};
+
+mod loops;
+
+use loops::{Loop, SOURCES};
+
+/// Bytes of scratch, on the stack of the thread: half of a first-level cache.
+const SCRATCH: usize = 16 * 1024;
+/// Elements of a tile, where scratch does not make it smaller.
+const LONGEST_TILE: usize = 2048;
+/// The distance between values in scratch is a multiple of a cache line.
+const LINE: usize = 64;
+/// times steps, that one thread takes at a time: some microseconds of work.
+const CHUNK: usize = 1 << 15;
+
+/// Where a step finds or puts a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// An operand that is read, of the shape of the group.
+    Read(usize),
+    /// An operand that is written.
+    Write(usize),
+    /// A tile of scratch.
+    Scratch(usize),
+}
+
+/// One loop over a tile.
+#[derive(Debug)]
+struct Step {
+    run: Loop,
+    from: [Place; SOURCES],
+    to: Place,
+}
+
+/// A tile of one value.
+#[derive(Debug)]
+struct Constant {
+    bits: u64,
+    bytes: usize,
+    to: usize,
+}
+
+/// A tile of an operand of another shape than the group.
+#[derive(Debug)]
+struct Spread {
+    read: usize,
+    broadcast: Broadcast,
+    to: usize,
+}
+
+/// A compiled chain.
+#[derive(Debug)]
+struct Program {
+    constants: Vec<Constant>,
+    spreads: Vec<Spread>,
+    /// Operands that an output may be on top of: where it is, they are copied to scratch before the steps.
+    /// (operand, scratch)
+    saved: Vec<(usize, usize)>,
+    steps: Vec<Step>,
+    /// The shape of the group.
+    layout: Layout,
+    /// Types of the operands, for their sizes.
+    reads: Vec<Layout>,
+    writes: Vec<Layout>,
+    /// Bytes of the widest element.
+    widest: usize,
+    /// How many tiles of scratch there are.
+    scratch: usize,
+}
+
+/// Compiles a group of element-wise operators.
+pub(super) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
+    let mut compiler = Compiler::new(group)?;
+    for (i, op) in group.ops.iter().enumerate() {
+        compiler.operator(i, op)?;
+    }
+    compiler.finish()
+}
+
+struct Compiler<'a> {
+    group: &'a Group,
+    program: Program,
+    /// Which read operand an input is, once something reads it, and where it is found.
+    inputs: Vec<Option<Place>>,
+    temporaries: Vec<Option<Place>>,
+    /// The last operator that reads a temporary.
+    last_use: Vec<usize>,
+    /// Scratch whose value nobody reads any more.
+    free: Vec<usize>,
+    signature: Signature,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(group: &'a Group) -> Result<Self, Unsupported> {
+        let Some(layout) = group.outputs.first() else {
+            return unsupported("a group of element-wise operators without an output");
+        };
+        if group.outputs.iter().any(|output| output.shape != layout.shape) {
+            return unsupported("a group of element-wise operators whose outputs differ in shape");
+        }
+        let mut last_use = vec![0; group.temporaries.len()];
+        for (i, op) in group.ops.iter().enumerate() {
+            for operand in op.inputs.iter().chain(&op.outputs) {
+                if let Operand::Temporary(t) = operand {
+                    last_use[*t] = i;
+                }
+            }
+        }
+        let layouts = group.inputs.iter().chain(&group.outputs).chain(&group.temporaries);
+        let writes = group.outputs.iter().enumerate().map(|(o, out)| (group.inputs.len() + o, out.clone()));
+        Ok(Compiler {
+            group,
+            program: Program {
+                constants: Vec::new(),
+                spreads: Vec::new(),
+                saved: Vec::new(),
+                steps: Vec::new(),
+                layout: layout.clone(),
+                reads: Vec::new(),
+                writes: group.outputs.clone(),
+                widest: layouts.map(|layout| layout.dtype.bytes()).max().unwrap_or(1),
+                scratch: 0,
+            },
+            inputs: vec![None; group.inputs.len()],
+            temporaries: vec![None; group.temporaries.len()],
+            last_use,
+            free: Vec::new(),
+            signature: Signature { reads: Vec::new(), writes: writes.collect(), in_place: true },
+        })
+    }
+
+    fn operator(&mut self, index: usize, op: &GroupOp) -> Result<(), Unsupported> {
+        let not_here = || unsupported(&format!("`{}` in this group of element-wise operators", op.op.name()));
+        let [output] = op.outputs[..] else { return not_here() };
+        let mut from =
+            op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
+        let dtype = match op.inputs.first() {
+            Some(operand) => self.layout(*operand).dtype,
+            None => self.layout(output).dtype,
+        };
+        let run = match &op.op {
+            Op::Fill(fill) => {
+                let constant = self.constant(fill.value, dtype)?;
+                if let Operand::Temporary(t) = output {
+                    self.temporaries[t] = Some(constant);
+                } else {
+                    let to = self.destination(output)?;
+                    self.step(loops::copy(dtype), &[constant], to);
+                }
+                return Ok(());
+            }
+            Op::Scale(scale) => {
+                let coefficients = [scale.scale, scale.bias];
+                for coefficient in coefficients.map(|value| match dtype.is_float() {
+                    true => Number::Float(value),
+                    false => Number::Int(value as i64),
+                }) {
+                    from.push(self.constant(coefficient, dtype)?);
+                }
+                loops::scale(dtype)
+            }
+            Op::Assign(_) => Some(loops::copy(dtype)),
+            Op::Unary(unary) => loops::unary(unary.kind, dtype),
+            Op::UnaryGrad(unary) => loops::unary_grad(unary.kind, dtype),
+            Op::Binary(binary) => loops::binary(binary.kind, dtype),
+            Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
+            Op::Logical(logical) => Some(loops::logical(logical.kind)),
+            Op::Not(_) => Some(loops::not()),
+            Op::Expand(_)
+            | Op::Foreign(_)
+            | Op::GatherRows(_)
+            | Op::GaussianRandom(_)
+            | Op::If(_)
+            | Op::Matmul(_)
+            | Op::Reduce(_)
+            | Op::Reshape(_)
+            | Op::Sgd(_)
+            | Op::Size(_)
+            | Op::Softmax(_)
+            | Op::SoftmaxGrad(_)
+            | Op::SoftmaxWithCrossEntropy(_)
+            | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::UniformRandom(_)
+            | Op::While(_)
+            | Op::WhileGrad(_) => return not_here(),
+        };
+        let Some(run) = run else {
+            return unsupported(&format!("`{}` of {dtype}", op.op.name()));
+        };
+        let to = self.destination(output)?;
+        self.step(run, &from, to);
+        self.release(index);
+        Ok(())
+    }
+
+    fn layout(&self, operand: Operand) -> &'a Layout {
+        match operand {
+            Operand::Input(i) => &self.group.inputs[i],
+            Operand::Output(o) => &self.group.outputs[o],
+            Operand::Temporary(t) => &self.group.temporaries[t],
+        }
+    }
+
+    /// Where an operand is found when a step reads it.
+    fn source(&mut self, operand: Operand) -> Result<Place, Unsupported> {
+        match operand {
+            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Temporary(t) => match self.temporaries[t] {
+                Some(place) => Ok(place),
+                None => unsupported("a group that reads a value before it is written"),
+            },
+            Operand::Input(i) => {
+                if self.inputs[i].is_none() {
+                    self.inputs[i] = Some(self.input(i)?);
+                }
+                Ok(self.inputs[i].expect("set above"))
+            }
+        }
+    }
+
+    /// Where an input is found, once it is in the program.
+    fn input(&mut self, i: usize) -> Result<Place, Unsupported> {
+        let layout = &self.group.inputs[i];
+        let read = self.signature.reads.len();
+        self.signature.reads.push((i, layout.clone()));
+        self.program.reads.push(layout.clone());
+        let Some(broadcast) = Broadcast::new(&layout.shape, &self.program.layout.shape) else {
+            return unsupported(&format!(
+                "an operand of shape {:?} over the shape {:?}",
+                layout.shape, self.program.layout.shape
+            ));
+        };
+        if broadcast.form() == Form::Whole {
+            if self.group.outputs.contains(layout) {
+                let to = self.lasting_scratch();
+                self.program.saved.push((read, to));
+            }
+            return Ok(Place::Read(read));
+        }
+        let to = self.lasting_scratch();
+        self.program.spreads.push(Spread { read, broadcast, to });
+        Ok(Place::Scratch(to))
+    }
+
+    fn destination(&mut self, operand: Operand) -> Result<Place, Unsupported> {
+        match operand {
+            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Temporary(t) => {
+                if self.group.temporaries[t].shape != self.program.layout.shape {
+                    return unsupported("a group of element-wise operators whose values differ in shape");
+                }
+                let place = Place::Scratch(self.scratch());
+                self.temporaries[t] = Some(place);
+                Ok(place)
+            }
+            Operand::Input(_) => unsupported("a group that writes its input"),
+        }
+    }
+
+    fn constant(&mut self, value: Number, dtype: DType) -> Result<Place, Unsupported> {
+        let Some(bits) = fill::bits(value, dtype) else {
+            return unsupported(&format!("`{value}` as {dtype}"));
+        };
+        let to = self.lasting_scratch();
+        self.program.constants.push(Constant { bits, bytes: dtype.bytes(), to });
+        Ok(Place::Scratch(to))
+    }
+
+    /// Scratch whose value lasts for all tiles.
+    fn lasting_scratch(&mut self) -> usize {
+        self.program.scratch += 1;
+        self.program.scratch - 1
+    }
+
+    /// Scratch for a value that lasts for some steps.
+    fn scratch(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| self.lasting_scratch())
+    }
+
+    fn step(&mut self, run: Loop, from: &[Place], to: Place) {
+        let from = std::array::from_fn(|i| *from.get(i).unwrap_or(&from[0]));
+        self.program.steps.push(Step { run, from, to });
+    }
+
+    /// Frees the scratch of temporaries that no operator after this one reads.
+    fn release(&mut self, index: usize) {
+        for (t, last_use) in self.last_use.iter().enumerate() {
+            if let (true, Some(Place::Scratch(scratch))) = (*last_use == index, self.temporaries[t]) {
+                let is_constant = self.program.constants.iter().any(|constant| constant.to == scratch);
+                if !is_constant {
+                    self.free.push(scratch);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Compiled, Unsupported> {
+        if self.program.tile() < LINE / 8 {
+            return unsupported("a group of element-wise operators with hundreds of values at a time");
+        }
+        Ok((self.signature, Box::new(self.program)))
+    }
+}
+
+#[repr(align(64))]
+struct Scratch(#[allow(dead_code, reason = "reached through its pointer")] MaybeUninit<[u8; SCRATCH]>);
+
+impl Program {
+    /// The longest tile of which scratch holds all values.
+    fn tile(&self) -> usize {
+        match self.scratch {
+            0 => LONGEST_TILE,
+            count => (SCRATCH / count / LINE * LINE / self.widest).min(LONGEST_TILE),
+        }
+    }
+
+    /// The same, cut so that operands which repeat look alike in every tile, where they can.
+    fn tile_for(&self, sizes: &[usize]) -> usize {
+        let tile = self.tile();
+        let periods = self.spreads.iter().filter_map(|spread| spread.broadcast.period(sizes));
+        let period = periods.filter(|period| (1..=tile).contains(period)).max().unwrap_or(1);
+        tile / period * period
+    }
+}
+
+impl Body for Program {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let count = elements(&self.layout, operands.sizes());
+        let tile = self.tile_for(operands.sizes());
+        let chunk = (CHUNK / self.steps.len().max(1)).max(tile) / tile * tile;
+        machine.team.run(count.div_ceil(chunk), &|index| {
+            let first = index * chunk;
+            let run = Run { program: self, machine, operands: &operands, tile };
+            run.chunk(first..count.min(first + chunk));
+        });
+        Ok(())
+    }
+}
+
+/// A launch.
+struct Run<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    operands: &'a Operands<'a>,
+    tile: usize,
+}
+
+impl Run<'_> {
+    /// Runs a part of the group that no other thread works on.
+    fn chunk(&self, range: Range<usize>) {
+        let Program { constants, spreads, saved, steps, .. } = self.program;
+        let mut scratch = Scratch(MaybeUninit::uninit());
+        let scratch = (&raw mut scratch).cast::<u8>();
+        let longest = self.tile.min(range.len());
+        for constant in constants {
+            // SAFETY: scratch holds a tile there.
+            unsafe { fill::fill(constant.bits, constant.bytes, self.scratch(scratch, constant.to), longest) };
+        }
+        // A chunk starts with a tile: at the first element of every period that divides it.
+        let repeats = |spread: &Spread| {
+            let period = spread.broadcast.period(self.operands.sizes());
+            period.is_some_and(|period| self.tile.is_multiple_of(period.max(1)))
+        };
+        for spread in spreads.iter().filter(|spread| repeats(spread)) {
+            self.spread(spread, scratch, 0, longest);
+        }
+        let mut first = range.start;
+        while first < range.end {
+            let count = self.tile.min(range.end - first);
+            for spread in spreads.iter().filter(|spread| !repeats(spread)) {
+                self.spread(spread, scratch, first, count);
+            }
+            for &(read, to) in saved.iter().filter(|(read, _)| self.is_overwritten(*read)) {
+                let bytes = self.program.reads[read].dtype.bytes();
+                // SAFETY: the tile is inside the operand and inside scratch, which do not overlap.
+                unsafe {
+                    let from = self.operands.read_address(read).add(first * bytes);
+                    from.copy_to_nonoverlapping(self.scratch(scratch, to), count * bytes);
+                }
+            }
+            for step in steps {
+                let from = step.from.map(|place| self.address(place, scratch, first).cast_const());
+                let to = self.address(step.to, scratch, first);
+                // SAFETY: operands are as long as the group, scratch is as long as a tile, and their types are those
+                // that the loop was chosen for. A step writes other scratch than it reads; what is written does not
+                // overlap what is read, unless that was saved; and other threads work on other elements.
+                unsafe { (step.run)(self.machine.isa, from, to, count) };
+            }
+            first += count;
+        }
+    }
+
+    fn scratch(&self, start: *mut u8, index: usize) -> *mut u8 {
+        start.wrapping_add(index * (self.tile * self.program.widest).next_multiple_of(LINE))
+    }
+
+    /// Whether an output is at the place of this operand.
+    fn is_overwritten(&self, read: usize) -> bool {
+        let address = self.operands.read_address(read);
+        (0..self.program.writes.len()).any(|write| self.operands.write_address(write).cast_const() == address)
+    }
+
+    /// Where element `first` of a value is.
+    #[inline]
+    fn address(&self, place: Place, scratch: *mut u8, first: usize) -> *mut u8 {
+        match place {
+            Place::Scratch(index) => self.scratch(scratch, index),
+            Place::Write(write) => {
+                let bytes = self.program.writes[write].dtype.bytes();
+                self.operands.write_address(write).wrapping_add(first * bytes)
+            }
+            Place::Read(read) => match self.program.saved.iter().find(|(saved, _)| *saved == read) {
+                Some(&(_, to)) if self.is_overwritten(read) => self.scratch(scratch, to),
+                _ => {
+                    let bytes = self.program.reads[read].dtype.bytes();
+                    self.operands.read_address(read).cast_mut().wrapping_add(first * bytes)
+                }
+            },
+        }
+    }
+
+    /// Fills scratch with the elements of a repeated operand that belong to elements `first..first + count`.
+    fn spread(&self, spread: &Spread, scratch: *mut u8, first: usize, count: usize) {
+        let sizes = self.operands.sizes();
+        let layout = &self.program.reads[spread.read];
+        let len = elements(layout, sizes);
+        let (from, to) = (self.operands.read_address(spread.read), self.scratch(scratch, spread.to));
+        macro_rules! spread_as {
+            ($type:ident) => {{
+                // SAFETY: the operand has `len` elements of this size, and nothing written overlaps it, since its
+                // layout is not that of an output; scratch has room for a tile, and the `MaybeUninit` says that
+                // nothing is there yet.
+                let (from, to) = unsafe {
+                    (
+                        from_raw_parts(from.cast::<MaybeUninit<$type>>(), len),
+                        from_raw_parts_mut(to.cast::<MaybeUninit<$type>>(), count),
+                    )
+                };
+                spread.broadcast.spread(sizes, from, first, to)
+            }};
+        }
+        match layout.dtype {
+            DType::Bool => spread_as!(u8),
+            DType::I32 | DType::F32 => spread_as!(u32),
+            DType::I64 | DType::F64 => spread_as!(u64),
+        }
+    }
+}

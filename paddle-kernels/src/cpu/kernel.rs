@@ -1,0 +1,184 @@
+//! Compiled groups.
+
+use paddle_core::ops::Op;
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupported};
+
+use super::isa::Isa;
+use super::operands::{Operands, Signature, Slot};
+use super::{
+    elementwise, expand, product, random, reduce, reshape, sgd, softmax, softmax_with_cross_entropy,
+};
+use crate::memory::Buffer;
+use crate::team::Team;
+
+/// What kernels run on.
+pub(super) struct Machine {
+    pub(super) team: Team,
+    pub(super) isa: Isa,
+}
+
+/// The arithmetic of a kernel.
+pub(super) trait Body: Send + Sync {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError>;
+}
+
+/// What a kernel touches, and what it does.
+pub(super) type Compiled = (Signature, Box<dyn Body>);
+
+/// A compiled group.
+pub struct Kernel {
+    signature: Signature,
+    body: Box<dyn Body>,
+}
+
+impl Kernel {
+    /// Whether there is a kernel for the operator, of some types.
+    pub(super) fn supports(op: &Op) -> bool {
+        match op {
+            Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
+            Op::Assign(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Expand(_)
+            | Op::Fill(_)
+            | Op::GaussianRandom(_)
+            | Op::Logical(_)
+            | Op::Matmul(_)
+            | Op::Not(_)
+            | Op::Reduce(_)
+            | Op::Reshape(_)
+            | Op::Scale(_)
+            | Op::Sgd(_)
+            | Op::Size(_)
+            | Op::Softmax(_)
+            | Op::SoftmaxGrad(_)
+            | Op::SoftmaxWithCrossEntropy(_)
+            | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::Unary(_)
+            | Op::UnaryGrad(_)
+            | Op::UniformRandom(_) => true,
+        }
+    }
+
+    pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
+        let (signature, body) = compile(group)?;
+        Ok(Kernel { signature, body })
+    }
+
+    pub(super) fn launch(
+        &self,
+        machine: &Machine,
+        launch: Launch<'_>,
+        buffers: &mut [Buffer],
+    ) -> Result<(), KernelError> {
+        self.body.launch(machine, Operands::new(&self.signature, launch, buffers))
+    }
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").field("signature", &self.signature).finish_non_exhaustive()
+    }
+}
+
+/// The error of a group that the backend has no kernel for.
+pub(super) fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
+    Err(Unsupported { message: format!("the cpu backend has no kernel for {what}") })
+}
+
+/// A group of one operator.
+pub(super) struct Single<'a> {
+    group: &'a Group,
+    op: &'a GroupOp,
+}
+
+impl<'a> Single<'a> {
+    /// The operand of input slot `k`.
+    pub(super) fn input(&self, k: usize) -> Result<Slot, Unsupported> {
+        self.slot(self.op.inputs.get(k))
+    }
+
+    /// The operand of output slot `k`.
+    pub(super) fn output(&self, k: usize) -> Result<Slot, Unsupported> {
+        self.slot(self.op.outputs.get(k))
+    }
+
+    fn slot(&self, operand: Option<&'a Operand>) -> Result<Slot, Unsupported> {
+        let Group { inputs, outputs, .. } = self.group;
+        match operand {
+            Some(&Operand::Input(i)) => Ok((i, inputs[i].clone())),
+            Some(&Operand::Output(o)) => Ok((inputs.len() + o, outputs[o].clone())),
+            Some(Operand::Temporary(_)) | None => self.refuse("with a value that is nowhere"),
+        }
+    }
+
+    /// What tells its random numbers from those of other operators.
+    pub(super) fn stream(&self) -> u64 {
+        self.group.stream
+    }
+
+    /// The signature of an operator that writes its outputs apart from everything.
+    pub(super) fn signature<const R: usize, const W: usize>(
+        &self,
+        reads: [Slot; R],
+        writes: [Slot; W],
+    ) -> Signature {
+        Signature { reads: reads.into(), writes: writes.into(), in_place: false }
+    }
+
+    /// The error of a case of the operator that has no kernel.
+    pub(super) fn refuse<T>(&self, case: &str) -> Result<T, Unsupported> {
+        unsupported(&format!("`{}` {case}", self.op.op.name()))
+    }
+}
+
+/// Runs an expression with `$T` as the floating-point type of an operand.
+macro_rules! with_float {
+    ($single:expr, $dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            paddle_core::program::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            paddle_core::program::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            dtype => return $single.refuse(&format!("of {dtype}")),
+        }
+    };
+}
+pub(super) use with_float;
+
+fn compile(group: &Group) -> Result<Compiled, Unsupported> {
+    let [op] = &group.ops[..] else {
+        return elementwise::compile(group);
+    };
+    let single = Single { group, op };
+    let run_by_the_runtime = || single.refuse("of its own: the runtime runs it");
+    match &op.op {
+        Op::Assign(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Fill(_)
+        | Op::Logical(_)
+        | Op::Not(_)
+        | Op::Scale(_)
+        | Op::Unary(_)
+        | Op::UnaryGrad(_) => elementwise::compile(group),
+        Op::Expand(op) => expand::compile_expand(&single, op),
+        Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
+        Op::Matmul(op) => product::compile(&single, op),
+        Op::Reduce(op) => reduce::compile(&single, op),
+        Op::Reshape(_) => reshape::compile(&single),
+        Op::Sgd(_) => sgd::compile(&single),
+        Op::Size(op) => expand::compile_size(&single, op),
+        Op::Softmax(_) => softmax::compile(&single),
+        Op::SoftmaxGrad(_) => softmax::compile_grad(&single),
+        Op::SoftmaxWithCrossEntropy(_) => softmax_with_cross_entropy::compile(&single),
+        Op::SoftmaxWithCrossEntropyGrad(_) => softmax_with_cross_entropy::compile_grad(&single),
+        Op::UniformRandom(op) => random::compile_uniform(&single, op),
+        Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),
+        Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),
+    }
+}

@@ -1,0 +1,216 @@
+//! The operands of a launch: addresses in the memories, checked before anything is touched.
+//!
+//! Where operands are is decided by the runtime's plan. A place outside of its memory, or an output on top of
+//! something else, is a mistake of the plan that no user can make: it panics.
+#![allow(unsafe_code, reason = "makes slices of the memories")]
+
+use std::marker::PhantomData;
+
+use paddle_core::plan::{ALIGNMENT, Launch, Layout, Location, Memory};
+
+use super::number::{Element, Plain};
+use crate::memory::{self, Buffer};
+
+const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT);
+
+/// The memories of a run, borrowed exclusively.
+#[derive(Clone, Copy)]
+pub(super) struct Memories<'a> {
+    /// Address and length.
+    buffers: [(*mut u8, usize); Memory::COUNT],
+    borrow: PhantomData<&'a mut [Buffer]>,
+}
+
+// SAFETY: addresses of memory that is borrowed exclusively; who dereferences them says why that is sound.
+unsafe impl Sync for Memories<'_> {}
+
+impl<'a> Memories<'a> {
+    pub(super) fn new(buffers: &'a mut [Buffer]) -> Self {
+        let mut memories =
+            Memories { buffers: [(std::ptr::null_mut(), 0); Memory::COUNT], borrow: PhantomData };
+        for (memory, buffer) in memories.buffers.iter_mut().zip(buffers) {
+            *memory = (buffer.as_mut_ptr(), buffer.len());
+        }
+        memories
+    }
+
+    /// The address of `bytes` bytes at a place.
+    #[inline]
+    pub(super) fn address(&self, at: Location, bytes: usize) -> *mut u8 {
+        let (start, len) = self.buffers[at.memory as usize];
+        let fits = at.offset <= len && bytes <= len - at.offset;
+        assert!(fits && at.offset.is_multiple_of(ALIGNMENT), "{bytes} bytes at {at:?}: the memory has {len}");
+        start.wrapping_add(at.offset)
+    }
+
+    /// Panics if two ranges, of so many bytes, overlap.
+    pub(super) fn assert_apart(&self, (a, a_bytes): (Location, usize), (b, b_bytes): (Location, usize)) {
+        let (a_end, b_end) = (a.offset.saturating_add(a_bytes), b.offset.saturating_add(b_bytes));
+        let overlap = a.memory == b.memory && a.offset.max(b.offset) < a_end.min(b_end);
+        assert!(!overlap, "{b_bytes} bytes at {b:?} are written on top of {a_bytes} bytes at {a:?}");
+    }
+
+    /// Elements at a place.
+    ///
+    /// # Safety
+    /// Nothing writes there while the slice is alive.
+    #[inline]
+    pub(super) unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
+        let start = self.address(at, count.saturating_mul(size_of::<T>()));
+        // SAFETY: inside its memory, aligned, initialised, borrowed for `'a`; the rest is the caller's.
+        unsafe { std::slice::from_raw_parts(start.cast::<T>(), count) }
+    }
+
+    /// Elements at a place, to be written.
+    ///
+    /// # Safety
+    /// Nothing else reads or writes there while the slice is alive.
+    #[inline]
+    pub(super) unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
+        let start = self.address(at, count.saturating_mul(size_of::<T>()));
+        // SAFETY: inside its memory, aligned, initialised, borrowed exclusively for `'a`; the rest is the caller's.
+        unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
+    }
+}
+
+/// The number of elements; more than there can be where it does not fit.
+#[inline]
+pub(super) fn elements(layout: &Layout, sizes: &[usize]) -> usize {
+    layout.shape.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
+}
+
+/// An operand of a kernel: which of the launch's locations, and what is there.
+pub(super) type Slot = (usize, Layout);
+
+/// What a kernel reads and writes.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) reads: Vec<Slot>,
+    pub(super) writes: Vec<Slot>,
+    /// What is written may be at exactly the place of something read that has the same layout.
+    pub(super) in_place: bool,
+}
+
+/// The operands of one launch.
+#[derive(Clone, Copy)]
+pub(super) struct Operands<'a> {
+    signature: &'a Signature,
+    launch: Launch<'a>,
+    memories: Memories<'a>,
+}
+
+impl<'a> Operands<'a> {
+    /// Checks that every operand is inside its memory, and that nothing is written on top of anything else.
+    pub(super) fn new(signature: &'a Signature, launch: Launch<'a>, buffers: &'a mut [Buffer]) -> Self {
+        let operands = Operands { signature, launch, memories: Memories::new(buffers) };
+        let Signature { reads, writes, in_place } = signature;
+        for slot in reads.iter().chain(writes) {
+            operands.memories.address(operands.location(slot), operands.bytes(slot));
+        }
+        for (i, write) in writes.iter().enumerate() {
+            let other = writes[..i].iter().find(|other| operands.overlap(write, other));
+            let read = reads.iter().find(|read| {
+                let same = operands.location(write) == operands.location(read) && write.1 == read.1;
+                operands.overlap(write, read) && !(*in_place && same)
+            });
+            assert!(other.is_none() && read.is_none(), "operand {} is written on top of another", write.0);
+        }
+        operands
+    }
+
+    #[inline]
+    fn location(&self, slot: &Slot) -> Location {
+        self.launch.locations[slot.0]
+    }
+
+    #[inline]
+    fn bytes(&self, slot: &Slot) -> usize {
+        elements(&slot.1, self.launch.sizes).saturating_mul(slot.1.dtype.bytes())
+    }
+
+    fn overlap(&self, a: &Slot, b: &Slot) -> bool {
+        let (x, y) = (self.location(a), self.location(b));
+        // Inside its memory, so these sums do not overflow.
+        let (x_end, y_end) = (x.offset + self.bytes(a), y.offset + self.bytes(b));
+        x.memory == y.memory && x.offset.max(y.offset) < x_end.min(y_end)
+    }
+
+    #[inline]
+    fn address(&self, slot: &Slot) -> *mut u8 {
+        let at = self.location(slot);
+        self.memories.buffers[at.memory as usize].0.wrapping_add(at.offset)
+    }
+
+    /// The sizes that extents refer to.
+    pub(super) fn sizes(&self) -> &'a [usize] {
+        self.launch.sizes
+    }
+
+    /// The seed of random numbers.
+    pub(super) fn seed(&self) -> u64 {
+        self.launch.seed
+    }
+
+    /// Where the `i`-th operand that is read starts.
+    #[inline]
+    pub(super) fn read_address(&self, i: usize) -> *const u8 {
+        self.address(&self.signature.reads[i])
+    }
+
+    /// Where the `i`-th operand that is written starts.
+    #[inline]
+    pub(super) fn write_address(&self, i: usize) -> *mut u8 {
+        self.address(&self.signature.writes[i])
+    }
+
+    /// What is read and what is written, which are apart from each other.
+    pub(super) fn split(self) -> (Reads<'a>, Writes<'a>) {
+        assert!(!self.signature.in_place);
+        (Reads(self), Writes(self))
+    }
+}
+
+/// The operands that are read.
+pub(super) struct Reads<'a>(Operands<'a>);
+
+impl<'a> Reads<'a> {
+    /// The `i`-th.
+    #[inline]
+    pub(super) fn get<T: Element>(&self, i: usize) -> &'a [T] {
+        let slot = &self.0.signature.reads[i];
+        assert_eq!(slot.1.dtype, T::DTYPE);
+        let count = elements(&slot.1, self.0.sizes());
+        // SAFETY: apart from what is written.
+        unsafe { self.0.memories.read(self.0.location(slot), count) }
+    }
+}
+
+/// The operands that are written.
+pub(super) struct Writes<'a>(Operands<'a>);
+
+impl<'a> Writes<'a> {
+    /// The only one.
+    #[inline]
+    pub(super) fn one<T: Element>(self) -> &'a mut [T] {
+        assert_eq!(self.0.signature.writes.len(), 1);
+        // SAFETY: `self` is used up.
+        unsafe { self.get(0) }
+    }
+
+    /// Both.
+    pub(super) fn two<T: Element, U: Element>(self) -> (&'a mut [T], &'a mut [U]) {
+        // SAFETY: `self` is used up, and the two do not overlap.
+        unsafe { (self.get(0), self.get(1)) }
+    }
+
+    /// # Safety
+    /// No slice of the same operand is alive.
+    #[inline]
+    unsafe fn get<T: Element>(&self, i: usize) -> &'a mut [T] {
+        let slot = &self.0.signature.writes[i];
+        assert_eq!(slot.1.dtype, T::DTYPE);
+        let count = elements(&slot.1, self.0.sizes());
+        // SAFETY: apart from all other operands; the rest is the caller's.
+        unsafe { self.0.memories.write(self.0.location(slot), count) }
+    }
+}

@@ -1,0 +1,68 @@
+//! Cuts outputs into pieces that threads write at the same time.
+#![allow(unsafe_code, reason = "hands disjoint pieces of one slice to several threads")]
+
+use std::marker::PhantomData;
+
+use crate::team::Team;
+
+/// A slice that is cut into disjoint pieces.
+struct Cut<'a, T> {
+    start: *mut T,
+    len: usize,
+    piece: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: pieces are disjoint, and elements may be written on any thread.
+unsafe impl<T: Send> Sync for Cut<'_, T> {}
+
+impl<'a, T> Cut<'a, T> {
+    fn new(slice: &'a mut [T], piece: usize) -> Self {
+        Cut { start: slice.as_mut_ptr(), len: slice.len(), piece, borrow: PhantomData }
+    }
+
+    /// # Safety
+    /// Each piece is taken once.
+    unsafe fn take(&self, index: usize) -> &'a mut [T] {
+        let first = index.saturating_mul(self.piece).min(self.len);
+        let count = self.piece.min(self.len - first);
+        // SAFETY: inside the slice; pieces of different indices are disjoint.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(first), count) }
+    }
+}
+
+/// Calls `work` with each piece of `piece` elements (the last may be shorter) and its number.
+pub(super) fn pieces<T: Send>(
+    team: &Team,
+    out: &mut [T],
+    piece: usize,
+    work: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    let piece = piece.max(1);
+    let count = out.len().div_ceil(piece);
+    let cut = Cut::new(out, piece);
+    team.run(count, &|index| {
+        // SAFETY: the team runs each index once.
+        work(index, unsafe { cut.take(index) });
+    });
+}
+
+/// What is done with a piece of each of two outputs, and its number.
+type PairWork<'a, T, U> = dyn Fn(usize, &mut [T], &mut [U]) + Sync + 'a;
+
+/// The same with two outputs, each with its own length of pieces. There are as many pieces as `b` needs.
+pub(super) fn pairs<T: Send, U: Send>(
+    team: &Team,
+    (a, a_piece): (&mut [T], usize),
+    (b, b_piece): (&mut [U], usize),
+    work: &PairWork<'_, T, U>,
+) {
+    let b_piece = b_piece.max(1);
+    let count = b.len().div_ceil(b_piece);
+    let (a, b) = (Cut::new(a, a_piece), Cut::new(b, b_piece));
+    team.run(count, &|index| {
+        // SAFETY: the team runs each index once.
+        let (a, b) = unsafe { (a.take(index), b.take(index)) };
+        work(index, a, b);
+    });
+}

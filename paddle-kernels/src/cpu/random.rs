@@ -1,0 +1,81 @@
+//! `uniform_random`, `gaussian_random`.
+
+use std::marker::PhantomData;
+
+use paddle_core::ops;
+use paddle_core::plan::{KernelError, Unsupported};
+
+use super::kernel::{Body, Compiled, Machine, Single, with_float};
+use super::number::Float;
+use super::operands::Operands;
+use super::pieces::pieces;
+use crate::random::Random;
+
+/// Elements that one thread draws at a time.
+const PIECE: usize = 1 << 10;
+
+struct Draw<T> {
+    stream: u64,
+    distribution: Distribution,
+    element: PhantomData<T>,
+}
+
+#[derive(Clone, Copy)]
+enum Distribution {
+    Uniform { min: f64, max: f64 },
+    Gaussian { mean: f64, std: f64 },
+}
+
+pub(super) fn compile_uniform(single: &Single<'_>, op: &ops::UniformRandom) -> Result<Compiled, Unsupported> {
+    compile(single, Distribution::Uniform { min: op.min, max: op.max })
+}
+
+pub(super) fn compile_gaussian(
+    single: &Single<'_>,
+    op: &ops::GaussianRandom,
+) -> Result<Compiled, Unsupported> {
+    compile(single, Distribution::Gaussian { mean: op.mean, std: op.std })
+}
+
+fn compile(single: &Single<'_>, distribution: Distribution) -> Result<Compiled, Unsupported> {
+    let out = single.output(0)?;
+    let (dtype, stream) = (out.1.dtype, single.stream());
+    let body: Box<dyn Body> = with_float!(single, dtype, T => {
+        Box::new(Draw::<T> { stream, distribution, element: PhantomData })
+    });
+    Ok((single.signature([], [out]), body))
+}
+
+impl<T: Drawn> Body for Draw<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let random = Random { seed: operands.seed(), stream: self.stream };
+        let (_, writes) = operands.split();
+        pieces(&machine.team, writes.one::<T>(), PIECE, &|index, out| {
+            let positions = (index * PIECE) as u64..;
+            for (out, position) in out.iter_mut().zip(positions) {
+                *out = match self.distribution {
+                    Distribution::Uniform { min, max } => T::uniform(random, position, min, max),
+                    Distribution::Gaussian { mean, std } => T::of(mean + std * random.gaussian(position)),
+                };
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Rounding, which must not reach the upper bound, differs between types.
+trait Drawn: Float {
+    fn uniform(random: Random, position: u64, min: f64, max: f64) -> Self;
+}
+
+impl Drawn for f32 {
+    fn uniform(random: Random, position: u64, min: f64, max: f64) -> f32 {
+        random.uniform_f32(position, min, max)
+    }
+}
+
+impl Drawn for f64 {
+    fn uniform(random: Random, position: u64, min: f64, max: f64) -> f64 {
+        random.uniform(position, min, max)
+    }
+}
