@@ -134,10 +134,18 @@ macro_rules! operators {
                 name: &str,
                 attributes: Vec<(String, Attribute)>,
             ) -> Result<Op, AttributeError> {
-                $(if let Some(op) = $name::prototypes().iter().find(|op| op.schema().name == name) {
-                    return op.with_attributes(AttributeReader::new(name, attributes)).map(Op::$name);
-                })*
-                Err(AttributeError::UnknownOperator(name.into()))
+                match Op::prototypes().into_iter().find(|op| op.name() == name) {
+                    Some(op) => op.with_attributes(attributes),
+                    None => Err(AttributeError::UnknownOperator(name.into())),
+                }
+            }
+
+            /// The operator of the same name with these attributes, and defaults for those left out.
+            pub fn with_attributes(&self, attributes: Vec<(String, Attribute)>) -> Result<Op, AttributeError> {
+                let reader = AttributeReader::new(self.name(), attributes);
+                match self {
+                    $(Op::$name(op) => op.with_attributes(reader).map(Op::$name),)*
+                }
             }
 
             /// One operator per name, in the order of the list.

@@ -113,8 +113,8 @@ impl Program {
     /// The global block.
     pub const GLOBAL: BlockId = BlockId(0);
 
-    /// How deep blocks nest below the global block. Passes and the text form recurse over blocks.
-    pub const MAX_DEPTH: usize = 256;
+    /// How deep blocks nest below the global block: passes and the text form recurse over blocks, on a stack of 2 MiB.
+    pub const MAX_DEPTH: usize = 64;
 
     /// An empty program: a global block without anything in it.
     pub fn new() -> Self {

@@ -167,6 +167,9 @@ impl<'a> Check<'a> {
         if !self.written.insert(var) {
             self.report(format!("`{}` is written twice", value.name));
         }
+        if value.ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
+            self.report(format!("`{}` is {}: a size is negative", value.name, self.program.show(&value.ty)));
+        }
         let sizes = value.ty.dims.iter().flat_map(|dim| dim.symbols());
         let rows: Vec<RowsId> =
             sizes.filter_map(|size| self.chosen_sizes.get(&size).copied()).chain(value.ty.rows).collect();

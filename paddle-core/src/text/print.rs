@@ -174,7 +174,7 @@ impl Printer<'_, '_, '_> {
     fn default(&self, op: &Op, attribute: &str, all: &[(&'static str, Attribute)]) -> Option<String> {
         let others = all.iter().filter(|(name, _)| *name != attribute);
         let others = others.map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let op = Op::from_attributes(op.name(), others).ok()?;
+        let op = op.with_attributes(others).ok()?;
         let value = op.attributes().into_iter().find(|(name, _)| *name == attribute)?.1;
         Some(self.attribute(&value))
     }

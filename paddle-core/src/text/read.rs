@@ -291,7 +291,8 @@ impl Reader {
                 attributes.push((name.to_string(), implied));
             }
         }
-        Op::from_attributes(call.prototype.name(), attributes)
+        call.prototype
+            .with_attributes(attributes)
             .map_err(|error| ParseError::new(call.at, error.to_string()))
     }
 
