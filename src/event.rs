@@ -1,5 +1,62 @@
 //! What a handler is told while a network is trained.
 
+use std::cell::Cell;
+
+use paddle_core::plan::Backend;
+use paddle_kernels::cpu::Cpu;
+
+use crate::model::Model;
+use crate::parameters::Parameters;
+
+/// What a handler is given: the moment, and what it needs then.
+pub struct Event<'a, B: Backend = Cpu> {
+    kind: EventKind<'a>,
+    model: &'a Model,
+    parameters: &'a Parameters<B>,
+    stopped: Cell<bool>,
+}
+
+impl<'a, B: Backend> Event<'a, B> {
+    pub(crate) fn new(kind: EventKind<'a>, model: &'a Model, parameters: &'a Parameters<B>) -> Self {
+        Event { kind, model, parameters, stopped: Cell::new(false) }
+    }
+
+    /// The moment.
+    pub fn kind(&self) -> EventKind<'a> {
+        self.kind
+    }
+
+    /// The cost of the batch or pass that ends here.
+    pub fn cost(&self) -> Option<f32> {
+        self.kind.cost()
+    }
+
+    /// The metrics of the batch or pass that ends here; none elsewhere.
+    pub fn metrics(&self) -> &'a [f32] {
+        self.kind.metrics()
+    }
+
+    /// The metric of this name of the batch or pass that ends here.
+    pub fn metric(&self, name: &str) -> Option<f32> {
+        let at = self.model.metrics().position(|(_, metric)| metric.name == name)?;
+        self.metrics().get(at).copied()
+    }
+
+    /// The parameters as they are now.
+    pub fn parameters(&self) -> &'a Parameters<B> {
+        self.parameters
+    }
+
+    /// Ends the training: only `EndTraining` follows.
+    pub fn stop(&self) {
+        self.stopped.set(true);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stopped.get()
+    }
+}
+
 /// The moment at which a handler is called.
 ///
 /// A pass is what lies between two [`EndPass`](crate::reader::Item::EndPass) markers of the reader. Passes

@@ -28,7 +28,7 @@ pub enum Item<T> {
 
 /// What may come out of a reader: an [`Item`], or plain data, which is an item without a marker.
 ///
-/// A network's rows implement it, as do batches (`Vec`) and references.
+/// A network's rows implement it, as do batches (`Vec`, [`Batch`](crate::Batch)) and references.
 pub trait IntoItem {
     /// The sample or the batch.
     type Data;
@@ -53,7 +53,7 @@ impl<T> IntoItem for Vec<T> {
     }
 }
 
-impl<T> IntoItem for &T {
+impl<T: ?Sized> IntoItem for &T {
     type Data = Self;
 
     fn into_item(self) -> Item<Self> {

@@ -1,0 +1,158 @@
+//! Batches: the rows of a step in the form in which the runtime wants them.
+
+mod error;
+mod row;
+mod table;
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use ndarray::{ArrayBase, Data, Dimension};
+
+pub use error::{BatchError, Shape};
+pub use row::{Cell, Column, Columns, Row};
+pub(crate) use table::Table;
+
+use crate::Error;
+use crate::element::Element;
+use crate::network::{Network, Spec};
+use crate::reader::{IntoItem, Item};
+
+/// A batch of the network `S`: for each input the values of all rows, side by side.
+///
+/// Everything that takes rows takes a `&Batch` as well, and then copies nothing but what it hands to the device.
+/// A batch can be filled again; it keeps its memory.
+pub struct Batch<S: Spec> {
+    table: Table,
+    spec: PhantomData<fn() -> S>,
+}
+
+impl<S: Spec> Batch<S> {
+    /// A batch without values, to be [set](Batch::set) or [filled](Batch::fill).
+    pub fn new(net: &Network<S>) -> Result<Self, Error> {
+        Ok(Batch { table: Table::new(&net.model()?.signature), spec: PhantomData })
+    }
+
+    /// A batch of these rows.
+    pub fn from_rows<R: Borrow<S::Row>>(
+        net: &Network<S>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Self, Error> {
+        let mut batch = Batch::new(net)?;
+        batch.fill(rows)?;
+        Ok(batch)
+    }
+
+    /// Replaces the values by those of `rows`. After an error the batch is empty.
+    pub fn fill<R: Borrow<S::Row>>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), BatchError> {
+        self.table.fill::<S::Row>(rows)
+    }
+
+    /// Gives an input the values of all rows: an array of any layout whose first dimension are the rows.
+    pub fn set<T, A, D>(&mut self, input: &str, array: &ArrayBase<A, D>) -> Result<(), BatchError>
+    where
+        T: Element,
+        A: Data<Elem = T>,
+        D: Dimension,
+    {
+        self.table.set(input, array)
+    }
+
+    /// The same, for a batch that is made in one expression.
+    ///
+    /// `Batch::new(&net)?.with("x", &x)?.with("y", &y)?`
+    pub fn with<T, A, D>(mut self, input: &str, array: &ArrayBase<A, D>) -> Result<Self, BatchError>
+    where
+        T: Element,
+        A: Data<Elem = T>,
+        D: Dimension,
+    {
+        self.set(input, array)?;
+        Ok(self)
+    }
+
+    /// The number of rows. Errors if an input has no value, or other rows than the rest.
+    pub fn rows(&self) -> Result<usize, BatchError> {
+        self.table.rows()
+    }
+}
+
+impl<S: Spec> IntoItem for Batch<S> {
+    type Data = Self;
+
+    fn into_item(self) -> Item<Self> {
+        Item::Data(self)
+    }
+}
+
+impl<S: Spec> fmt::Debug for Batch<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("network", &S::NAME).field("table", &self.table).finish()
+    }
+}
+
+/// Rows of the network `S`: a `Vec`, an array or a slice of rows or of references to rows, or a [`Batch`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a batch of the network's rows",
+    label = "expected a `Vec`, an array or a slice of the network's rows, or a `Batch` of this network"
+)]
+pub trait Rows<S: Spec>: sealed::Fill<S> {}
+
+impl<S: Spec, T: sealed::Fill<S>> Rows<S> for T {}
+
+pub(crate) mod sealed {
+    use std::borrow::Borrow;
+    use std::sync::Arc;
+
+    use super::{Batch, BatchError, Table};
+    use crate::network::Spec;
+
+    /// The passage from rows to columns.
+    pub trait Fill<S: Spec> {
+        /// The columns of `scratch`'s network: those that are there, or `scratch` filled with them.
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError>;
+    }
+
+    fn fill<'a, S: Spec, R: Borrow<S::Row>>(
+        rows: &[R],
+        scratch: &'a mut Table,
+    ) -> Result<&'a Table, BatchError> {
+        scratch.fill::<S::Row>(rows.iter().map(Borrow::borrow))?;
+        Ok(scratch)
+    }
+
+    impl<S: Spec> Fill<S> for Batch<S> {
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+            if !Arc::ptr_eq(&self.table.signature, &scratch.signature) {
+                let [found, expected] = [&self.table, scratch].map(|table| table.signature.network.clone());
+                return Err(BatchError::OtherNetwork { found, expected });
+            }
+            Ok(&self.table)
+        }
+    }
+
+    impl<S: Spec, R: Borrow<S::Row>> Fill<S> for Vec<R> {
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+            fill::<S, R>(self, scratch)
+        }
+    }
+
+    impl<S: Spec, R: Borrow<S::Row>> Fill<S> for [R] {
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+            fill::<S, R>(self, scratch)
+        }
+    }
+
+    impl<S: Spec, R: Borrow<S::Row>, const N: usize> Fill<S> for [R; N] {
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+            fill::<S, R>(self, scratch)
+        }
+    }
+
+    impl<S: Spec, F: Fill<S> + ?Sized> Fill<S> for &F {
+        fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
+            (**self).columns(scratch)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Rows: what one sample of a network is in Rust.
+//!
+//! A row has one column for each input of the network, in their order. `x: Tensor<f32, _, 13>` is a `[f32; 13]`,
+//! `y: Tensor<i64, _, 1>` an `i64`, `w: Tensor<f32, _, T>` a `Vec<f32>`: a size that is bound at run time. An input
+//! without rows, `rate: Tensor<f32>`, is a column too, whose value has to be the same in all rows of a batch.
+
+use paddle_core::program::DType;
+
+use super::BatchError;
+use super::table::InputValues;
+use crate::element::Element;
+use crate::model::InputSpec;
+use crate::reader::{IntoItem, Item};
+
+/// One sample: a value for each input of a network.
+///
+/// Tuples of columns are rows, and so are the structs that `#[network]` makes of a topology's inputs.
+pub trait Row {
+    /// Hands each column to `columns`, in the order of the network's inputs.
+    fn write(&self, columns: &mut Columns<'_>);
+}
+
+/// The value of one input in one row: an element, or (nested) arrays and `Vec`s of them.
+pub trait Column {
+    /// The element type.
+    const DTYPE: DType;
+
+    /// Appends the dimensions to `dims`, as far as one can know them from the first of each.
+    fn dims(&self, dims: &mut Vec<usize>);
+
+    /// Hands the elements to `cell`, outer dimension first.
+    fn write(&self, cell: &mut Cell<'_>);
+
+    /// The same for several values side by side; elements do it in one piece.
+    fn write_all(values: &[Self], cell: &mut Cell<'_>)
+    where
+        Self: Sized,
+    {
+        for value in values {
+            value.write(cell);
+        }
+    }
+}
+
+/// Takes the columns of one row.
+pub struct Columns<'a> {
+    pub(crate) specs: &'a [InputSpec],
+    pub(crate) inputs: &'a mut [InputValues],
+    /// The number of the row within its batch.
+    pub(crate) row: usize,
+    /// The number of columns so far.
+    pub(crate) count: usize,
+    /// The first thing that did not fit.
+    pub(crate) error: Option<BatchError>,
+}
+
+impl Columns<'_> {
+    /// Takes the next column.
+    pub fn push<C: Column>(&mut self, column: &C) {
+        let at = self.count;
+        self.count += 1;
+        if self.error.is_some() {
+            return;
+        }
+        // A column too many shows in the count.
+        let (Some(spec), Some(values)) = (self.specs.get(at), self.inputs.get_mut(at)) else { return };
+        if let Err(misfit) = values.push(spec, self.row, column) {
+            self.error = Some(misfit);
+        }
+    }
+}
+
+/// Takes the elements of one column of one row, and compares its shape with what the network declares.
+pub struct Cell<'a> {
+    pub(crate) spec: &'a InputSpec,
+    pub(crate) values: &'a mut InputValues,
+    /// How many arrays are open.
+    pub(crate) depth: usize,
+    pub(crate) fits: bool,
+}
+
+impl Cell<'_> {
+    /// Takes an array of `len` items, which `write` hands over.
+    pub fn array(&mut self, len: usize, write: impl FnOnce(&mut Self)) {
+        self.fits = self.fits && self.values.bind(self.spec, self.depth, len);
+        if self.fits {
+            self.depth += 1;
+            write(self);
+            self.depth -= 1;
+        }
+    }
+
+    /// Takes elements, as many as the innermost array has.
+    pub fn elements<T: Element>(&mut self, elements: &[T]) {
+        // An element stands for `[1]` as well.
+        let scalar = self.spec.dims[self.depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1));
+        match T::of_mut(&mut self.values.values) {
+            Some(vector) if scalar => vector.extend_from_slice(elements),
+            _ => self.fits = false,
+        }
+    }
+}
+
+macro_rules! element_columns {
+    ($($type:ty)*) => {$(
+        impl Column for $type {
+            const DTYPE: DType = <$type as Element>::DTYPE;
+
+            fn dims(&self, _: &mut Vec<usize>) {}
+
+            fn write(&self, cell: &mut Cell<'_>) {
+                cell.elements(std::slice::from_ref(self));
+            }
+
+            fn write_all(values: &[Self], cell: &mut Cell<'_>) {
+                cell.elements(values);
+            }
+        }
+
+        impl Row for $type {
+            fn write(&self, columns: &mut Columns<'_>) {
+                columns.push(self);
+            }
+        }
+
+        impl IntoItem for $type {
+            type Data = Self;
+
+            fn into_item(self) -> Item<Self> {
+                Item::Data(self)
+            }
+        }
+    )*};
+}
+element_columns! { bool i32 i64 f32 f64 }
+
+impl<T: Column, const N: usize> Column for [T; N] {
+    const DTYPE: DType = T::DTYPE;
+
+    fn dims(&self, dims: &mut Vec<usize>) {
+        dims.push(N);
+        if let Some(first) = self.first() {
+            first.dims(dims);
+        }
+    }
+
+    fn write(&self, cell: &mut Cell<'_>) {
+        cell.array(N, |cell| T::write_all(self, cell));
+    }
+}
+
+impl<T: Column> Column for Vec<T> {
+    const DTYPE: DType = T::DTYPE;
+
+    fn dims(&self, dims: &mut Vec<usize>) {
+        dims.push(self.len());
+        if let Some(first) = self.first() {
+            first.dims(dims);
+        }
+    }
+
+    fn write(&self, cell: &mut Cell<'_>) {
+        cell.array(self.len(), |cell| T::write_all(self, cell));
+    }
+}
+
+impl<T: Column, const N: usize> Row for [T; N] {
+    fn write(&self, columns: &mut Columns<'_>) {
+        columns.push(self);
+    }
+}
+
+impl<T: Column> Row for Vec<T> {
+    fn write(&self, columns: &mut Columns<'_>) {
+        columns.push(self);
+    }
+}
+
+impl<T, const N: usize> IntoItem for [T; N] {
+    type Data = Self;
+
+    fn into_item(self) -> Item<Self> {
+        Item::Data(self)
+    }
+}
+
+macro_rules! tuple_rows {
+    ($($column:ident)*) => {
+        impl<$($column: Column),*> Row for ($($column,)*) {
+            #[allow(non_snake_case, unused_variables, reason = "columns are named as their types; () has none")]
+            fn write(&self, columns: &mut Columns<'_>) {
+                let ($($column,)*) = self;
+                $(columns.push($column);)*
+            }
+        }
+
+        impl<$($column),*> IntoItem for ($($column,)*) {
+            type Data = Self;
+
+            fn into_item(self) -> Item<Self> {
+                Item::Data(self)
+            }
+        }
+    };
+}
+tuple_rows! {}
+tuple_rows! { A }
+tuple_rows! { A B }
+tuple_rows! { A B C }
+tuple_rows! { A B C D }
+tuple_rows! { A B C D E }
+tuple_rows! { A B C D E F }
+tuple_rows! { A B C D E F G }
+tuple_rows! { A B C D E F G H }
+tuple_rows! { A B C D E F G H I }
+tuple_rows! { A B C D E F G H I J }
+tuple_rows! { A B C D E F G H I J K }
+tuple_rows! { A B C D E F G H I J K L }

@@ -1,0 +1,247 @@
+//! The columns of a batch: for each input of a network, the values of all rows side by side.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, Data, Dimension};
+use paddle_core::plan::Feed;
+
+use super::row::{Cell, Column, Columns, Row};
+use super::{BatchError, Shape};
+use crate::element::{Element, Values};
+use crate::model::{InputSpec, Signature};
+
+/// A size that no row has bound yet.
+const UNBOUND: usize = usize::MAX;
+
+/// What is fed to one input.
+#[derive(Debug)]
+pub(crate) struct InputValues {
+    pub(crate) values: Values,
+    /// The rows of the batch first, where the input has them.
+    shape: Vec<usize>,
+    /// Whether there is anything to be fed.
+    set: bool,
+}
+
+impl InputValues {
+    fn new(spec: &InputSpec) -> Self {
+        let shape = Vec::with_capacity(spec.dims.len() + 1);
+        InputValues { values: Values::new(spec.dtype), shape, set: false }
+    }
+
+    /// Forgets the values, and keeps their memory.
+    fn clear(&mut self, spec: &InputSpec) {
+        self.values.clear();
+        self.shape.clear();
+        self.shape.extend(spec.batched.then_some(0));
+        self.shape.extend(spec.dims.iter().map(|dim| dim.unwrap_or(UNBOUND)));
+        self.set = false;
+    }
+
+    /// The dimensions behind the batch.
+    fn dims<'a>(&'a self, spec: &InputSpec) -> &'a [usize] {
+        &self.shape[usize::from(spec.batched)..]
+    }
+
+    /// Whether dimension `depth` of a value may be `len`. The first row binds a size that the network leaves open.
+    pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> bool {
+        match self.shape.get_mut(usize::from(spec.batched) + depth) {
+            Some(size) if *size == UNBOUND => {
+                *size = len;
+                true
+            }
+            Some(size) => *size == len,
+            // `[1]` stands for a scalar as well.
+            None => len == 1,
+        }
+    }
+
+    /// Appends the value of one row.
+    pub(super) fn push<C: Column>(
+        &mut self,
+        spec: &InputSpec,
+        row: usize,
+        column: &C,
+    ) -> Result<(), BatchError> {
+        if C::DTYPE != spec.dtype {
+            let (input, found) = (spec.name.clone(), C::DTYPE);
+            return Err(BatchError::Type { input, found, expected: spec.dtype });
+        }
+        let before = self.values.len();
+        let mut cell = Cell { spec, values: self, depth: 0, fits: true };
+        column.write(&mut cell);
+        let fits = cell.fits;
+        // An empty `Vec` does not say how large its items would be.
+        for size in &mut self.shape {
+            *size = if *size == UNBOUND { 0 } else { *size };
+        }
+        let count: usize = self.dims(spec).iter().product();
+        if !fits || self.values.len() - before != count {
+            return Err(self.misfit(spec, row, column));
+        }
+        self.set = true;
+        if spec.batched {
+            self.shape[0] = row + 1;
+        } else if row > 0 {
+            if !self.values.repeats(before) {
+                return Err(BatchError::RowsDiffer { input: spec.name.clone(), first: 0, second: row });
+            }
+            self.values.truncate(before);
+        }
+        Ok(())
+    }
+
+    /// Why a column does not fit: its own shape is wrong, or it is not that of the first row.
+    fn misfit<C: Column>(&self, spec: &InputSpec, row: usize, column: &C) -> BatchError {
+        let (input, mut dims) = (spec.name.clone(), Vec::new());
+        column.dims(&mut dims);
+        let found = Shape(dims);
+        let declared = found.0.len() == spec.dims.len()
+            && spec.dims.iter().zip(&found.0).all(|(dim, size)| dim.is_none_or(|dim| dim == *size));
+        if declared && row > 0 {
+            let first = Shape(self.dims(spec).to_vec());
+            return BatchError::Ragged { input, row, found, first };
+        }
+        BatchError::Shape { input, row: Some(row), found, expected: spec.shown.clone() }
+    }
+
+    /// Takes the values of all rows at once.
+    fn set<T, S, D>(&mut self, spec: &InputSpec, array: &ArrayBase<S, D>) -> Result<(), BatchError>
+    where
+        T: Element,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        self.clear(spec);
+        let Some(vector) = T::of_mut(&mut self.values) else {
+            let input = spec.name.clone();
+            return Err(BatchError::Type { input, found: T::DTYPE, expected: spec.dtype });
+        };
+        let behind = array.shape().get(usize::from(spec.batched)..);
+        let fits = behind.is_some_and(|behind| {
+            let same = |(dim, size): (&Option<usize>, &usize)| dim.is_none_or(|dim| dim == *size);
+            let ones = |dims: &[Option<usize>]| dims.iter().all(|&dim| dim == Some(1));
+            let exact = behind.len() == spec.dims.len() && spec.dims.iter().zip(behind).all(same);
+            // As in a row, an element stands for `[1]`, and the other way round.
+            exact || (behind.is_empty() && ones(&spec.dims)) || (behind == [1] && spec.dims.is_empty())
+        });
+        if !fits {
+            let (input, found) = (spec.name.clone(), Shape(array.shape().to_vec()));
+            return Err(BatchError::Shape { input, row: None, found, expected: spec.shown.clone() });
+        }
+        match array.as_slice() {
+            Some(slice) => vector.extend_from_slice(slice),
+            None => vector.extend(array.iter()),
+        }
+        let mut sizes = array.shape().iter().copied();
+        let mut next = || sizes.next().unwrap_or(1);
+        self.shape.iter_mut().for_each(|size| *size = next());
+        self.set = true;
+        Ok(())
+    }
+}
+
+/// The columns of a batch of a network.
+#[derive(Debug)]
+pub struct Table {
+    pub(crate) signature: Arc<Signature>,
+    inputs: Vec<InputValues>,
+}
+
+impl Table {
+    pub(crate) fn new(signature: &Arc<Signature>) -> Self {
+        let mut inputs: Vec<_> = signature.inputs.iter().map(InputValues::new).collect();
+        inputs.iter_mut().zip(&signature.inputs).for_each(|(values, spec)| values.clear(spec));
+        Table { signature: Arc::clone(signature), inputs }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.inputs.iter_mut().zip(&self.signature.inputs).for_each(|(values, spec)| values.clear(spec));
+    }
+
+    /// Replaces what is there by `rows`. After an error the table is empty.
+    pub(crate) fn fill<R: Row>(
+        &mut self,
+        rows: impl IntoIterator<Item: Borrow<R>>,
+    ) -> Result<(), BatchError> {
+        self.clear();
+        let filled = self.append(rows);
+        if filled.is_err() {
+            self.clear();
+        }
+        filled
+    }
+
+    fn append<R: Row>(&mut self, rows: impl IntoIterator<Item: Borrow<R>>) -> Result<(), BatchError> {
+        let expected = self.inputs.len();
+        for (number, row) in rows.into_iter().enumerate() {
+            let (specs, inputs) = (&self.signature.inputs[..], &mut self.inputs[..]);
+            let mut columns = Columns { specs, inputs, row: number, count: 0, error: None };
+            row.borrow().write(&mut columns);
+            let found = columns.count;
+            if let Some(error) = columns.error {
+                return Err(error);
+            }
+            if found != expected {
+                return Err(BatchError::Columns { found, inputs: self.signature.input_names() });
+            }
+        }
+        // Without rows there is nothing to tell a value or a size that only rows have.
+        for (values, spec) in self.inputs.iter_mut().zip(&self.signature.inputs) {
+            values.set = values.set || (spec.batched && !values.shape.contains(&UNBOUND));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set<T, S, D>(&mut self, input: &str, array: &ArrayBase<S, D>) -> Result<(), BatchError>
+    where
+        T: Element,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let at = self.signature.inputs.iter().position(|spec| spec.name == input);
+        let Some(at) = at else {
+            return Err(BatchError::NoSuchInput {
+                input: input.to_string(),
+                inputs: self.signature.input_names(),
+            });
+        };
+        let set = self.inputs[at].set(&self.signature.inputs[at], array);
+        if set.is_err() {
+            self.inputs[at].clear(&self.signature.inputs[at]);
+        }
+        set
+    }
+
+    /// The number of rows, if every input has a value and all of them have the same rows. A network without inputs
+    /// of the batch has one.
+    pub(crate) fn rows(&self) -> Result<usize, BatchError> {
+        let mut rows = None;
+        for (values, spec) in self.inputs.iter().zip(&self.signature.inputs) {
+            if !values.set {
+                return Err(BatchError::NoValue { input: spec.name.clone(), expected: spec.shown.clone() });
+            }
+            if spec.batched {
+                let found = values.shape[0];
+                let &mut (first, expected) = rows.get_or_insert((&spec.name, found));
+                if found != expected {
+                    let (input, first) = (spec.name.clone(), first.clone());
+                    return Err(BatchError::Rows { input, found, first, expected });
+                }
+            }
+        }
+        Ok(rows.map_or(1, |(_, rows)| rows))
+    }
+
+    /// The number of inputs.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// What is fed to input `k`.
+    pub(crate) fn feed(&self, k: usize) -> Feed<'_> {
+        let input = &self.inputs[k];
+        Feed { values: input.values.as_slice(), shape: &input.shape }
+    }
+}

@@ -1,0 +1,150 @@
+//! Elements in host memory: the Rust types that tensors are made of, and vectors of them.
+
+use paddle_core::plan::{HostSlice, HostSliceMut};
+use paddle_core::program::DType;
+
+/// A Rust type that tensors are made of: `f32`, `f64`, `i32`, `i64`, `bool`.
+pub trait Element: Copy + Default + Send + Sync + sealed::Stored + 'static {
+    /// The element type that it is in a program.
+    const DTYPE: DType;
+}
+
+/// Elements of a type that is known at run time.
+#[derive(Clone, Debug)]
+pub enum Values {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+pub(crate) mod sealed {
+    use super::{HostSlice, HostSliceMut, Values};
+
+    /// The passage between elements of a type that is known when the code is compiled and such that are not.
+    pub trait Stored: Sized {
+        /// `None` where the values are of another type.
+        fn of(values: &Values) -> Option<&[Self]>;
+        /// Likewise.
+        fn of_mut(values: &mut Values) -> Option<&mut Vec<Self>>;
+        fn host(elements: &[Self]) -> HostSlice<'_>;
+        fn host_mut(elements: &mut [Self]) -> HostSliceMut<'_>;
+    }
+}
+
+/// Runs the same code on whichever vector there is.
+macro_rules! each {
+    ($values:expr, $vector:ident => $result:expr) => {
+        match $values {
+            Values::Bool($vector) => $result,
+            Values::I32($vector) => $result,
+            Values::I64($vector) => $result,
+            Values::F32($vector) => $result,
+            Values::F64($vector) => $result,
+        }
+    };
+}
+
+macro_rules! elements {
+    ($($type:ty, $variant:ident;)*) => {
+        $(impl Element for $type {
+            const DTYPE: DType = DType::$variant;
+        }
+
+        impl sealed::Stored for $type {
+            fn of(values: &Values) -> Option<&[Self]> {
+                if let Values::$variant(vector) = values { Some(vector) } else { None }
+            }
+
+            fn of_mut(values: &mut Values) -> Option<&mut Vec<Self>> {
+                if let Values::$variant(vector) = values { Some(vector) } else { None }
+            }
+
+            fn host(elements: &[Self]) -> HostSlice<'_> {
+                HostSlice::$variant(elements)
+            }
+
+            fn host_mut(elements: &mut [Self]) -> HostSliceMut<'_> {
+                HostSliceMut::$variant(elements)
+            }
+        })*
+
+        impl Values {
+            /// None yet, of this type.
+            pub(crate) fn new(dtype: DType) -> Self {
+                match dtype {
+                    $(DType::$variant => Values::$variant(Vec::new()),)*
+                }
+            }
+
+            pub(crate) fn as_slice(&self) -> HostSlice<'_> {
+                match self {
+                    $(Values::$variant(vector) => HostSlice::$variant(vector),)*
+                }
+            }
+
+            pub(crate) fn as_slice_mut(&mut self) -> HostSliceMut<'_> {
+                match self {
+                    $(Values::$variant(vector) => HostSliceMut::$variant(vector),)*
+                }
+            }
+        }
+    };
+}
+
+elements! {
+    bool, Bool;
+    i32, I32;
+    i64, I64;
+    f32, F32;
+    f64, F64;
+}
+
+impl Values {
+    pub(crate) fn dtype(&self) -> DType {
+        self.as_slice().dtype()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        each!(self, vector => vector.clear());
+    }
+
+    pub(crate) fn truncate(&mut self, len: usize) {
+        each!(self, vector => vector.truncate(len));
+    }
+
+    /// Sets the length; new elements are zero.
+    pub(crate) fn resize(&mut self, len: usize) {
+        each!(self, vector => vector.resize(len, Default::default()));
+    }
+
+    /// Makes it one floating-point number; integers and truth values are none.
+    pub(crate) fn set_scalar(&mut self, value: f64) {
+        self.clear();
+        match self {
+            Values::F32(vector) => vector.push(value as f32),
+            Values::F64(vector) => vector.push(value),
+            Values::Bool(_) | Values::I32(_) | Values::I64(_) => {}
+        }
+    }
+
+    /// Whether the elements from `at` on are those before it, bit for bit: a NaN is itself.
+    pub(crate) fn repeats(&self, at: usize) -> bool {
+        fn same<T: Copy, K: PartialEq>(vector: &[T], at: usize, bits: impl Fn(T) -> K) -> bool {
+            let (head, tail) = vector.split_at(at);
+            head.len() == tail.len() && head.iter().zip(tail).all(|(&a, &b)| bits(a) == bits(b))
+        }
+        match self {
+            Values::Bool(vector) => same(vector, at, |x| x),
+            Values::I32(vector) => same(vector, at, |x| x),
+            Values::I64(vector) => same(vector, at, |x| x),
+            Values::F32(vector) => same(vector, at, f32::to_bits),
+            Values::F64(vector) => same(vector, at, f64::to_bits),
+        }
+    }
+}

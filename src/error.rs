@@ -1,0 +1,119 @@
+//! The one error of the facade.
+
+use std::error;
+use std::fmt;
+
+use paddle_core::convert::ConvertError;
+use paddle_core::ops::GradientError;
+use paddle_core::passes::PassError;
+use paddle_core::plan::{OutOfMemory, PlanError, RunError, StorageError};
+use paddle_core::program::{BuildError, VerifyError};
+use paddle_core::wire::WireError;
+use paddle_kernels::cpu::CpuError;
+
+use crate::batch::BatchError;
+use crate::infer::OutputError;
+use crate::parameters::ParameterError;
+use crate::train_loop::NoBatch;
+
+/// Everything that can go wrong between a network and its results.
+///
+/// What comes from an operator is shown with the operator's place in the user's source.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Rows or arrays do not fit the network.
+    Batch(BatchError),
+    /// The reader had nothing.
+    NoBatch(NoBatch),
+    /// A parameter is asked for, or given, that is not there or of another type.
+    Parameter(ParameterError),
+    /// An output is asked for that is not there or of another type.
+    Output(OutputError),
+    /// Networks use one parameter in two ways.
+    Storage(StorageError),
+    /// The network cannot be trained.
+    Gradient(GradientError),
+    /// An updater's operators do not fit.
+    Build(BuildError),
+    /// A program is not well-formed.
+    Verify(VerifyError),
+    /// Bytes are not a program.
+    Wire(WireError),
+    /// An encoded program cannot be read.
+    Convert(Box<ConvertError>),
+    /// A program cannot be planned.
+    Plan(PlanError),
+    /// A run failed.
+    Run(RunError),
+    /// The CPU cannot be used as asked for.
+    Cpu(CpuError),
+    /// A handler of events failed.
+    Handler(Box<dyn error::Error + Send + Sync>),
+}
+
+/// One `From` for each kind, and what is said of it.
+macro_rules! kinds {
+    ($($variant:ident($source:ty);)*) => {
+        $(impl From<$source> for Error {
+            fn from(source: $source) -> Self {
+                Error::$variant(source)
+            }
+        })*
+
+        impl fmt::Display for Error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Error::$variant(source) => source.fmt(f),)*
+                }
+            }
+        }
+
+        impl error::Error for Error {
+            fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+                match self {
+                    $(Error::$variant(source) => source.source(),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Batch(BatchError);
+    NoBatch(NoBatch);
+    Parameter(ParameterError);
+    Output(OutputError);
+    Storage(StorageError);
+    Gradient(GradientError);
+    Build(BuildError);
+    Verify(VerifyError);
+    Wire(WireError);
+    Convert(Box<ConvertError>);
+    Plan(PlanError);
+    Run(RunError);
+    Cpu(CpuError);
+    Handler(Box<dyn error::Error + Send + Sync>);
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
+        Error::Plan(error.into())
+    }
+}
+
+impl From<ConvertError> for Error {
+    fn from(error: ConvertError) -> Self {
+        Error::Convert(Box::new(error))
+    }
+}
+
+impl From<PassError> for Error {
+    fn from(error: PassError) -> Self {
+        match error {
+            PassError::Gradient(error) => Error::Gradient(error),
+            PassError::Build(error) => Error::Build(error),
+            PassError::Verify(error) => Error::Verify(error),
+        }
+    }
+}

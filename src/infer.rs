@@ -1,0 +1,154 @@
+//! Inference: the outputs of a network for rows.
+
+use std::error;
+use std::fmt;
+
+use ndarray::{ArrayViewD, IxDyn};
+use paddle_core::plan::Backend;
+use paddle_core::program::DType;
+
+use crate::Error;
+use crate::batch::{Rows, Shape};
+use crate::element::{Element, Values};
+use crate::network::{Network, Spec};
+use crate::parameters::Parameters;
+use crate::session::Session;
+
+/// Computes the outputs of a network for a batch. Nothing is kept for a backward pass.
+///
+/// The plan is kept with the parameters, so a second call only computes.
+pub fn infer<S: Spec, B: Backend + Clone>(
+    net: &Network<S>,
+    parameters: &Parameters<B>,
+    rows: impl Rows<S>,
+) -> Result<Outputs, Error> {
+    let model = net.model()?;
+    parameters.with(|state| {
+        let sessions = &mut state.inference.sessions;
+        let at = match sessions.iter().position(|session| session.is_for(model, parameters.identity())) {
+            Some(at) => at,
+            None => {
+                sessions.retain(Session::is_alive);
+                sessions.push(Session::new(model, &model.program, parameters)?);
+                sessions.len() - 1
+            }
+        };
+        let session = &mut sessions[at];
+        session.compute(&rows, &[], &mut state.values)?;
+        let fetched = model.outputs.iter().enumerate().map(|(k, spec)| {
+            let shape = session.executor.output_shape(k).to_vec();
+            let mut values = Values::new(session.executor.output_dtype(k));
+            values.resize(shape.iter().product());
+            session.executor.fetch(k, values.as_slice_mut());
+            Output { name: spec.name.clone(), shape, values }
+        });
+        Ok(Outputs { outputs: fetched.collect() })
+    })
+}
+
+/// The plans of the networks that were run with a set of parameters.
+pub(crate) struct Inference<B: Backend> {
+    sessions: Vec<Session<B>>,
+}
+
+impl<B: Backend> Inference<B> {
+    pub(crate) fn new() -> Self {
+        Inference { sessions: Vec::new() }
+    }
+}
+
+/// What a network computed.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    outputs: Vec<Output>,
+}
+
+#[derive(Clone, Debug)]
+struct Output {
+    name: String,
+    shape: Vec<usize>,
+    values: Values,
+}
+
+impl Outputs {
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Whether the network has no outputs.
+    pub fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
+    /// The names, in the order in which the network returns the outputs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(|output| output.name.as_str())
+    }
+
+    /// The `k`-th output, from 0: `let price = outputs.at::<f32>(0)?;`
+    pub fn at<T: Element>(&self, k: usize) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let none = || OutputError::NoSuch { output: k.to_string(), outputs: self.list() };
+        self.outputs.get(k).ok_or_else(none)?.view()
+    }
+
+    /// The output of this name.
+    pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
+        self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.names().map(str::to_string).collect()
+    }
+}
+
+impl Output {
+    fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let wrong = || {
+            let (output, expected) = (self.name.clone(), self.values.dtype());
+            OutputError::Type { output, found: T::DTYPE, expected, shape: Shape(self.shape.clone()) }
+        };
+        let elements = T::of(&self.values).ok_or_else(wrong)?;
+        ArrayViewD::from_shape(IxDyn(&self.shape), elements).map_err(|_| wrong())
+    }
+}
+
+/// Why an output cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// There is no such output.
+    NoSuch {
+        /// Its name or number.
+        output: String,
+        /// The names that there are.
+        outputs: Vec<String>,
+    },
+    /// It has another element type.
+    Type {
+        /// Its name.
+        output: String,
+        /// The type that was asked for.
+        found: DType,
+        /// Its type.
+        expected: DType,
+        /// Its shape.
+        shape: Shape,
+    },
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuch { output, outputs } => {
+                write!(f, "there is no output `{output}`; the outputs are `{}`", outputs.join("`, `"))
+            }
+            Self::Type { output, found, expected, shape } => {
+                write!(f, "output `{output}` is {expected}{shape}, but was asked for as {found}")
+            }
+        }
+    }
+}
+
+impl error::Error for OutputError {}

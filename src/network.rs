@@ -1,0 +1,94 @@
+//! Networks: what `network!` and `#[network]` make of a model's source.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use paddle_core::program::Program;
+
+use crate::batch::{Batch, Row};
+use crate::model::Model;
+use crate::{Error, embedded};
+
+/// The type that stands for one network of the source. The macros write it.
+pub trait Spec: 'static {
+    /// One sample.
+    type Row: Row;
+    /// The name of the topology, for messages.
+    const NAME: &'static str;
+    /// The program: an encoded `ProgramDesc`.
+    const PROGRAM: &'static [u8];
+    /// The program that initialises the parameters, likewise.
+    const STARTUP: &'static [u8];
+}
+
+/// A network: a program that can be trained and run.
+///
+/// It is decoded when it is first used, once per process. What the macros generate for one network, such as
+/// `net.row(x, y)`, is reached through it.
+pub struct Network<S: Spec> {
+    spec: S,
+    model: OnceLock<Arc<Model>>,
+}
+
+impl<S: Spec> Network<S> {
+    /// The network that `spec` stands for.
+    pub fn new(spec: S) -> Self {
+        Network { spec, model: OnceLock::new() }
+    }
+
+    /// Its program.
+    pub fn program(&self) -> Result<&Program, Error> {
+        Ok(&self.model()?.program)
+    }
+
+    /// A batch of these rows, in the form in which the runtime wants it.
+    pub fn batch<R: Borrow<S::Row>>(&self, rows: impl IntoIterator<Item = R>) -> Result<Batch<S>, Error> {
+        Batch::from_rows(self, rows)
+    }
+
+    pub(crate) fn model(&self) -> Result<&Arc<Model>, Error> {
+        if let Some(model) = self.model.get() {
+            return Ok(model);
+        }
+        let decode = || Model::new(S::NAME, embedded::decode(S::PROGRAM, S::STARTUP)?);
+        let model = Model::embedded(std::any::TypeId::of::<S>(), decode)?;
+        Ok(self.model.get_or_init(|| model))
+    }
+}
+
+impl<S: Spec> Deref for Network<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.spec
+    }
+}
+
+impl<S: Spec> fmt::Debug for Network<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("name", &S::NAME).finish_non_exhaustive()
+    }
+}
+
+/// Stands for a network whose program is made or loaded at run time. Its rows are of type `R`; they are compared
+/// with the program's inputs when a batch is made. `()` is for those that are fed with arrays only.
+#[derive(Clone, Copy, Debug)]
+pub struct Dynamic<R = ()>(PhantomData<fn() -> R>);
+
+impl<R: Row + 'static> Spec for Dynamic<R> {
+    type Row = R;
+    const NAME: &'static str = "network";
+    const PROGRAM: &'static [u8] = &[];
+    const STARTUP: &'static [u8] = &[];
+}
+
+impl<R: Row + 'static> Network<Dynamic<R>> {
+    /// The network of a program. Errors if the program is not well-formed.
+    pub fn from_program(program: Program) -> Result<Self, Error> {
+        let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program)?);
+        Ok(Network { spec: Dynamic(PhantomData), model: OnceLock::from(model) })
+    }
+}

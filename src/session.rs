@@ -1,0 +1,87 @@
+//! One network, planned for one set of parameters.
+
+use std::sync::{Arc, Weak};
+
+use paddle_core::plan::{Backend, Executor, Feed, Part};
+use paddle_core::program::{DType, Program};
+
+use crate::Error;
+use crate::batch::{Rows, Table};
+use crate::element::Values;
+use crate::model::Model;
+use crate::network::Spec;
+use crate::parameters::Parameters;
+
+/// A plan and what it is fed through.
+pub(crate) struct Session<B: Backend> {
+    model: Weak<Model>,
+    parameters: Weak<()>,
+    pub(crate) executor: Executor<B>,
+    /// Rows become columns here; it keeps its memory.
+    scratch: Table,
+}
+
+impl<B: Backend + Clone> Session<B> {
+    /// Plans `program`, which is that of `model` or was made from it.
+    pub(crate) fn new(
+        model: &Arc<Model>,
+        program: &Program,
+        parameters: &Parameters<B>,
+    ) -> Result<Self, Error> {
+        let executor = Executor::new(parameters.backend().clone(), program, parameters.storage())?;
+        Ok(Session {
+            model: Arc::downgrade(model),
+            parameters: Arc::downgrade(parameters.identity()),
+            executor,
+            scratch: Table::new(&model.signature),
+        })
+    }
+}
+
+impl<B: Backend> Session<B> {
+    /// Whether it was planned for these.
+    pub(crate) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>) -> bool {
+        Weak::as_ptr(&self.model) == Arc::as_ptr(model)
+            && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
+    }
+
+    /// Whether its network and its parameters are still there.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.model.strong_count() > 0 && self.parameters.strong_count() > 0
+    }
+
+    /// Feeds a batch, then `scalars` to the inputs behind those of the network, and computes. Returns the number of
+    /// rows.
+    pub(crate) fn compute<S: Spec>(
+        &mut self,
+        rows: &impl Rows<S>,
+        scalars: &[Values],
+        parameters: &mut B::Buffer,
+    ) -> Result<usize, Error> {
+        let table = rows.columns(&mut self.scratch)?;
+        let count = table.rows()?;
+        let inputs = table.len();
+        self.executor.begin(&|k| match k.checked_sub(inputs) {
+            None => table.feed(k),
+            Some(k) => Feed { values: scalars[k].as_slice(), shape: &[] },
+        })?;
+        self.executor.run(Part::Compute, parameters)?;
+        Ok(count)
+    }
+
+    /// A floating-point output that has one element.
+    pub(crate) fn scalar(&self, output: usize) -> f32 {
+        match self.executor.output_dtype(output) {
+            DType::F64 => {
+                let mut value = [0.0];
+                self.executor.fetch(output, paddle_core::plan::HostSliceMut::F64(&mut value));
+                value[0] as f32
+            }
+            DType::F32 | DType::I64 | DType::I32 | DType::Bool => {
+                let mut value = [0.0];
+                self.executor.fetch(output, paddle_core::plan::HostSliceMut::F32(&mut value));
+                value[0]
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The trainer: steps, and the loop over a reader.
+
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Weak};
+
+use paddle_core::passes::Pipeline;
+use paddle_core::plan::{Backend, Part};
+use paddle_kernels::cpu::Cpu;
+
+use crate::Error;
+use crate::batch::Rows;
+use crate::element::Values;
+use crate::event::{Event, EventKind};
+use crate::model::Model;
+use crate::network::{Network, Spec};
+use crate::parameters::Parameters;
+use crate::reader::IntoItem;
+use crate::session::Session;
+use crate::train_loop::{self, Step, Training};
+use crate::updater::Updater;
+
+/// Trains networks with one updater.
+///
+/// It owns its plans and, per network, the number of passes; later calls go on where earlier ones ended. Parameters
+/// stay the caller's.
+pub struct Trainer<U, B: Backend = Cpu> {
+    updater: U,
+    plans: Vec<Plan<B>>,
+    passes: Vec<(Weak<Model>, usize)>,
+}
+
+/// A network's forward, backward and update for one set of parameters.
+struct Plan<B: Backend> {
+    session: Session<B>,
+    /// The learning rate, once per element type of parameters.
+    rates: Vec<Values>,
+    metrics: Metrics,
+}
+
+/// The metrics of the step before.
+struct Metrics {
+    names: Vec<String>,
+    outputs: Vec<usize>,
+    values: Vec<f32>,
+}
+
+/// What a step reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome<'a> {
+    cost: f32,
+    rows: usize,
+    names: &'a [String],
+    metrics: &'a [f32],
+}
+
+impl<'a> Outcome<'a> {
+    /// The cost of the batch, before the update.
+    pub fn cost(&self) -> f32 {
+        self.cost
+    }
+
+    /// The rows of the batch.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The metrics, in the order in which the network returns them: its scalar outputs behind the cost.
+    pub fn metrics(&self) -> &'a [f32] {
+        self.metrics
+    }
+
+    /// The metric of this name.
+    pub fn metric(&self, name: &str) -> Option<f32> {
+        let at = self.names.iter().position(|metric| metric == name)?;
+        self.metrics.get(at).copied()
+    }
+}
+
+/// Settings of one call of [`Trainer::train`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {}
+
+impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
+    /// A trainer that has done nothing yet.
+    pub fn new(updater: U) -> Self {
+        Trainer { updater, plans: Vec::new(), passes: Vec::new() }
+    }
+
+    /// Trains on one batch: cost, gradients, update.
+    ///
+    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). Errors before the update leave the
+    /// parameters as they were.
+    pub fn step<S: Spec>(
+        &mut self,
+        net: &Network<S>,
+        parameters: &mut Parameters<B>,
+        rows: impl Rows<S>,
+    ) -> Result<Outcome<'_>, Error> {
+        let plan = self.plan(net.model()?, parameters)?;
+        let (rows, cost) = plan.step(&rows, parameters.buffer())?;
+        let Metrics { names, values, .. } = &plan.metrics;
+        Ok(Outcome { cost, rows, names, metrics: values })
+    }
+
+    /// Trains on all batches of a reader, and tells `handler` of each event.
+    ///
+    /// [`train_loop`] says when which event comes.
+    pub fn train<S: Spec, R>(
+        &mut self,
+        net: &Network<S>,
+        parameters: &mut Parameters<B>,
+        reader: R,
+        _options: Options,
+        handler: impl FnMut(&Event<'_, B>) -> Result<(), Error>,
+    ) -> Result<(), Error>
+    where
+        R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+    {
+        let model = net.model()?;
+        let mut passes = self.passes_of(model);
+        let mut call = Call { trainer: self, net, model, parameters, handler, batch: PhantomData };
+        let result = train_loop::run(&mut call, reader, &mut passes);
+        self.passes.retain(|(other, _)| other.strong_count() > 0 && !other.ptr_eq(&Arc::downgrade(model)));
+        self.passes.push((Arc::downgrade(model), passes));
+        result
+    }
+
+    fn passes_of(&self, model: &Arc<Model>) -> usize {
+        let of = |other: &Weak<Model>| Weak::as_ptr(other) == Arc::as_ptr(model);
+        self.passes.iter().find(|(other, _)| of(other)).map_or(0, |&(_, passes)| passes)
+    }
+
+    /// The plan of a network, made when it is first wanted; with the learning rate of the next step.
+    fn plan(&mut self, model: &Arc<Model>, parameters: &Parameters<B>) -> Result<&mut Plan<B>, Error> {
+        let known = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity());
+        let at = match self.plans.iter().position(known) {
+            Some(at) => at,
+            None => {
+                self.plans.retain(|plan| plan.session.is_alive());
+                self.plans.push(Plan::new(model, parameters, &self.updater)?);
+                self.plans.len() - 1
+            }
+        };
+        let plan = &mut self.plans[at];
+        plan.rates.iter_mut().for_each(|rate| rate.set_scalar(self.updater.learning_rate()));
+        Ok(plan)
+    }
+}
+
+impl<B: Backend + Clone> Plan<B> {
+    fn new(model: &Arc<Model>, parameters: &Parameters<B>, updater: &impl Updater) -> Result<Self, Error> {
+        let mut program = model.program.clone();
+        Pipeline::training(&|update| updater.update(update)).run(&mut program)?;
+        let rates = &program.inputs()[model.program.inputs().len()..];
+        let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
+        let session = Session::new(model, &program, parameters)?;
+        let outputs: Vec<_> = model.metrics().map(|(output, _)| output).collect();
+        let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
+        let metrics = Metrics { names, values: vec![0.0; outputs.len()], outputs };
+        Ok(Plan { session, rates, metrics })
+    }
+}
+
+impl<B: Backend> Plan<B> {
+    /// Returns the rows and the cost.
+    fn step<S: Spec>(
+        &mut self,
+        rows: &impl Rows<S>,
+        parameters: &mut B::Buffer,
+    ) -> Result<(usize, f32), Error> {
+        let rows = self.session.compute(rows, &self.rates, parameters)?;
+        let cost = self.session.scalar(0);
+        for (value, &output) in self.metrics.values.iter_mut().zip(&self.metrics.outputs) {
+            *value = self.session.scalar(output);
+        }
+        self.session.executor.run(Part::Update, parameters)?;
+        Ok((rows, cost))
+    }
+}
+
+/// One call of [`Trainer::train`]. `D` is what the reader yields.
+struct Call<'a, S: Spec, D, U, B: Backend, H> {
+    trainer: &'a mut Trainer<U, B>,
+    net: &'a Network<S>,
+    model: &'a Arc<Model>,
+    parameters: &'a mut Parameters<B>,
+    handler: H,
+    batch: PhantomData<fn(D)>,
+}
+
+impl<S, D, U, B, H> Training for Call<'_, S, D, U, B, H>
+where
+    S: Spec,
+    D: Rows<S>,
+    U: Updater,
+    B: Backend + Clone,
+    H: FnMut(&Event<'_, B>) -> Result<(), Error>,
+{
+    type Batch = D;
+    type Error = Error;
+
+    fn metrics(&self) -> usize {
+        self.model.metrics().count()
+    }
+
+    fn step(&mut self, batch: D, metrics: &mut [f32]) -> Result<Step, Error> {
+        let outcome = self.trainer.step(self.net, self.parameters, batch)?;
+        metrics.copy_from_slice(outcome.metrics());
+        Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
+    }
+
+    fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {
+        let event = Event::new(kind, self.model, self.parameters);
+        (self.handler)(&event)?;
+        Ok(if event.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}

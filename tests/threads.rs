@@ -1,0 +1,83 @@
+//! The same bits, whatever the number of threads.
+
+mod networks;
+
+use networks::{CONTROL, MLP, network};
+use paddle::{Cpu, Network, Parameters, Row, Rows, Sgd, Spec, Trainer};
+
+/// A number in [-1, 1) that is a function of `i`.
+fn number(i: usize) -> f32 {
+    let mixed = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+}
+
+/// Costs and parameters, as bits, after 20 steps on these batches.
+fn trained<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>], threads: usize) -> Vec<u32> {
+    let cpu = Cpu::with_threads(threads).unwrap();
+    assert_eq!(cpu.threads(), threads);
+    let mut parameters = Parameters::create_on(cpu, net, 7).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    let mut bits = Vec::new();
+    for batch in batches.iter().cycle().take(20) {
+        bits.push(trainer.step(net, &mut parameters, batch).unwrap().cost().to_bits());
+    }
+    let names: Vec<String> = parameters.names().map(str::to_string).collect();
+    for name in names {
+        bits.extend(parameters.get::<f32>(&name).unwrap().iter().map(|x| x.to_bits()));
+    }
+    bits
+}
+
+fn same_bits<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
+    let expected = trained(net, batches, 1);
+    assert!(expected.iter().all(|&bits| f32::from_bits(bits).is_finite()));
+    assert_ne!(expected[0], expected[19], "the parameters do not change the cost");
+    for threads in [2, 3, 7] {
+        assert!(trained(net, batches, threads) == expected, "{threads} threads give other bits than one");
+    }
+}
+
+fn row<const N: usize>(seed: usize) -> [f32; N] {
+    std::array::from_fn(|j| number(1000 * seed + j))
+}
+
+#[test]
+fn a_multilayer_perceptron() {
+    let net = network::<([f32; 37], i64)>(MLP);
+    let rows = |seed: usize, count: usize| -> Vec<_> {
+        (0..count).map(|i| (row(seed + i), ((seed + i) % 7) as i64)).collect()
+    };
+    same_bits(&net, &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
+}
+
+#[test]
+fn a_branch_per_row_and_a_loop() {
+    let net = network::<([f32; 13], f32, i64)>(CONTROL);
+    // Some rows in each branch, then all of them in one.
+    let rows = |seed: usize, count: usize, rounds: i64, high: fn(usize) -> bool| -> Vec<_> {
+        (0..count).map(|i| (row(seed + i), f32::from(u8::from(high(i))), rounds)).collect()
+    };
+    let mixed = rows(0, 131, 5, |i| i % 3 == 0);
+    let all = rows(300, 67, 1, |_| true);
+    let none = rows(600, 33, 0, |_| false);
+    same_bits(&net, &[mixed, all, none]);
+}
+
+/// A row that implements `Row` by hand does what a tuple does.
+#[test]
+fn rows_by_hand() {
+    struct Digits {
+        x: [f32; 37],
+        y: i64,
+    }
+    impl Row for Digits {
+        fn write(&self, columns: &mut paddle::Columns<'_>) {
+            columns.push(&self.x);
+            columns.push(&self.y);
+        }
+    }
+    let tuples = trained(&network::<([f32; 37], i64)>(MLP), &[vec![(row(3), 2); 4]], 1);
+    let digits = [[(); 4].map(|()| Digits { x: row(3), y: 2 })];
+    assert!(tuples == trained(&network::<Digits>(MLP), &digits, 1));
+}
