@@ -135,3 +135,119 @@ fn loops_and_branches_inside_one_another() {
         check(&format!("{name}.backward.txt"), &program);
     }
 }
+
+/// Appends the gradients of all parameters to a text and returns it from the first backward operator on.
+fn differentiated(text: &str) -> Result<String, String> {
+    let mut program = text::parse(text).map_err(|error| error.to_string())?;
+    backward(&mut program).map_err(|error| error.to_string())?;
+    program.verify().map_err(|error| error.to_string())?;
+    let text = program.to_string();
+    let start = text.find("    cost@GRAD").ok_or("no gradient")?;
+    Ok(text[start..].to_string())
+}
+
+/// `seen` is influenced by the parameter, but the cost is not by `seen`.
+#[test]
+fn state_that_does_not_lead_to_the_cost_is_not_differentiated() {
+    let text = "program {
+      parameter w: f32[] = fill_constant(value=0.5)
+      block 0 (x: f32[]) {
+        seen_end: f32[], h_end: f32[] = while(x, x) {
+          block 1 (seen: f32[], h: f32[]) { more: bool[] = less_than(seen, w) yield more }
+          block 2 (seen_1: f32[], h_1: f32[]) {
+            next: f32[] = elementwise_mul(h_1, w)
+            sum: f32[] = elementwise_add(seen_1, next)
+            yield sum, next
+          }
+        }
+        cost: f32[] = square(h_end)
+        return cost, seen_end
+      }
+    }";
+    let expected = "    cost@GRAD: f32[] = fill_constant(value=1.0) [backward]
+    h_end@GRAD: f32[] = square_grad(h_end, cost@GRAD) [backward]
+    while_grad: f32[], w@GRAD: f32[] = while_grad(h_end@GRAD) [backward] {
+      block 3 of block 2 (next@GRAD: f32[]) {
+        h_1@GRAD: f32[] = elementwise_mul(next@GRAD, w)
+        w@GRAD_1: f32[] = elementwise_mul(next@GRAD, h_1)
+        yield h_1@GRAD, w@GRAD_1
+      }
+    }
+    return cost, seen_end
+  }
+}
+";
+    assert_eq!(differentiated(text).as_deref(), Ok(expected));
+}
+
+/// A state that the cost reads only through another one starts with a gradient of zero.
+#[test]
+fn states_that_pass_through_one_another() {
+    let text = "program {
+      parameter w: f32[] = fill_constant(value=0.5)
+      block 0 (x: f32[], go: bool[]) {
+        a_end: f32[], b_end: f32[] = while(x, w) {
+          block 1 (a: f32[], b: f32[]) { yield go }
+          block 2 (a_1: f32[], b_1: f32[]) {
+            sum: f32[] = elementwise_add(a_1, b_1)
+            yield b_1, sum
+          }
+        }
+        cost: f32[] = square(b_end)
+        return cost
+      }
+    }";
+    let expected = "    cost@GRAD: f32[] = fill_constant(value=1.0) [backward]
+    b_end@GRAD: f32[] = square_grad(b_end, cost@GRAD) [backward]
+    fill_constant: f32[] = fill_constant(value=0.0) [backward]
+    while_grad: f32[], w@GRAD: f32[] = while_grad(fill_constant, b_end@GRAD) [backward] {
+      block 3 of block 2 (b_1@GRAD: f32[], sum@GRAD: f32[]) {
+        b_1@GRAD_1: f32[] = elementwise_add(b_1@GRAD, sum@GRAD)
+        yield sum@GRAD, b_1@GRAD_1
+      }
+    }
+    return cost
+  }
+}
+";
+    assert_eq!(differentiated(text).as_deref(), Ok(expected));
+}
+
+/// Of the results of an `if`, the one that has no derivative leaves no gradient blocks behind.
+#[test]
+fn what_has_no_derivative_ends_the_path() {
+    let program = |result: &str| {
+        format!(
+            "program {{
+              parameter w: f32[] = fill_constant(value=0.5)
+              block 0 (x: f32[], c: bool[]) {{
+                a: f32[], b: f32[] = if(c) {{
+                  block 1 {{
+                    floor: f32[] = elementwise_floordiv(w, x)
+                    product: f32[] = elementwise_mul(w, x)
+                    yield floor, product
+                  }}
+                  block 2 {{ yield x, x }}
+                }}
+                cost: f32[] = square({result})
+                return cost
+              }}
+            }}"
+        )
+    };
+    assert!(differentiated(&program("b")).is_ok_and(|text| text.contains("w@GRAD")));
+    let expected = "parameter `w` has no differentiable path to the cost, so it cannot be trained; \
+                    comparisons and integers end such paths";
+    assert_eq!(differentiated(&program("a")), Err(expected.to_string()));
+}
+
+#[test]
+fn a_program_is_differentiated_once_and_for_parameters_and_inputs() {
+    let mut program = source("while_scalar.txt");
+    let h = program.find("h_end").expect("the result of the loop");
+    let error = gradients(&mut program, &[h]).expect_err("a value of an operator");
+    assert_eq!(error.to_string(), "`h_end` is neither a parameter nor a floating-point input");
+    backward(&mut program).expect("the first time");
+    let error = backward(&mut program).expect_err("the second time");
+    assert_eq!(error.to_string(), "the program has its gradients already");
+}

@@ -35,8 +35,10 @@ impl Printer<'_, '_, '_> {
     fn program(mut self) -> fmt::Result {
         let program = self.program;
         self.f.write_str("program {\n")?;
+        // Every row space has a size of its own, added with it.
+        let mut row_spaces = program.row_spaces().iter().peekable();
         for (id, symbol) in program.symbols().iter().enumerate() {
-            let rows = program.row_spaces().iter().find(|rows| rows.size.0 as usize == id);
+            let rows = row_spaces.next_if(|rows| rows.size.0 as usize == id);
             match rows.map(|rows| rows.origin) {
                 None => writeln!(self.f, "  size {}", name(&symbol.name))?,
                 Some(RowOrigin::Root) => writeln!(self.f, "  rows {}", name(&symbol.name))?,
