@@ -2,7 +2,7 @@
 //! Its arithmetic is in `paddle-kernels`, under the same file name.
 //!
 //! To add one: write `ops/<name>.rs` with a struct of its attributes that implements [`Operation`], and add one line
-//! to the list [`operators!`] below. The compiler then asks for the kernels.
+//! to the list `operators!` below. The compiler then asks for the kernels.
 
 // The macro of this module is used by those below it.
 #[macro_use]

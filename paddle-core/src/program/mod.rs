@@ -7,8 +7,8 @@
 //!   A value leaves a block only as a result.
 //! * A *gradient block* (`forward` is set) also sees the values of the forward block that it differentiates, as they
 //!   were in the run (of the same iteration, for a loop body). Which of them must be kept is for the plan to find.
-//! * A [`Parameter`] lives in the global block, whichever block asked for it; the operator that initialises it is in
-//!   the *startup part*. Only operators whose schema says `state` change parameters.
+//! * A [parameter](Definition::Parameter) lives in the global block, whichever block asked for it; the operator that
+//!   initialises it is in the *startup part*. Only operators whose schema says `state` change parameters.
 //! * The leading dimension of a [`Type`] may be a [`RowSpace`]. A value of an ancestor row space is brought into a
 //!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
