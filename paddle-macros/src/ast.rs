@@ -1,0 +1,305 @@
+//! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
+
+use paddle_core::layers::Layer;
+use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
+use paddle_core::program::DType;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use syn::ext::IdentExt;
+
+use crate::report::Extent;
+
+/// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of one name have two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct BindingId(pub(crate) usize);
+
+/// A `fn`; an index into [`Network::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionId(pub(crate) usize);
+
+/// A whole invocation: constants, sub-networks and topologies.
+#[derive(Debug, Default)]
+pub(crate) struct Network {
+    /// Of the module; `resolve` puts each behind those that it is made of.
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) functions: Vec<Function>,
+    /// The variables, filled in by `resolve`.
+    pub(crate) bindings: Vec<Binding>,
+}
+
+/// The declaration of a variable or `const`.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) constant: bool,
+}
+
+/// `const N: usize = 13;`
+#[derive(Debug)]
+pub(crate) struct Constant {
+    pub(crate) ident: Ident,
+    pub(crate) binding: Option<BindingId>,
+    pub(crate) ty: DType,
+    pub(crate) value: Expr,
+    /// The whole item, as it was written.
+    pub(crate) tokens: TokenStream,
+}
+
+/// `fn`, or the closure of the expression form.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) ident: Ident,
+    /// Whether it is a network of its own.
+    pub(crate) topology: bool,
+    /// Documentation and the like, as written.
+    pub(crate) attributes: TokenStream,
+    /// `pub`, as written.
+    pub(crate) visibility: TokenStream,
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<TypeExpr>,
+    pub(crate) body: Block,
+}
+
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) pattern: Pattern,
+    pub(crate) ty: Option<TypeExpr>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) kind: PatternKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum PatternKind {
+    Name { ident: Ident, mutable: Option<Span>, binding: Option<BindingId> },
+    Tuple(Vec<Pattern>),
+    Wildcard,
+}
+
+#[derive(Debug)]
+pub(crate) struct TypeExpr {
+    pub(crate) kind: TypeKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum TypeKind {
+    /// `_`
+    Infer,
+    Tensor {
+        dtype: DType,
+        dims: Vec<DimExpr>,
+    },
+    Tuple(Vec<TypeExpr>),
+    /// It has been reported.
+    Invalid,
+}
+
+#[derive(Debug)]
+pub(crate) struct DimExpr {
+    pub(crate) kind: DimKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum DimKind {
+    /// `_`
+    Any,
+    /// A symbol, or a `const`, as `resolve` finds out.
+    Name {
+        ident: Ident,
+        constant: Option<BindingId>,
+    },
+    Size(i64),
+    Binary(BinaryKind, Box<DimExpr>, Box<DimExpr>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) tail: Option<Box<Expr>>,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum Statement {
+    Let { span: Span, pattern: Pattern, ty: Option<TypeExpr>, value: Option<Expr> },
+    Const(Constant),
+    Expr { value: Expr, semicolon: bool },
+}
+
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub(crate) kind: ExprKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum ExprKind {
+    Number {
+        value: Number,
+        dtype: Option<DType>,
+        literal: TokenStream,
+    },
+    Text {
+        value: String,
+        literal: Literal,
+    },
+    Name {
+        ident: Ident,
+        meaning: Meaning,
+    },
+    Tuple(Vec<Expr>),
+    Negate {
+        op: Span,
+        x: Box<Expr>,
+    },
+    Not {
+        op: Span,
+        x: Box<Expr>,
+    },
+    Binary {
+        kind: Infix,
+        op: TokenStream,
+        x: Box<Expr>,
+        y: Box<Expr>,
+    },
+    Assign {
+        target: Target,
+        op: TokenStream,
+        value: Box<Expr>,
+    },
+    Update {
+        kind: BinaryKind,
+        op: TokenStream,
+        target: Target,
+        value: Box<Expr>,
+    },
+    Call(Call),
+    Closure(Closure),
+    If {
+        span: Span,
+        condition: Box<Expr>,
+        yes: Block,
+        no: Option<(Span, Box<Expr>)>,
+    },
+    While {
+        span: Span,
+        condition: Box<Expr>,
+        body: Block,
+    },
+    Block(Block),
+    Paren(Box<Expr>),
+    /// It has been reported.
+    Invalid,
+}
+
+/// What a name in an expression stands for; filled in by `resolve`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meaning {
+    Unresolved,
+    Variable(BindingId),
+    Function(FunctionId),
+    Layer(&'static Layer),
+}
+
+/// An operator between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Arithmetic(BinaryKind),
+    Compare(CompareKind),
+    Logical(LogicalKind),
+}
+
+/// The left side of an assignment.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: TargetKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum TargetKind {
+    Name { ident: Ident, binding: Option<BindingId> },
+    Tuple(Vec<Target>),
+    Invalid,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) ident: Ident,
+    pub(crate) callee: Meaning,
+    pub(crate) positional: Vec<Expr>,
+    pub(crate) named: Vec<Named>,
+    /// The arguments with their parentheses.
+    pub(crate) parens: Extent,
+}
+
+/// `act = relu`
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) ident: Ident,
+    pub(crate) value: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Closure {
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<TypeExpr>,
+    pub(crate) body: Box<Expr>,
+}
+
+/// The text of a name; `r#gen` is `gen`.
+pub(crate) fn text(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+impl Expr {
+    /// Short words for messages: the name of a variable, the source of something small.
+    pub(crate) fn words(&self) -> String {
+        match self.brief() {
+            Some(text) => format!("`{text}`"),
+            None => "this value".to_string(),
+        }
+    }
+
+    /// The source, as far as it is short.
+    fn brief(&self) -> Option<String> {
+        let text = match &self.kind {
+            ExprKind::Number { literal, .. } => literal.to_string(),
+            ExprKind::Name { ident, .. } => text(ident),
+            ExprKind::Negate { x, .. } => format!("-{}", x.brief()?),
+            ExprKind::Not { x, .. } => format!("!{}", x.brief()?),
+            ExprKind::Binary { op, x, y, .. } => format!("{} {op} {}", x.brief()?, y.brief()?),
+            ExprKind::Paren(x) => format!("({})", x.brief()?),
+            ExprKind::Call(call) => {
+                let arguments: Option<Vec<String>> = call.positional.iter().map(Expr::brief).collect();
+                match arguments {
+                    Some(arguments) if call.named.is_empty() => {
+                        format!("{}({})", text(&call.ident), arguments.join(", "))
+                    }
+                    _ => format!("{}(..)", text(&call.ident)),
+                }
+            }
+            _ => return None,
+        };
+        match (&self.kind, text.len() > 32) {
+            (ExprKind::Call(call), true) => Some(format!("{}(..)", self::text(&call.ident))),
+            (_, true) => None,
+            (_, false) => Some(text),
+        }
+    }
+}
+
+impl Target {
+    /// The variables that are assigned.
+    pub(crate) fn bindings(&self) -> Vec<BindingId> {
+        match &self.kind {
+            TargetKind::Name { binding, .. } => binding.iter().copied().collect(),
+            TargetKind::Tuple(parts) => parts.iter().flat_map(Target::bindings).collect(),
+            TargetKind::Invalid => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The ghost: a function that never runs, made of the user's tokens, each once and with its place. Editors get hover,
+//! completion and definitions from it, and rustc its lints on unused variables and on `mut`.
+//!
+//! Every expression of it has the type `Var`, so no mistake of the model is reported a second time.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+
+use crate::ast::{
+    Block, Call, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Infix, Meaning, Network,
+    Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
+};
+use paddle_core::ops::{CompareKind, LogicalKind};
+
+/// The ghosts of all functions.
+pub(crate) fn ghost(network: &Network) -> TokenStream {
+    let functions = network.functions.iter().map(|function| self::function(function, network));
+    quote! { #(#functions)* }
+}
+
+/// A function of `paddle::language`. The last segment has the place of what it stands for.
+fn language(name: &str, at: Span) -> TokenStream {
+    let name = Ident::new(name, at);
+    let here = Span::mixed_site();
+    quote_spanned!(here=> ::paddle::language::#name)
+}
+
+fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
+    let name = language(name, Span::mixed_site());
+    quote!(#name(#argument))
+}
+
+fn var() -> TokenStream {
+    language("Var", Span::mixed_site())
+}
+
+fn function(function: &Function, network: &Network) -> TokenStream {
+    let Function { ident, topology, params, result, body, .. } = function;
+    let lints = if *topology { quote!(dead_code, clippy::all) } else { quote!(clippy::all) };
+    let inputs = params.iter().map(param);
+    let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
+    let body = value_block(body, network);
+    let var = var();
+    quote! {
+        #[allow(#lints)]
+        fn #ident(#(#inputs),*) -> #var {
+            #(#types)*
+            #body
+        }
+    }
+}
+
+fn param(param: &Param) -> TokenStream {
+    let (pattern, ty) = (pattern(&param.pattern), pattern_type(&param.pattern));
+    quote!(#pattern: #ty)
+}
+
+fn pattern(pattern: &Pattern) -> TokenStream {
+    match &pattern.kind {
+        PatternKind::Name { ident, mutable, .. } => {
+            let mutable = mutable.map(|span| Ident::new("mut", span));
+            quote!(#mutable #ident)
+        }
+        PatternKind::Tuple(parts) => {
+            let parts = parts.iter().map(self::pattern);
+            quote!((#(#parts,)*))
+        }
+        PatternKind::Wildcard => quote!(_),
+    }
+}
+
+fn pattern_type(pattern: &Pattern) -> TokenStream {
+    match &pattern.kind {
+        PatternKind::Tuple(parts) => {
+            let parts = parts.iter().map(pattern_type);
+            quote!((#(#parts,)*))
+        }
+        PatternKind::Name { .. } | PatternKind::Wildcard => var(),
+    }
+}
+
+/// Reads the `const`s that a type mentions.
+fn constants(ty: &TypeExpr, network: &Network) -> TokenStream {
+    match &ty.kind {
+        TypeKind::Tensor { dims, .. } => dims.iter().map(|dim| constants_of_dim(dim, network)).collect(),
+        TypeKind::Tuple(parts) => parts.iter().map(|part| constants(part, network)).collect(),
+        TypeKind::Infer | TypeKind::Invalid => TokenStream::new(),
+    }
+}
+
+fn constants_of_dim(dim: &DimExpr, network: &Network) -> TokenStream {
+    match &dim.kind {
+        DimKind::Name { ident, constant: Some(_) } => {
+            let read = helper("v", ident);
+            quote!(#read;)
+        }
+        DimKind::Binary(_, x, y) => {
+            [constants_of_dim(x, network), constants_of_dim(y, network)].into_iter().collect()
+        }
+        DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) => TokenStream::new(),
+    }
+}
+
+/// A block, with the braces of its tokens.
+fn block(block: &Block, network: &Network) -> TokenStream {
+    let body = statements(block, network);
+    let tail = block.tail.as_ref().map(|tail| expr(tail, network));
+    quote!({ #body #tail })
+}
+
+/// The same, with a value in any case.
+fn value_block(block: &Block, network: &Network) -> TokenStream {
+    let body = statements(block, network);
+    match &block.tail {
+        Some(tail) if !is_unit(tail) => {
+            let tail = expr(tail, network);
+            quote!(#body #tail)
+        }
+        tail => {
+            let tail = tail.as_ref().map(|tail| expr(tail, network));
+            let none = helper("v", quote!(()));
+            quote!(#body #tail; #none)
+        }
+    }
+}
+
+fn statements(block: &Block, network: &Network) -> TokenStream {
+    block.statements.iter().map(|statement| self::statement(statement, network)).collect()
+}
+
+fn statement(statement: &Statement, network: &Network) -> TokenStream {
+    match statement {
+        Statement::Const(Constant { tokens, .. }) => tokens.clone(),
+        Statement::Expr { value, semicolon } => {
+            let semicolon = semicolon.then(|| quote!(;));
+            let value = expr(value, network);
+            quote!(#value #semicolon)
+        }
+        Statement::Let { span, pattern: bound, ty, value } => {
+            let keyword = Ident::new("let", *span);
+            let constants = ty.as_ref().map(|ty| constants(ty, network));
+            let (names, ty) = (pattern(bound), pattern_type(bound));
+            match (value.as_ref().map(|value| (&value.kind, expr(value, network))), &bound.kind) {
+                (None, _) => quote!(#constants #keyword #names: #ty;),
+                (Some((ExprKind::Closure(_), value)), _) => quote!(#constants #keyword #names = #value;),
+                (Some((_, value)), PatternKind::Tuple(_)) => {
+                    let value = helper("any", value);
+                    quote!(#constants #keyword #names: #ty = #value;)
+                }
+                (Some((_, value)), _) => quote!(#constants #keyword #names: #ty = #value;),
+            }
+        }
+    }
+}
+
+/// Whether the expression is a statement: its ghost has no value.
+fn is_unit(expr: &Expr) -> bool {
+    let in_block = |block: &Block| block.tail.as_ref().is_none_or(|tail| is_unit(tail));
+    match &expr.kind {
+        ExprKind::Assign { .. } | ExprKind::Update { .. } | ExprKind::While { .. } => true,
+        ExprKind::If { yes, no, .. } => no.is_none() || in_block(yes),
+        ExprKind::Block(block) => in_block(block),
+        ExprKind::Paren(inner) => is_unit(inner),
+        _ => false,
+    }
+}
+
+fn expr(expr: &Expr, network: &Network) -> TokenStream {
+    let ghost = |x: &Expr| self::expr(x, network);
+    match &expr.kind {
+        ExprKind::Number { value: paddle_core::ops::Number::Int(_), dtype: None, literal } => {
+            helper("integer", literal)
+        }
+        ExprKind::Number { literal, .. } => helper("v", literal),
+        ExprKind::Text { literal, .. } => helper("v", literal),
+        ExprKind::Name { ident, meaning } => match meaning {
+            Meaning::Variable(id) if network.bindings.get(id.0).is_some_and(|binding| binding.constant) => {
+                helper("v", ident)
+            }
+            Meaning::Variable(_) => ident.to_token_stream(),
+            Meaning::Layer(layer) => helper("activation", language(layer.name, ident.span())),
+            Meaning::Function(_) | Meaning::Unresolved => helper("v", quote!(())),
+        },
+        ExprKind::Tuple(parts) => {
+            let parts = parts.iter().map(ghost);
+            helper("v", quote!((#(#parts,)*)))
+        }
+        ExprKind::Paren(inner) => delimited(Delimiter::Parenthesis, ghost(inner), expr.at.end),
+        ExprKind::Negate { op, x } => {
+            let x = ghost(x);
+            quote_spanned!(*op=> -#x)
+        }
+        ExprKind::Not { op, x } => {
+            let x = ghost(x);
+            quote_spanned!(*op=> !#x)
+        }
+        ExprKind::Binary { kind, op, x, y } => {
+            let (x, y) = (ghost(x), ghost(y));
+            let Some(name) = function_of(*kind) else { return quote!(#x #op #y) };
+            let at = op.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
+            let name = language(name, at);
+            quote!(#name(#x, #y))
+        }
+        ExprKind::Assign { target, op, value } => {
+            let (names, value) = (self::target(target), ghost(value));
+            let value = if let TargetKind::Tuple(_) = target.kind { helper("any", value) } else { value };
+            quote!(#names #op #value)
+        }
+        ExprKind::Update { op, target, value, .. } => {
+            let (names, value) = (self::target(target), ghost(value));
+            quote!(#names #op #value)
+        }
+        ExprKind::Call(call) => self::call(call, network),
+        ExprKind::Closure(Closure { params, result, body }) => {
+            let inputs = params.iter().map(param);
+            let types =
+                params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
+            let (unit, body, var) = (is_unit(body), ghost(body), var());
+            let none = unit.then(|| helper("v", quote!(())));
+            let separator = unit.then(|| quote!(;));
+            quote!(move |#(#inputs),*| -> #var { #(#types)* #body #separator #none })
+        }
+        ExprKind::If { span, condition, yes, no } => {
+            let keyword = Ident::new("if", *span);
+            let (condition, yes) = (helper("cond", ghost(condition)), block(yes, network));
+            let no = no.as_ref().map(|(span, no)| {
+                let (keyword, no) = (Ident::new("else", *span), ghost(no));
+                quote!(#keyword #no)
+            });
+            quote!(#keyword #condition #yes #no)
+        }
+        ExprKind::While { span, condition, body } => {
+            let keyword = Ident::new("while", *span);
+            let (condition, body) = (helper("cond", ghost(condition)), block(body, network));
+            quote!(#keyword #condition #body)
+        }
+        ExprKind::Block(inner) => block(inner, network),
+        ExprKind::Invalid => helper("v", quote!(())),
+    }
+}
+
+/// Operators whose Rust traits want `bool`.
+fn function_of(kind: Infix) -> Option<&'static str> {
+    match kind {
+        Infix::Arithmetic(_) => None,
+        Infix::Compare(kind) => Some(match kind {
+            CompareKind::LessThan => "lt",
+            CompareKind::LessEqual => "le",
+            CompareKind::GreaterThan => "gt",
+            CompareKind::GreaterEqual => "ge",
+            CompareKind::Equal => "eq",
+            CompareKind::NotEqual => "ne",
+        }),
+        Infix::Logical(kind) => Some(match kind {
+            LogicalKind::And => "and",
+            LogicalKind::Or => "or",
+        }),
+    }
+}
+
+fn target(target: &Target) -> TokenStream {
+    match &target.kind {
+        TargetKind::Name { ident, .. } => ident.to_token_stream(),
+        TargetKind::Tuple(parts) => {
+            let parts = parts.iter().map(self::target);
+            quote!((#(#parts,)*))
+        }
+        TargetKind::Invalid => quote!(_),
+    }
+}
+
+fn call(call: &Call, network: &Network) -> TokenStream {
+    let arguments = call.positional.iter().map(|argument| expr(argument, network));
+    let named = call.named.iter().map(|named| expr(&named.value, network));
+    match call.callee {
+        Meaning::Layer(layer) if call.positional.len() == layer.positional.len() => {
+            let name = language(layer.name, call.ident.span());
+            if layer.named.is_empty() {
+                return quote!(#name(#(#arguments),*));
+            }
+            let known = call.named.iter().filter(|named| layer.named(&text(&named.ident)).is_some());
+            let fields = known.map(|named| {
+                let (field, value) = (&named.ident, expr(&named.value, network));
+                quote!(#field: #value)
+            });
+            let here = Span::mixed_site();
+            let arguments_type = Ident::new(layer.name, here);
+            let rest = language("rest", here);
+            quote!(#name(#(#arguments,)* ::paddle::language::named::#arguments_type { #(#fields,)* ..#rest() }))
+        }
+        Meaning::Function(_) | Meaning::Variable(_) => {
+            let ident = &call.ident;
+            let arguments = arguments.map(|argument| helper("any", argument));
+            let called = quote!(#ident(#(#arguments),*));
+            // The only named argument of a sub-network is the name of its parameters.
+            named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
+        }
+        _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
+    }
+}
+
+fn delimited(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {
+    let mut group = Group::new(delimiter, inner);
+    group.set_span(at);
+    TokenTree::from(group).into()
+}

@@ -1,0 +1,288 @@
+//! `if`: per row where its condition has rows, else on a scalar. The branches' values and the variables that they
+//! assign are the results of two blocks.
+
+use std::collections::BTreeSet;
+
+use paddle_core::ops::{If, Number};
+use paddle_core::program::{BlockId, DType, Dim, RowsId, Type, VarId};
+use proc_macro2::Span;
+
+use super::Lowering;
+use super::expr::Operand;
+use super::state::{Shape, assigned, assigned_in_block};
+use crate::ast::{BindingId, Block, Expr};
+use crate::messages::Message;
+use crate::report::Extent;
+use crate::values::{Constant, Env, Slot, Value};
+
+/// A value at the end of one branch, and the expression that it comes from.
+struct Side<'a> {
+    value: Value<'a>,
+    at: Extent,
+}
+
+/// The results of both blocks, as they are collected.
+struct Join {
+    blocks: [BlockId; 2],
+    /// Dimensions of the condition, where it is per row: those of a result that is a number in both branches.
+    per_row: Option<Vec<Dim>>,
+    results: [Vec<VarId>; 2],
+}
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn branch(
+        &mut self,
+        span: Span,
+        condition: &'a Expr,
+        yes: &'a Block,
+        no: Option<&'a Expr>,
+        at: Extent,
+    ) -> Value<'a> {
+        let chosen = self.condition(condition);
+        let in_yes = assigned_in_block(yes, &self.env);
+        let in_no = no.map(|no| assigned(no, &self.env)).unwrap_or_default();
+        let Some(chosen) = chosen else { return self.without_condition(yes, no, &in_yes, &in_no) };
+
+        let (outer, block) = (self.env.clone(), self.block);
+        let blocks = match self.program.create_branches(block, chosen) {
+            Ok(blocks) => blocks,
+            Err(error) => {
+                self.build_error(error, span.into(), &[]);
+                self.forget(in_yes.union(&in_no).copied());
+                return Value::Unknown;
+            }
+        };
+        let ty = self.program.ty(chosen);
+        let per_row = ty.rows.map(|_| ty.dims.clone());
+        self.block = blocks[0];
+        let yes_value = self.block(yes);
+        let yes_env = std::mem::replace(&mut self.env, outer.clone());
+        self.block = blocks[1];
+        let no_value = no.map_or(Value::unit(), |no| self.expr(no));
+        let no_env = std::mem::replace(&mut self.env, outer);
+
+        let yes_at = yes.tail.as_ref().map_or(yes.at, |tail| tail.at);
+        let mut join = Join { blocks, per_row, results: [Vec::new(), Vec::new()] };
+        let value = if no.is_none() && !yes_value.is_unit() {
+            if !yes_value.is_unknown() {
+                self.block = block;
+                self.error(yes_at, Message::NoElse {});
+            }
+            None
+        } else {
+            let yes = Side { value: yes_value, at: yes_at };
+            let no = Side { value: no_value, at: no.map_or(at, tail) };
+            self.join("this `if`", yes, no, &mut join)
+        };
+        let mut variables = Vec::new();
+        for &id in in_yes.union(&in_no) {
+            let sides = self.sides(id, &yes_env, &no_env, in_yes.contains(&id), in_no.contains(&id));
+            let Some((yes, no)) = sides else { continue };
+            let at = if in_yes.contains(&id) { yes.at } else { no.at };
+            let name = self.network.bindings[id.0].name.clone();
+            let shape = self.join(&format!("`{name}`"), yes, no, &mut join);
+            variables.push((id, name, shape, at));
+        }
+        self.block = block;
+        let complete = value.is_some() && variables.iter().all(|(_, _, shape, _)| shape.is_some());
+        let outputs = if complete { self.append_if(span, chosen, &join) } else { Vec::new() };
+        for (id, name, shape, at) in variables {
+            let value = shape.map_or(Value::Unknown, |shape| shape.value(&outputs));
+            if let Value::Var(var) = value {
+                self.rename(var, &name);
+            }
+            self.env.insert(id, Slot { value, at });
+        }
+        value.map_or(Value::Unknown, |shape| shape.value(&outputs))
+    }
+
+    fn append_if(&mut self, span: Span, condition: VarId, join: &Join) -> Vec<VarId> {
+        let site = self.site(span);
+        let set = (0..2).try_for_each(|i| self.program.set_results(join.blocks[i], &join.results[i]));
+        let appended =
+            set.and_then(|()| self.program.append_block_op(self.block, If, &[condition], &join.blocks, site));
+        appended.unwrap_or_else(|error| {
+            self.build_error(error, span.into(), &[]);
+            Vec::new()
+        })
+    }
+
+    /// A condition of an `if`: truth values per row, or one.
+    fn condition(&mut self, condition: &'a Expr) -> Option<VarId> {
+        match self.operand(condition)? {
+            Operand::Var(var) => {
+                let ty = self.program.ty(var);
+                let one = ty.dims.iter().all(|dim| dim.constant() == Some(1));
+                if ty.dtype == DType::Bool && one && (ty.rows.is_none() || ty.dims.len() <= 1) {
+                    return Some(var);
+                }
+                let found = format!("{} is {}", condition.words(), self.show(ty));
+                self.error(condition.at, Message::Condition { found });
+            }
+            Operand::Constant(Constant { number: Number::Bool(_), .. }) => {
+                let what = "an `if` whose condition is known when the network is compiled".to_string();
+                let instead = "write the branch that is meant".to_string();
+                self.error(condition.at, Message::NotSupported { what, instead });
+            }
+            Operand::Constant(constant) => {
+                let found = format!("`{}` is {}", constant.number, constant.own_dtype());
+                self.error(condition.at, Message::Condition { found });
+            }
+        }
+        None
+    }
+
+    /// Looks at the branches for their own mistakes. Nothing is known of the results.
+    fn without_condition(
+        &mut self,
+        yes: &'a Block,
+        no: Option<&'a Expr>,
+        in_yes: &BTreeSet<BindingId>,
+        in_no: &BTreeSet<BindingId>,
+    ) -> Value<'a> {
+        let outer = self.env.clone();
+        let value = self.block(yes);
+        self.env = outer.clone();
+        if let Some(no) = no {
+            self.expr(no);
+        }
+        self.env = outer;
+        self.forget(in_yes.union(in_no).copied());
+        if value.is_unit() { value } else { Value::Unknown }
+    }
+
+    /// Nothing is known of these variables any more.
+    pub(super) fn forget(&mut self, variables: impl IntoIterator<Item = BindingId>) {
+        for id in variables {
+            if let Some(slot) = self.env.get_mut(&id) {
+                slot.value = Value::Unknown;
+            }
+        }
+    }
+
+    /// The values of a variable at the ends of the branches. One that a branch leaves alone is blamed on the other.
+    fn sides(
+        &self,
+        id: BindingId,
+        yes: &Env<'a>,
+        no: &Env<'a>,
+        in_yes: bool,
+        in_no: bool,
+    ) -> Option<(Side<'a>, Side<'a>)> {
+        let (yes, no) = (yes.get(&id)?, no.get(&id)?);
+        let at = [if in_yes { yes.at } else { no.at }, if in_no { no.at } else { yes.at }];
+        Some((Side { value: yes.value.clone(), at: at[0] }, Side { value: no.value.clone(), at: at[1] }))
+    }
+
+    /// Makes results of a value of both branches. `None` when a mistake has been reported.
+    fn join(&mut self, what: &str, yes: Side<'a>, no: Side<'a>, join: &mut Join) -> Option<Shape> {
+        match (&yes.value, &no.value) {
+            (Value::Unknown, _) | (_, Value::Unknown) => None,
+            (Value::Unassigned, _) | (_, Value::Unassigned) => Some(Shape::Unassigned),
+            (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
+                let mut parts = Vec::with_capacity(a.len());
+                for (a, b) in a.iter().zip(b) {
+                    let yes = Side { value: a.clone(), at: yes.at };
+                    let no = Side { value: b.clone(), at: no.at };
+                    parts.push(self.join(what, yes, no, join)?);
+                }
+                Some(Shape::Tuple(parts))
+            }
+            (Value::Var(_) | Value::Constant(_), Value::Var(_) | Value::Constant(_)) => {
+                let results = self.results(what, [&yes, &no], join)?;
+                join.results[0].push(results[0]);
+                join.results[1].push(results[1]);
+                Some(Shape::Leaf(join.results[0].len() - 1))
+            }
+            _ => {
+                let (yes_type, no_type) = (self.describe(&yes.value), self.describe(&no.value));
+                let message = Message::BranchChange { what: what.into(), yes: yes_type, no: no_type };
+                self.error(no.at, message);
+                None
+            }
+        }
+    }
+
+    fn results(&mut self, what: &str, sides: [&Side<'a>; 2], join: &Join) -> Option<[VarId; 2]> {
+        let mut found: [Option<(VarId, Type)>; 2] = [None, None];
+        for i in 0..2 {
+            let Value::Var(var) = sides[i].value else { continue };
+            self.block = join.blocks[i];
+            let var = self.localize(var, sides[i].at.start)?;
+            let ty = self.program.ty(var).clone();
+            if join.per_row.is_some() && ty.rows != self.program.block(join.blocks[i]).rows {
+                let found = self.show(&ty);
+                self.error(sides[i].at, Message::OneValue { what: what.into(), found });
+                return None;
+            }
+            found[i] = Some((var, ty));
+        }
+        let rows = |this: &Self, i: usize, other: Option<RowsId>| match join.per_row {
+            Some(_) => this.program.block(join.blocks[i]).rows,
+            None => other,
+        };
+        let change = |this: &mut Self| {
+            let (yes, no) = (this.describe(&sides[0].value), this.describe(&sides[1].value));
+            this.error(sides[1].at, Message::BranchChange { what: what.into(), yes, no });
+            None
+        };
+        let model = match (&found[0], &found[1]) {
+            (Some((a, yes)), Some((b, no))) => {
+                let same_rows = join.per_row.is_some() || yes.rows == no.rows;
+                if yes.dtype == no.dtype && yes.dims == no.dims && same_rows {
+                    return Some([*a, *b]);
+                }
+                return change(self);
+            }
+            (Some((_, ty)), None) | (None, Some((_, ty))) => ty.clone(),
+            (None, None) => {
+                let dtypes = sides.map(|side| match side.value {
+                    Value::Constant(constant) => constant.own_dtype(),
+                    _ => DType::F32,
+                });
+                let dtype = if dtypes[0].is_float() { dtypes[0] } else { dtypes[1] };
+                let dims = join.per_row.clone().unwrap_or_default();
+                Type { dtype, rows: None, dims }
+            }
+        };
+        // A number is expanded to the rows of its branch.
+        let mut vars = found.map(|found| found.map(|(var, _)| var));
+        for i in 0..2 {
+            let Value::Constant(constant) = sides[i].value else { continue };
+            let ty = Type { rows: rows(self, i, model.rows), ..model.clone() };
+            let Some(number) = constant.adapt(ty.dtype) else { return change(self) };
+            self.block = join.blocks[i];
+            vars[i] = Some(self.fill(number, ty, sides[i].at)?);
+        }
+        Some([vars[0]?, vars[1]?])
+    }
+
+    /// What a value is, in the user's words.
+    pub(super) fn describe(&self, value: &Value<'a>) -> String {
+        match value {
+            Value::Var(var) => self.show(self.program.ty(*var)),
+            Value::Constant(constant) => format!("the {} `{}`", constant.own_dtype(), constant.number),
+            Value::Tuple(parts) if parts.is_empty() => "without a value".to_string(),
+            Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
+            Value::Closure(..) => "a closure".to_string(),
+            Value::Unassigned | Value::Unknown => "unknown".to_string(),
+        }
+    }
+
+    /// A type as the user would write it: rows that were chosen from the batch are still `_`.
+    pub(super) fn show(&self, ty: &Type) -> String {
+        let mut ty = ty.clone();
+        while let Some(parent) = ty.rows.and_then(|rows| self.program.row_space(rows).parent) {
+            ty.rows = Some(parent);
+        }
+        self.program.show(&ty)
+    }
+}
+
+/// The expression that gives a branch its value.
+fn tail(expr: &Expr) -> Extent {
+    match &expr.kind {
+        crate::ast::ExprKind::Block(block) => block.tail.as_ref().map_or(block.at, |tail| tail.at),
+        _ => expr.at,
+    }
+}

@@ -1,0 +1,196 @@
+//! Calls: layers become operators, sub-networks are inlined.
+
+use paddle_core::layers::{self, Given, Kind, Layer, Passed};
+use paddle_core::ops::Number;
+use paddle_core::program::BuildError;
+
+use super::Lowering;
+use super::expr::Operand;
+use crate::ast::{Call, Expr, ExprKind, Meaning, Param, PatternKind, text};
+use crate::messages::Message;
+use crate::report::{Extent, Frame, Report};
+use crate::values::{Env, Value};
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn call(&mut self, call: &'a Call, at: Extent) -> Value<'a> {
+        match call.callee {
+            Meaning::Layer(layer) => self.layer(layer, call, at),
+            Meaning::Function(id) => {
+                let network = self.network;
+                let function = &network.functions[id.0];
+                let constants = network.constants.iter().filter_map(|constant| constant.binding);
+                let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
+                self.inline(call, at, &function.params, env, |lowering| {
+                    lowering.body(&function.body, &function.result)
+                })
+            }
+            Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
+                Some(Value::Closure(closure, captured)) => {
+                    self.inline(call, at, &closure.params, captured, |lowering| {
+                        let value = lowering.expr(&closure.body);
+                        match &closure.result {
+                            Some(ty) => lowering.ascribe(ty, value, "this result", closure.body.at),
+                            None => value,
+                        }
+                    })
+                }
+                _ => Value::Unknown,
+            },
+            Meaning::Unresolved => Value::Unknown,
+        }
+    }
+
+    /// Lowers the body of a sub-network with its parameters bound to the arguments.
+    fn inline(
+        &mut self,
+        call: &'a Call,
+        at: Extent,
+        params: &'a [Param],
+        env: Env<'a>,
+        body: impl FnOnce(&mut Self) -> Value<'a>,
+    ) -> Value<'a> {
+        let arguments: Vec<Value<'a>> = call.positional.iter().map(|argument| self.expr(argument)).collect();
+        let name = text(&call.ident);
+        let given = call.named.iter().find_map(|named| match &named.value.kind {
+            ExprKind::Text { value, .. } => Some(value.as_str()),
+            _ => None,
+        });
+        self.names.enter(&name, given);
+        let outer_env = std::mem::replace(&mut self.env, env);
+        let outer_dims = std::mem::take(&mut self.dims);
+        let outer_binding = self.binding.take();
+        // Arguments are checked where the call stands, before it is entered.
+        for ((param, value), argument) in params.iter().zip(arguments).zip(&call.positional) {
+            let value = match &param.ty {
+                Some(ty) => self.ascribe(ty, value, &argument.words(), argument.at),
+                None => value,
+            };
+            self.bind_param(param, value, argument.at);
+        }
+        self.calls.push(Frame { name, call: at });
+        let value = body(self);
+        self.calls.pop();
+        self.binding = outer_binding;
+        self.dims = outer_dims;
+        self.env = outer_env;
+        self.names.leave();
+        value
+    }
+
+    /// Binds without renaming: the value keeps the name that it has where the call stands.
+    fn bind_param(&mut self, param: &'a Param, value: Value<'a>, at: Extent) {
+        if let (PatternKind::Name { .. }, Value::Var(var)) = (&param.pattern.kind, &value) {
+            self.named.insert(*var);
+        }
+        self.bind(&param.pattern, value, at);
+    }
+
+    fn layer(&mut self, layer: &'static Layer, call: &'a Call, at: Extent) -> Value<'a> {
+        let path = match layer.has_parameters() {
+            true => Some(()),
+            false => None,
+        };
+        let by_position = layer.positional.iter().zip(&call.positional);
+        let by_name = call.named.iter().filter_map(|named| {
+            let argument = layer.named.iter().find(|argument| argument.name == text(&named.ident))?;
+            Some((argument, &named.value))
+        });
+        let (mut arguments, mut extents) = (Vec::new(), Vec::new());
+        let mut complete = true;
+        for (argument, value) in by_position.chain(by_name) {
+            match self.argument(layer, argument, value) {
+                Some(given) => {
+                    arguments.push(Passed { name: argument.name, given, words: value.words() });
+                    extents.push(value.at);
+                }
+                None => complete = false,
+            }
+        }
+        // The name is taken also by a call that fails: later calls keep theirs.
+        let path = path.map(|()| self.parameter_path(layer, &arguments)).unwrap_or_default();
+        if !complete {
+            return Value::Unknown;
+        }
+        let site = self.site(at.start);
+        let block = self.block;
+        let mut build =
+            layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
+        match (layer.build)(&mut build) {
+            Ok(value) => {
+                self.first_uses.entry(path).or_insert(at);
+                Value::Var(value)
+            }
+            Err(BuildError::ParameterConflict { name, first, second }) => {
+                let use_first = self.first_uses.get(&path).copied();
+                let message = conflict(name, &first, &second);
+                self.sink.push(Report { message, at, calls: self.calls.clone(), first: use_first });
+                Value::Unknown
+            }
+            Err(error) => {
+                let at = match extents[..] {
+                    // With one argument the mistake is in it.
+                    [only] => only,
+                    _ => at,
+                };
+                self.build_error(error, at, &extents);
+                Value::Unknown
+            }
+        }
+    }
+
+    fn parameter_path(&mut self, layer: &Layer, arguments: &[Passed]) -> String {
+        let given = arguments.iter().find_map(|passed| match &passed.given {
+            Given::Name(name) => Some(name.clone()),
+            _ => None,
+        });
+        given.unwrap_or_else(|| self.names.layer(self.binding.as_deref(), layer.name))
+    }
+
+    fn argument(&mut self, layer: &Layer, argument: &layers::Argument, expr: &'a Expr) -> Option<Given> {
+        match (argument.kind, &expr.kind) {
+            (Kind::Value, _) => {
+                let value = self.expr(expr);
+                self.materialize(&value, expr.at).map(Given::Value)
+            }
+            (Kind::Name, ExprKind::Text { value, .. }) => Some(Given::Name(value.clone())),
+            (Kind::Activation, ExprKind::Name { meaning: Meaning::Layer(layer), .. }) => {
+                Some(Given::Activation(layer))
+            }
+            (Kind::Name | Kind::Activation, _) => None,
+            (Kind::Size | Kind::Number, _) => {
+                let operand = self.operand(expr)?;
+                let found = match (argument.kind, operand) {
+                    (Kind::Size, Operand::Constant(constant)) => match constant.number {
+                        Number::Int(size) if size > 0 => return Some(Given::Size(size)),
+                        number => format!("`{number}`"),
+                    },
+                    (_, Operand::Constant(constant)) => match constant.number {
+                        Number::Bool(truth) => format!("`{truth}`"),
+                        number => return Some(Given::Number(number.as_f64())),
+                    },
+                    (_, Operand::Var(var)) => {
+                        format!("{}, a value of the network", self.program.show(self.program.ty(var)))
+                    }
+                };
+                let message = Message::ArgumentKind {
+                    callee: layer.name.into(),
+                    name: argument.name.into(),
+                    expected: argument.kind.describe().into(),
+                    found,
+                };
+                self.error(expr.at, message);
+                None
+            }
+        }
+    }
+}
+
+/// The types alone, where they tell the two uses apart.
+fn conflict(name: String, first: &str, here: &str) -> Message {
+    let ty = |text: &str| text.split(" (").next().unwrap_or(text).to_string();
+    let (mut first, mut here) = (first.to_string(), here.to_string());
+    if ty(&first) != ty(&here) {
+        (first, here) = (ty(&first), ty(&here));
+    }
+    Message::ParameterConflict { name, here, first }
+}

@@ -1,0 +1,135 @@
+//! Numbers known when the network is compiled: arithmetic on them, and their passage into the program.
+
+use paddle_core::ops::{BinaryKind, Fill, LogicalKind, Number};
+use paddle_core::program::{DType, Type, VarId};
+
+use super::Lowering;
+use super::expr::Operand;
+use crate::ast::{self, Infix, text};
+use crate::messages::Message;
+use crate::report::Extent;
+use crate::values::{Constant, Value};
+
+impl<'a> Lowering<'a, '_> {
+    /// A literal.
+    pub(super) fn number(&mut self, number: Number, dtype: Option<DType>, at: Extent) -> Value<'a> {
+        let constant = Constant { number, dtype: None };
+        match dtype.map_or(Some(number), |dtype| constant.adapt(dtype)) {
+            Some(number) => Value::Constant(Constant { number, dtype }),
+            None => self.constant_error(at, format!("`{number}` is not a value of its type")),
+        }
+    }
+
+    /// The value of a `const`, in its declared type.
+    pub(super) fn declared_constant(&mut self, constant: &'a ast::Constant) -> Value<'a> {
+        let value = self.expr(&constant.value);
+        let found = match value {
+            Value::Constant(value) => value,
+            Value::Unknown => return Value::Unknown,
+            _ => {
+                let name = text(&constant.ident);
+                let why = format!("`{name}` is a `const`: made of numbers and other `const`s only");
+                return self.constant_error(constant.value.at, why);
+            }
+        };
+        match found.adapt(constant.ty) {
+            // A `usize` is not bound to i64: a size of 1 is also a factor.
+            Some(number) => {
+                let dtype = Some(constant.ty).filter(|dtype| *dtype != DType::I64);
+                Value::Constant(Constant { number, dtype })
+            }
+            None => {
+                let why = format!("`{}` is not a value of this `const`'s type", found.number);
+                self.constant_error(constant.value.at, why)
+            }
+        }
+    }
+
+    fn constant_error(&mut self, at: Extent, text: String) -> Value<'a> {
+        self.error(at, Message::Constant { text });
+        Value::Unknown
+    }
+
+    pub(super) fn negated(&mut self, constant: Constant, at: Extent) -> Value<'a> {
+        let number = match constant.number {
+            Number::Int(value) => value.checked_neg().map(Number::Int),
+            Number::Float(value) => Some(Number::Float(-value)),
+            Number::Bool(_) => None,
+        };
+        match number {
+            Some(number) => Value::Constant(Constant { number, ..constant }),
+            None => self.constant_error(at, format!("`{}` cannot be negated by `-`", constant.number)),
+        }
+    }
+
+    /// An operator between two numbers.
+    pub(super) fn fold(&mut self, kind: Infix, x: Constant, y: Constant, at: Extent) -> Value<'a> {
+        let dtype = x.dtype.or(y.dtype);
+        if let (Some(left), Some(right)) = (x.dtype, y.dtype)
+            && left != right
+        {
+            return self.constant_error(at, format!("one number is {left}, the other {right}"));
+        }
+        let number = match kind {
+            Infix::Arithmetic(kind) => arithmetic(kind, x.number, y.number),
+            Infix::Compare(kind) => match (x.number, y.number) {
+                (Number::Int(x), Number::Int(y)) => Some(Number::Bool(kind.holds(x, y))),
+                (Number::Bool(x), Number::Bool(y)) => Some(Number::Bool(kind.holds(x, y))),
+                (Number::Bool(_), _) | (_, Number::Bool(_)) => None,
+                (x, y) => Some(Number::Bool(kind.holds(x.as_f64(), y.as_f64()))),
+            },
+            Infix::Logical(kind) => match (kind, x.number, y.number) {
+                (LogicalKind::And, Number::Bool(x), Number::Bool(y)) => Some(Number::Bool(x && y)),
+                (LogicalKind::Or, Number::Bool(x), Number::Bool(y)) => Some(Number::Bool(x || y)),
+                _ => None,
+            },
+        };
+        let dtype = dtype.filter(|_| matches!(kind, Infix::Arithmetic(_)));
+        match number {
+            Some(number) => Value::Constant(Constant { number, dtype }),
+            None => {
+                let why = format!("`{}` and `{}` cannot be combined here", x.number, y.number);
+                self.constant_error(at, format!("{why}: the result is not a number of their type"))
+            }
+        }
+    }
+
+    /// A constant as a value of this type.
+    pub(super) fn fill(&mut self, value: Number, ty: Type, at: Extent) -> Option<VarId> {
+        let site = self.site(at.start);
+        match self.program.append_op(self.block, Fill { value, ty }, &[], site) {
+            Ok(outputs) => outputs.first().copied(),
+            Err(error) => {
+                self.build_error(error, at, &[]);
+                None
+            }
+        }
+    }
+
+    /// A value of the program: itself, or a number of its own element type as a scalar.
+    pub(super) fn materialize(&mut self, value: &Value<'a>, at: Extent) -> Option<VarId> {
+        match self.single(value, at)? {
+            Operand::Var(var) => Some(var),
+            Operand::Constant(constant) => {
+                let dtype = constant.own_dtype();
+                self.fill(constant.adapt(dtype)?, Type::scalar(dtype), at)
+            }
+        }
+    }
+}
+
+fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
+    match (x, y) {
+        (Number::Bool(_), _) | (_, Number::Bool(_)) => None,
+        (Number::Int(x), Number::Int(y)) => match kind {
+            BinaryKind::Add => x.checked_add(y),
+            BinaryKind::Sub => x.checked_sub(y),
+            BinaryKind::Mul => x.checked_mul(y),
+            BinaryKind::Div | BinaryKind::Mod | BinaryKind::FloorDiv => {
+                x.checked_div(y).map(|_| kind.apply_int(x, y))
+            }
+        }
+        .map(Number::Int),
+        (x, y) => Some(Number::Float(kind.apply(x.as_f64(), y.as_f64()))),
+    }
+}

@@ -1,0 +1,292 @@
+//! Expressions: operators on values, and assignments.
+
+use paddle_core::ops::{
+    Binary, BinaryKind, Compare, Logical, Mismatch, MismatchKind, Not, Number, Op, Scale,
+};
+use paddle_core::program::{BuildError, VarId, Words};
+use proc_macro2::{Span, TokenStream};
+
+use super::Lowering;
+use crate::ast::{Expr, ExprKind, Infix, Meaning, Target, TargetKind, text};
+use crate::messages::Message;
+use crate::report::Extent;
+use crate::values::{Constant, Slot, Value};
+
+/// What stands beside an operator.
+#[derive(Clone, Copy)]
+pub(super) enum Operand {
+    Var(VarId),
+    Constant(Constant),
+}
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
+        match &expr.kind {
+            ExprKind::Number { value, dtype, .. } => self.number(*value, *dtype, expr.at),
+            ExprKind::Name { ident, meaning: Meaning::Variable(id) } => {
+                match self.env.get(id).map(|slot| slot.value.clone()) {
+                    Some(Value::Unassigned) => {
+                        self.error(ident.span(), Message::Unassigned { name: text(ident) });
+                        Value::Unknown
+                    }
+                    Some(value) => value,
+                    None => Value::Unknown,
+                }
+            }
+            ExprKind::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.expr(part)).collect()),
+            ExprKind::Paren(inner) => self.expr(inner),
+            ExprKind::Negate { op, x } => self.negate(*op, x),
+            ExprKind::Not { op, x } => self.not(*op, x),
+            ExprKind::Binary { kind, op, x, y } => {
+                let (left, right) = (self.operand(x), self.operand(y));
+                match (left, right) {
+                    (Some(left), Some(right)) => self.binary(*kind, op, (left, x), (right, y)),
+                    _ => Value::Unknown,
+                }
+            }
+            ExprKind::Assign { target, value, .. } => {
+                let outer = self.binding.take();
+                if let TargetKind::Name { ident, .. } = &target.kind {
+                    self.binding = Some(text(ident));
+                }
+                let assigned = self.expr(value);
+                self.binding = outer;
+                self.assign(target, assigned, value.at);
+                Value::unit()
+            }
+            ExprKind::Update { kind, op, target, value } => {
+                self.update(*kind, op, target, value);
+                Value::unit()
+            }
+            ExprKind::Call(call) => self.call(call, expr.at),
+            ExprKind::Closure(closure) => Value::Closure(closure, self.env.clone()),
+            ExprKind::If { span, condition, yes, no } => {
+                self.branch(*span, condition, yes, no.as_ref().map(|(_, no)| &**no), expr.at)
+            }
+            ExprKind::While { span, condition, body } => {
+                self.repeat(*span, condition, body);
+                Value::unit()
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::Text { .. } | ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
+        }
+    }
+
+    /// One value or number; `None` when a mistake has been reported.
+    pub(super) fn operand(&mut self, expr: &'a Expr) -> Option<Operand> {
+        let value = self.expr(expr);
+        self.single(&value, expr.at)
+    }
+
+    pub(super) fn single(&mut self, value: &Value<'a>, at: Extent) -> Option<Operand> {
+        match value {
+            Value::Var(var) => self.localize(*var, at.start).map(Operand::Var),
+            Value::Constant(constant) => Some(Operand::Constant(*constant)),
+            Value::Unknown | Value::Unassigned => None,
+            Value::Tuple(parts) if parts.is_empty() => {
+                self.error(at, Message::NoValue { what: "this".into() });
+                None
+            }
+            Value::Tuple(parts) => {
+                let found = format!("a tuple of {}", parts.len());
+                self.error(at, Message::Tuple { found, expected: "one value is wanted".into() });
+                None
+            }
+            Value::Closure(..) => None,
+        }
+    }
+
+    /// Appends an operator on values that the user wrote.
+    fn append(
+        &mut self,
+        op: impl Into<Op>,
+        name: String,
+        at: Span,
+        operands: &[(VarId, &Expr)],
+    ) -> Value<'a> {
+        let inputs: Vec<VarId> = operands.iter().map(|(var, _)| *var).collect();
+        let words = Words { operator: name, inputs: operands.iter().map(|(_, expr)| expr.words()).collect() };
+        let site = self.site(at);
+        match self.program.append_op_in_words(self.block, op, &inputs, site, &words) {
+            Ok(outputs) => outputs.first().map_or(Value::Unknown, |&output| Value::Var(output)),
+            Err(mut error) => {
+                self.hint_whole_state(&mut error, &inputs);
+                let extents: Vec<Extent> = operands.iter().map(|(_, expr)| expr.at).collect();
+                self.build_error(error, at.into(), &extents);
+                Value::Unknown
+            }
+        }
+    }
+
+    /// Loop state that began as `0` is an integer: the usual reason why it does not combine with a float.
+    fn hint_whole_state(&self, error: &mut BuildError, inputs: &[VarId]) {
+        if let BuildError::Mismatch(Mismatch { kind: MismatchKind::ElementType, message, .. }) = error
+            && let Some(name) = inputs.iter().find_map(|input| self.whole_states.get(input))
+        {
+            message.push_str(&format!(
+                "; `{name}` is a whole number because it begins as one: for a float, begin with `0.0`"
+            ));
+        }
+    }
+
+    fn negate(&mut self, op: Span, x: &'a Expr) -> Value<'a> {
+        match self.operand(x) {
+            None => Value::Unknown,
+            Some(Operand::Constant(constant)) => self.negated(constant, x.at),
+            Some(Operand::Var(var)) => {
+                self.append(Scale { scale: -1.0, bias: 0.0 }, "-".into(), op, &[(var, x)])
+            }
+        }
+    }
+
+    fn not(&mut self, op: Span, x: &'a Expr) -> Value<'a> {
+        match self.operand(x) {
+            None => Value::Unknown,
+            Some(Operand::Constant(Constant { number: Number::Bool(truth), dtype })) => {
+                Value::Constant(Constant { number: Number::Bool(!truth), dtype })
+            }
+            Some(Operand::Constant(constant)) => {
+                let text = format!("`{}` is a number, but `!` negates truth values", constant.number);
+                self.error(x.at, Message::ElementType { text });
+                Value::Unknown
+            }
+            Some(Operand::Var(var)) => self.append(Not, "!".into(), op, &[(var, x)]),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        kind: Infix,
+        op: &TokenStream,
+        (left, x): (Operand, &Expr),
+        (right, y): (Operand, &Expr),
+    ) -> Value<'a> {
+        let at = Extent::of(op).start;
+        let (left, right) = match (left, right) {
+            (Operand::Constant(left), Operand::Constant(right)) => {
+                let whole = Extent { start: x.at.start, end: y.at.end };
+                return self.fold(kind, left, right, whole);
+            }
+            (Operand::Var(left), Operand::Var(right)) => (left, right),
+            (Operand::Var(var), Operand::Constant(constant)) => {
+                if let Some(scale) = self.affine(kind, var, constant, false) {
+                    return self.append(scale, op.to_string(), at, &[(var, x)]);
+                }
+                let Some(constant) = self.beside(constant, var, x, y) else { return Value::Unknown };
+                (var, constant)
+            }
+            (Operand::Constant(constant), Operand::Var(var)) => {
+                if let Some(scale) = self.affine(kind, var, constant, true) {
+                    return self.append(scale, op.to_string(), at, &[(var, y)]);
+                }
+                let Some(constant) = self.beside(constant, var, y, x) else { return Value::Unknown };
+                (constant, var)
+            }
+        };
+        let op_kind: Op = match kind {
+            Infix::Arithmetic(kind) => Binary { kind }.into(),
+            Infix::Compare(kind) => Compare { kind }.into(),
+            Infix::Logical(kind) => Logical { kind }.into(),
+        };
+        self.append(op_kind, op.to_string(), at, &[(left, x), (right, y)])
+    }
+
+    /// Sums and products of a float with a number are one operator, which keeps the shape.
+    fn affine(&self, kind: Infix, var: VarId, constant: Constant, constant_first: bool) -> Option<Scale> {
+        let dtype = self.program.ty(var).dtype;
+        if !dtype.is_float() {
+            return None;
+        }
+        let c = constant.adapt(dtype)?.as_f64();
+        match (kind, constant_first) {
+            (Infix::Arithmetic(BinaryKind::Add), _) => Some(Scale { scale: 1.0, bias: c }),
+            (Infix::Arithmetic(BinaryKind::Sub), false) => Some(Scale { scale: 1.0, bias: -c }),
+            (Infix::Arithmetic(BinaryKind::Sub), true) => Some(Scale { scale: -1.0, bias: c }),
+            (Infix::Arithmetic(BinaryKind::Mul), _) => Some(Scale { scale: c, bias: 0.0 }),
+            _ => None,
+        }
+    }
+
+    /// A number as a value, of the element type of the value that it is combined with.
+    fn beside(&mut self, constant: Constant, var: VarId, of: &Expr, at: &Expr) -> Option<VarId> {
+        let ty = self.program.ty(var).clone();
+        let Some(number) = constant.adapt(ty.dtype) else {
+            let mut text = format!(
+                "`{}` is {}, but {} is {}; they need one element type",
+                constant.number,
+                constant.own_dtype(),
+                of.words(),
+                self.program.show(&ty)
+            );
+            if let Some(name) = self.whole_states.get(&var) {
+                text.push_str(&format!("; `{name}` begins as a whole number: for a float, begin with `0.0`"));
+            }
+            self.error(at.at, Message::ElementType { text });
+            return None;
+        };
+        self.fill(number, paddle_core::program::Type::scalar(ty.dtype), at.at)
+    }
+
+    fn update(&mut self, kind: BinaryKind, op: &'a TokenStream, target: &'a Target, value: &'a Expr) {
+        let (TargetKind::Name { ident, binding: Some(id) }, right) = (&target.kind, self.operand(value))
+        else {
+            if let TargetKind::Tuple(_) = target.kind {
+                let found = "a tuple".to_string();
+                self.error(
+                    target.at,
+                    Message::Tuple { found, expected: format!("`{op}` changes one value") },
+                );
+            }
+            return;
+        };
+        let current = match self.env.get(id).map(|slot| slot.value.clone()) {
+            Some(Value::Unassigned) => {
+                self.error(ident.span(), Message::Unassigned { name: text(ident) });
+                None
+            }
+            Some(current) => self.single(&current, target.at),
+            None => None,
+        };
+        let updated = match (current, right) {
+            (Some(left), Some(right)) => {
+                // `+=` is `+` for messages.
+                let operator: TokenStream = op.clone().into_iter().take(1).collect();
+                let name = Expr {
+                    kind: ExprKind::Name { ident: ident.clone(), meaning: Meaning::Variable(*id) },
+                    at: target.at,
+                };
+                self.binary(Infix::Arithmetic(kind), &operator, (left, &name), (right, value))
+            }
+            _ => Value::Unknown,
+        };
+        self.assign(target, updated, value.at);
+    }
+
+    /// Assigns to variables; values take their names.
+    fn assign(&mut self, target: &'a Target, value: Value<'a>, at: Extent) {
+        match &target.kind {
+            TargetKind::Invalid => {}
+            TargetKind::Name { ident, binding } => {
+                let value = match value {
+                    value if value.is_unit() => {
+                        self.error(at, Message::NoValue { what: "this".into() });
+                        Value::Unknown
+                    }
+                    value => value,
+                };
+                if let Value::Var(var) = value {
+                    self.rename(var, &text(ident));
+                }
+                if let Some(binding) = binding {
+                    self.env.insert(*binding, Slot { value, at });
+                }
+            }
+            TargetKind::Tuple(parts) => {
+                let values = self.parts(value, parts.len(), target.at, at);
+                for (part, value) in parts.iter().zip(values) {
+                    self.assign(part, value, at);
+                }
+            }
+        }
+    }
+}

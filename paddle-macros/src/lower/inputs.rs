@@ -1,0 +1,107 @@
+//! Inputs of a topology: their types, and what a row of them looks like.
+
+use paddle_core::program::{DType, Dim, Program, Type, VarId};
+use proc_macro2::Ident;
+
+use super::Lowering;
+use crate::ast::{DimExpr, DimKind, Param, PatternKind, TypeKind, text};
+use crate::messages::Message;
+use crate::values::{Slot, Value};
+
+/// An input of a topology.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// Its name, with the user's tokens.
+    pub(crate) ident: Ident,
+    pub(crate) dtype: DType,
+    /// The dimensions of one row; none for a symbolic one.
+    pub(crate) dims: Vec<Option<i64>>,
+    var: VarId,
+}
+
+impl<'a> Lowering<'a, '_> {
+    /// Creates the inputs; `None` when one of them has no type.
+    pub(super) fn inputs(&mut self, params: &'a [Param]) -> Option<Vec<Input>> {
+        // A name that leads a type is a row space, wherever else it stands.
+        for param in params {
+            if let Some(TypeKind::Tensor { dims, .. }) = param.ty.as_ref().map(|ty| &ty.kind)
+                && let Some(DimExpr { kind: DimKind::Name { ident, constant: None }, .. }) = dims.first()
+                && self.program.find_rows(&text(ident)).is_none()
+            {
+                let rows = self.program.create_rows(&text(ident));
+                let size = self.program.row_space(rows).size;
+                self.dims.insert(text(ident), Dim::symbol(size));
+            }
+        }
+        let inputs: Vec<Option<Input>> = params.iter().map(|param| self.input(param)).collect();
+        inputs.into_iter().collect()
+    }
+
+    fn input(&mut self, param: &'a Param) -> Option<Input> {
+        let PatternKind::Name { ident, binding, .. } = &param.pattern.kind else {
+            let message = Message::NotOfTheLanguage {
+                what: "a pattern as an input".into(),
+                instead: "an input has one name: `x: Tensor<f32, _, 13>`".into(),
+            };
+            self.error(param.pattern.at, message);
+            return None;
+        };
+        let name = text(ident);
+        let (dtype, dims) = match param.ty.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims),
+            Some(TypeKind::Invalid) => return None,
+            Some(TypeKind::Infer | TypeKind::Tuple(_)) | None => {
+                let at = param.ty.as_ref().map_or(param.pattern.at, |ty| ty.at);
+                self.error(at, Message::InputType { name });
+                return None;
+            }
+        };
+        let mut ty = Type::scalar(dtype);
+        for (at, dim) in dims.iter().enumerate() {
+            match &dim.kind {
+                DimKind::Any if at == 0 => {
+                    let rows = self.program.find_rows("_");
+                    ty.rows = Some(rows.unwrap_or_else(|| self.program.create_rows("_")));
+                }
+                DimKind::Any => {
+                    self.error(dim.at, Message::BatchPosition { name });
+                    return None;
+                }
+                DimKind::Name { ident, constant: None } if at == 0 => {
+                    ty.rows = self.program.find_rows(&text(ident));
+                }
+                DimKind::Name { ident, constant: None } => {
+                    let name = text(ident);
+                    let program: &mut Program = &mut self.program;
+                    let known = self.dims.entry(name.clone());
+                    ty.dims.push(known.or_insert_with(|| Dim::symbol(program.create_symbol(&name))).clone());
+                }
+                _ => ty.dims.push(self.dim(dim)?),
+            }
+        }
+        let row = ty.dims.iter().map(Dim::constant).collect();
+        let var = match self.program.create_input(&name, ty) {
+            Ok(var) => var,
+            Err(_) => {
+                self.error(ident.span(), Message::Duplicate { name });
+                return None;
+            }
+        };
+        if let Some(binding) = binding {
+            self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
+        }
+        Some(Input { ident: ident.clone(), dtype, dims: row, var })
+    }
+
+    pub(super) fn unused_inputs(&mut self, inputs: &[Input]) {
+        for input in inputs {
+            let reads = |block: &paddle_core::program::Block| {
+                let operands = block.ops.iter().flat_map(|operator| &operator.inputs);
+                operands.chain(&block.results).any(|read| *read == input.var)
+            };
+            if !self.program.blocks().iter().any(reads) {
+                self.error(input.ident.span(), Message::UnusedInput { name: text(&input.ident) });
+            }
+        }
+    }
+}

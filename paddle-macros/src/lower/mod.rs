@@ -1,0 +1,276 @@
+//! Tree → program, with every check of types. Sub-networks are inlined at each call.
+
+mod branch;
+mod call;
+mod constants;
+mod expr;
+mod inputs;
+mod repeat;
+mod state;
+mod types;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paddle_core::ops::{Mismatch, MismatchKind};
+use paddle_core::program::{BlockId, BuildError, Definition, Dim, Place, Program, Role, Site, VarId};
+use proc_macro2::Span;
+
+use crate::ast::{Block, Constant, Expr, FunctionId, Network, Pattern, PatternKind, Statement, TypeExpr};
+use crate::messages::Message;
+use crate::names::Names;
+use crate::report::{Extent, Frame, Report, Sink};
+use crate::values::{Env, Slot, Value};
+
+pub(crate) use inputs::Input;
+
+/// A topology in its final form.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) inputs: Vec<Input>,
+    /// None where a mistake has been reported.
+    pub(crate) program: Option<Program>,
+}
+
+/// Lowers one topology.
+pub(crate) fn lower(network: &Network, function: FunctionId, sink: &mut Sink) -> Lowered {
+    let before = sink.len();
+    let mut lowering = Lowering::new(network, sink);
+    let inputs = lowering.topology(function).unwrap_or_default();
+    let program = std::mem::take(&mut lowering.program);
+    Lowered { inputs, program: (sink.len() == before).then_some(program) }
+}
+
+/// The inputs alone, of a network that has mistakes elsewhere.
+pub(crate) fn inputs(network: &Network, function: FunctionId) -> Vec<Input> {
+    let mut unseen = Sink::default();
+    let mut lowering = Lowering::new(network, &mut unseen);
+    lowering.constants();
+    let inputs = lowering.inputs(&network.functions[function.0].params).unwrap_or_default();
+    unseen.finish();
+    inputs
+}
+
+struct Lowering<'a, 's> {
+    network: &'a Network,
+    sink: &'s mut Sink,
+    program: Program,
+    /// Where operators go.
+    block: BlockId,
+    env: Env<'a>,
+    /// Named dimensions of the sub-network that is being inlined.
+    dims: BTreeMap<String, Dim>,
+    /// The calls that are being inlined, the outermost first.
+    calls: Vec<Frame>,
+    names: Names,
+    /// The variable that the expression at hand is bound to; names parameters.
+    binding: Option<String>,
+    /// Where each name of parameters was first used.
+    first_uses: BTreeMap<String, Extent>,
+    /// Values that have the user's name.
+    named: BTreeSet<VarId>,
+    /// Loop state that began as a whole number, with its variable's name: for a hint.
+    whole_states: BTreeMap<VarId, String>,
+}
+
+impl<'a, 's> Lowering<'a, 's> {
+    fn new(network: &'a Network, sink: &'s mut Sink) -> Self {
+        Lowering {
+            network,
+            sink,
+            program: Program::new(),
+            block: Program::GLOBAL,
+            env: Env::new(),
+            dims: BTreeMap::new(),
+            calls: Vec::new(),
+            names: Names::new(),
+            binding: None,
+            first_uses: BTreeMap::new(),
+            named: BTreeSet::new(),
+            whole_states: BTreeMap::new(),
+        }
+    }
+
+    fn topology(&mut self, function: FunctionId) -> Option<Vec<Input>> {
+        let network = self.network;
+        let function = &network.functions[function.0];
+        self.constants();
+        let inputs = self.inputs(&function.params)?;
+        let value = self.body(&function.body, &function.result);
+        let at = function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at);
+        if value.is_unit() {
+            let what = "this network".to_string();
+            self.error(function.body.at.end, Message::NoValue { what });
+        }
+        let mut outputs = Vec::new();
+        self.outputs(&value, at, &mut outputs);
+        if let Err(error) = self.program.set_outputs(&outputs) {
+            self.build_error(error, at, &[]);
+        }
+        if self.sink.is_empty() {
+            self.unused_inputs(&inputs);
+        }
+        Some(inputs)
+    }
+
+    /// The `const`s of the module.
+    fn constants(&mut self) {
+        let network = self.network;
+        for constant in &network.constants {
+            self.constant(constant);
+        }
+    }
+
+    fn outputs(&mut self, value: &Value<'a>, at: Extent, outputs: &mut Vec<VarId>) {
+        match value {
+            Value::Tuple(parts) => parts.iter().for_each(|part| self.outputs(part, at, outputs)),
+            value => outputs.extend(self.materialize(value, at)),
+        }
+    }
+
+    /// The body of a sub-network, with its declared result.
+    fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
+        let value = self.block(body);
+        match (result, &body.tail) {
+            (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", tail.at),
+            (Some(ty), None) if !matches!(&ty.kind, crate::ast::TypeKind::Tuple(parts) if parts.is_empty()) =>
+            {
+                self.error(body.at.end, Message::NoValue { what: "this sub-network".into() });
+                Value::Unknown
+            }
+            _ => value,
+        }
+    }
+
+    /// Statements, then the value of the tail.
+    fn block(&mut self, block: &'a Block) -> Value<'a> {
+        let binding = self.binding.take();
+        for statement in &block.statements {
+            match statement {
+                Statement::Let { pattern, ty, value, .. } => self.declaration(pattern, ty, value),
+                Statement::Const(constant) => self.constant(constant),
+                Statement::Expr { value, .. } => {
+                    self.expr(value);
+                }
+            }
+        }
+        self.binding = binding;
+        match &block.tail {
+            Some(tail) => self.expr(tail),
+            None => Value::unit(),
+        }
+    }
+
+    fn constant(&mut self, constant: &'a Constant) {
+        let value = self.declared_constant(constant);
+        if let Some(binding) = constant.binding {
+            self.env.insert(binding, Slot { value, at: constant.value.at });
+        }
+    }
+
+    fn declaration(&mut self, pattern: &'a Pattern, ty: &'a Option<TypeExpr>, value: &'a Option<Expr>) {
+        let Some(value) = value else {
+            self.bind(pattern, Value::Unassigned, pattern.at);
+            return;
+        };
+        self.binding = match &pattern.kind {
+            PatternKind::Name { ident, .. } => Some(crate::ast::text(ident)),
+            PatternKind::Tuple(_) | PatternKind::Wildcard => None,
+        };
+        let mut bound = self.expr(value);
+        self.binding = None;
+        if let Some(ty) = ty {
+            bound = self.ascribe(ty, bound, &value.words(), value.at);
+        }
+        if bound.is_unit() && !matches!(&pattern.kind, PatternKind::Tuple(parts) if parts.is_empty()) {
+            self.error(value.at, Message::NoValue { what: "this".into() });
+            bound = Value::Unknown;
+        }
+        self.bind(pattern, bound, value.at);
+    }
+
+    /// Binds a pattern; values take the user's names.
+    fn bind(&mut self, pattern: &'a Pattern, value: Value<'a>, at: Extent) {
+        match &pattern.kind {
+            PatternKind::Wildcard => {}
+            PatternKind::Name { ident, binding, .. } => {
+                if let Value::Var(var) = value {
+                    self.rename(var, &crate::ast::text(ident));
+                }
+                if let Some(binding) = binding {
+                    self.env.insert(*binding, Slot { value, at });
+                }
+            }
+            PatternKind::Tuple(parts) => {
+                let values = self.parts(value, parts.len(), pattern.at, at);
+                for (part, value) in parts.iter().zip(values) {
+                    self.bind(part, value, at);
+                }
+            }
+        }
+    }
+
+    /// The parts of a tuple that `names` names take.
+    fn parts(&mut self, value: Value<'a>, names: usize, names_at: Extent, at: Extent) -> Vec<Value<'a>> {
+        match value {
+            Value::Tuple(values) if values.len() == names => return values,
+            Value::Unknown => {}
+            Value::Unassigned => return vec![Value::Unassigned; names],
+            Value::Tuple(values) => {
+                let found = format!("a pattern of {names}");
+                let expected = format!("the value is a tuple of {}", values.len());
+                self.error(names_at, Message::Tuple { found, expected });
+            }
+            _ => {
+                let expected = format!("{names} names wait for a tuple of {names}");
+                self.error(at, Message::Tuple { found: "one value".into(), expected });
+            }
+        }
+        vec![Value::Unknown; names]
+    }
+
+    /// Gives an operator's value the user's name, once.
+    fn rename(&mut self, var: VarId, name: &str) {
+        if self.program.var(var).definition == Definition::Operator && self.named.insert(var) {
+            self.program.rename(var, name);
+        }
+    }
+
+    fn error(&mut self, at: impl Into<Extent>, message: Message) {
+        self.sink.push(Report { message, at: at.into(), calls: self.calls.clone(), first: None });
+    }
+
+    /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
+    fn build_error(&mut self, error: BuildError, at: Extent, inputs: &[Extent]) {
+        let BuildError::Mismatch(Mismatch { input, kind, message: text }) = error else {
+            self.error(at, Message::Limit { text: error.to_string() });
+            return;
+        };
+        let at = input.and_then(|input| inputs.get(input).copied()).unwrap_or(at);
+        let message = match kind {
+            MismatchKind::ElementType => Message::ElementType { text },
+            MismatchKind::Rows => Message::RowSpaces { text },
+            MismatchKind::Attribute => Message::Constant { text },
+            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change => Message::Shape { text },
+        };
+        self.error(at, message);
+    }
+
+    /// The value on the rows of the present block.
+    fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
+        let site = self.site(at);
+        match self.program.localize(self.block, var, site) {
+            Ok(var) => Some(var),
+            Err(error) => {
+                self.build_error(error, at.into(), &[]);
+                None
+            }
+        }
+    }
+
+    fn site(&mut self, span: Span) -> Site {
+        let start = span.start();
+        let file = self.program.create_file(&crate::place::file(span));
+        let place = Place { file, line: start.line as u32, column: start.column as u32 + 1 };
+        Site { role: Role::Forward, place: Some(place) }
+    }
+}

@@ -1,0 +1,148 @@
+//! Types that the user declares, of values, arguments and results, against what was found.
+
+use paddle_core::ops::BinaryKind;
+use paddle_core::program::{DType, Dim, VarId};
+
+use super::Lowering;
+use crate::ast::{DimExpr, DimKind, TypeExpr, TypeKind, text};
+use crate::messages::Message;
+use crate::report::Extent;
+use crate::values::{Constant, Value};
+
+impl<'a> Lowering<'a, '_> {
+    /// Checks a value against a declared type, and binds the dimensions that the type names. A constant takes the
+    /// element type.
+    pub(super) fn ascribe(
+        &mut self,
+        ty: &'a TypeExpr,
+        value: Value<'a>,
+        what: &str,
+        at: Extent,
+    ) -> Value<'a> {
+        let found = match (&ty.kind, value) {
+            (TypeKind::Infer, value) => return value,
+            (TypeKind::Invalid, _) | (_, Value::Unknown) => return Value::Unknown,
+            (TypeKind::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
+                let parts = types.iter().zip(parts).map(|(ty, part)| self.ascribe(ty, part, what, at));
+                return Value::Tuple(parts.collect());
+            }
+            (TypeKind::Tensor { dtype, dims }, Value::Var(var)) => {
+                if self.matches(*dtype, dims, var) {
+                    return Value::Var(var);
+                }
+                self.program.show(self.program.ty(var))
+            }
+            (TypeKind::Tensor { dtype, dims }, Value::Constant(constant)) if dims.is_empty() => {
+                match constant.adapt(*dtype) {
+                    Some(number) => return Value::Constant(Constant { number, dtype: Some(*dtype) }),
+                    None => format!("the {} `{}`", constant.own_dtype(), constant.number),
+                }
+            }
+            (_, Value::Tuple(parts)) if parts.is_empty() => "no value".to_string(),
+            (_, Value::Tuple(parts)) => format!("a tuple of {}", parts.len()),
+            (_, Value::Constant(constant)) => format!("the number `{}`", constant.number),
+            (_, Value::Var(_)) => "one value".to_string(),
+            (_, Value::Closure(..)) => "a closure".to_string(),
+            (_, Value::Unassigned) => "not assigned".to_string(),
+        };
+        let what = what.to_string();
+        self.error(at, Message::DeclaredType { what, found, expected: show(ty) });
+        Value::Unknown
+    }
+
+    fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
+        let ty = self.program.ty(var).clone();
+        if ty.dtype != dtype {
+            return false;
+        }
+        // [1] is accepted where a scalar is wanted.
+        if dims.is_empty() && ty.is_scalar() {
+            return true;
+        }
+        let shape = self.program.shape(&ty);
+        if shape.len() != dims.len() {
+            return false;
+        }
+        // Names first: what is computed from them may stand before them.
+        let computed = |dim: &DimExpr| matches!(dim.kind, DimKind::Binary(..));
+        let (later, first): (Vec<_>, Vec<_>) =
+            dims.iter().zip(&shape).enumerate().partition(|(_, (dim, _))| computed(dim));
+        first.into_iter().chain(later).all(|(at, (expected, found))| match &expected.kind {
+            DimKind::Any => at > 0 || ty.rows.is_some(),
+            DimKind::Name { ident, constant: None } => {
+                self.dims.entry(text(ident)).or_insert_with(|| found.clone()) == found
+            }
+            _ => self.dim(expected).is_none_or(|expected| expected == *found),
+        })
+    }
+
+    /// A size as it is written; `None` when it has been reported.
+    pub(super) fn dim(&mut self, dim: &'a DimExpr) -> Option<Dim> {
+        match &dim.kind {
+            DimKind::Size(size) => Some(Dim::from(*size)),
+            DimKind::Name { ident, constant } => match constant.and_then(|id| self.env.get(&id)) {
+                Some(slot) => match &slot.value {
+                    Value::Constant(constant) => match constant.number.as_i64() {
+                        Some(size) => Some(Dim::from(size)),
+                        None => self.no_size(dim, format!("`{}` is not a whole number", text(ident))),
+                    },
+                    _ => None,
+                },
+                None => match self.dims.get(&text(ident)) {
+                    Some(dim) => Some(dim.clone()),
+                    None => self.no_size(dim, format!("no dimension named `{}` is known here", text(ident))),
+                },
+            },
+            DimKind::Any => self.no_size(dim, "`_` has no size to compute with".to_string()),
+            DimKind::Binary(kind, x, y) => {
+                let (x, y) = (self.dim(x)?, self.dim(y)?);
+                let result = match kind {
+                    BinaryKind::Add => (&x + &y).ok(),
+                    BinaryKind::Sub => (&x - &y).ok(),
+                    BinaryKind::Mul => (&x * &y).ok(),
+                    _ => x.floor_div(&y),
+                };
+                if result.is_none() {
+                    let text = "this size overflows, or divides by what is not above 0".to_string();
+                    return self.no_size(dim, text);
+                }
+                result
+            }
+        }
+    }
+
+    fn no_size(&mut self, dim: &DimExpr, text: String) -> Option<Dim> {
+        self.error(dim.at, Message::Constant { text });
+        None
+    }
+}
+
+/// A declared type in the form in which found types are shown.
+fn show(ty: &TypeExpr) -> String {
+    match &ty.kind {
+        TypeKind::Infer | TypeKind::Invalid => "_".to_string(),
+        TypeKind::Tuple(parts) => {
+            format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(", "))
+        }
+        TypeKind::Tensor { dtype, dims } => {
+            format!("{dtype}[{}]", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn show_dim(dim: &DimExpr) -> String {
+    match &dim.kind {
+        DimKind::Any => "_".to_string(),
+        DimKind::Name { ident, .. } => text(ident),
+        DimKind::Size(size) => size.to_string(),
+        DimKind::Binary(kind, x, y) => {
+            let op = match kind {
+                BinaryKind::Add => "+",
+                BinaryKind::Sub => "-",
+                BinaryKind::Mul => "*",
+                _ => "/",
+            };
+            format!("({} {op} {})", show_dim(x), show_dim(y))
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The catalogue of messages: each has an id, and says what was found, what is expected, and what to do.
+//!
+//! Every id has a case in `tests/compile_fail/` whose marker `//~ id` is on the line to blame, and a unit test of the
+//! exact line and column.
+
+use std::fmt;
+
+macro_rules! messages {
+    ($($(#[doc = $doc:literal])* $id:literal $name:ident { $($field:ident),* } $text:literal)*) => {
+        /// A message with what it is about.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub(crate) enum Message {
+            $($(#[doc = $doc])* $name { $($field: String),* },)*
+        }
+
+        impl Message {
+            /// The ids, in the order of the catalogue.
+            #[cfg(test)]
+            pub(crate) const IDS: &'static [&'static str] = &[$($id),*];
+
+            /// The id.
+            #[cfg(test)]
+            pub(crate) fn id(&self) -> &'static str {
+                match self {
+                    $(Message::$name { .. } => $id,)*
+                }
+            }
+        }
+
+        impl fmt::Display for Message {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Message::$name { $($field),* } => write!(f, $text),)*
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// The tokens are not valid Rust.
+    "syntax" Syntax { text } "{text}"
+    /// A part of the design that is not built.
+    "not-supported" NotSupported { what, instead } "not supported yet: {what}; {instead}"
+    /// Rust that the language does not have.
+    "not-of-the-language" NotOfTheLanguage { what, instead } "{what} is not part of the language of networks; {instead}"
+    /// A macro of Rust.
+    "macro" Macro { name } "`{name}!` is a Rust macro, and a network is not run by Rust; use layers and operators, or compute the value outside and feed it as an input"
+    /// A method of Rust.
+    "method" Method { name, instead } "`.{name}(..)` is a method call, and values of a network have no methods; {instead}"
+    /// A path to something of Rust.
+    "rust-path" RustPath { path } "`{path}` is a path to Rust code, which a network cannot call or read; use layers, the `fn`s of this network and its `const`s"
+    /// Not a type of the language.
+    "type-syntax" TypeSyntax { found } "{found} is not a type of the language; write `Tensor<f32, _, 784>`: the element type, `_` for the rows of the batch, then the dimensions"
+    /// An element type that does not exist.
+    "unknown-element-type" UnknownElementType { found, hint } "there is no element type `{found}`{hint}; there are `f32`, `f64`, `i32`, `i64` and `bool`"
+    /// An input without a whole type.
+    "input-type" InputType { name } "the input `{name}` needs its type: write `{name}: Tensor<f32, _, 784>`"
+    /// `_` behind the first dimension.
+    "batch-position" BatchPosition { name } "`_` is the batch, which is the first dimension of a type only; give this dimension of `{name}` a number or a name"
+    /// A module without topology.
+    "no-topology" NoTopology { name } "`{name}` has no network to run; write at least one `pub fn`"
+    /// Two of one name.
+    "duplicate" Duplicate { name } "there are two `{name}`s here; give one of them another name"
+
+    /// No such variable.
+    "unknown-variable" UnknownVariable { name, hint } "there is no variable `{name}` here{hint}"
+    /// No such layer.
+    "unknown-layer" UnknownLayer { name, hint } "there is no layer or `fn` `{name}`{hint}"
+    /// No such argument.
+    "unknown-argument" UnknownArgument { callee, name, hint } "`{callee}` has no argument `{name}`{hint}"
+    /// No such activation.
+    "unknown-activation" UnknownActivation { name, hint } "there is no activation `{name}`{hint}"
+    /// Too few or too many arguments.
+    "argument-count" ArgumentCount { callee, takes, found } "`{callee}` takes {takes}, but {found}"
+    /// An argument given twice.
+    "repeated-argument" RepeatedArgument { name } "`{name}` is given twice"
+    /// A value where a size is wanted, and the like.
+    "argument-kind" ArgumentKind { callee, name, expected, found } "`{name}` of `{callee}` is {expected}, but this is {found}"
+    /// A layer or sub-network as a value.
+    "not-a-value" NotAValue { name, what } "`{name}` is {what}, not a value; call it: `{name}(..)`"
+    /// A value called.
+    "not-callable" NotCallable { name } "`{name}` is a value, not a layer or `fn`; it cannot be called"
+    /// A variable behind the end of its block.
+    "out-of-block" OutOfBlock { name, line } "`{name}` is declared inside the block that begins at line {line}, and ends with it; give it out as the block's value: `let {name} = if .. {{ .. }} else {{ .. }};`"
+    /// Recursion.
+    "recursion" Recursion { cycle } "{cycle}: a sub-network is inlined where it is called, so it cannot call itself; for repetition use `while`"
+    /// An assignment to what cannot change.
+    "assign" Assign { name, why } "`{name}` cannot be assigned here: {why}"
+
+    /// Read before assignment.
+    "unassigned" Unassigned { name } "`{name}` is read before it is assigned; give it a value on every way that leads here"
+    /// A tuple where a value is wanted, or the other way round.
+    "tuple" Tuple { found, expected } "this is {found}, but {expected}"
+    /// No value.
+    "no-value" NoValue { what } "{what} has no value; end its block with an expression without `;`"
+    /// An `if` whose value is used has no `else`.
+    "no-else" NoElse {} "this `if` has a value where its condition is true, but none on the other rows; add `else {{ .. }}`"
+    /// A condition that is neither per row nor scalar.
+    "condition" Condition { found } "{found}, but a condition is one truth value per row, bool [_] or [_, 1], or a scalar"
+    /// A result without rows where rows split.
+    "one-value" OneValue { what, found } "{what} is {found}: one value for all rows, but the rows split here; give every row its value, or compute it outside of the `if`"
+    /// Branches that disagree.
+    "branch-change" BranchChange { what, yes, no } "{what} is {yes} where the condition is true, but {no} where it is false; both branches need one type"
+    /// A loop that changes its state's type.
+    "loop-change" LoopChange { name, before, after, hint } "`{name}` is {before} before the loop, but {after} after an iteration; the state of a loop keeps its type{hint}"
+    /// Another element type.
+    "element-type" ElementType { text } "{text}"
+    /// Shapes that do not fit.
+    "shape" Shape { text } "{text}"
+    /// Two row spaces.
+    "row-spaces" RowSpaces { text } "{text}"
+    /// A type that was declared otherwise.
+    "declared-type" DeclaredType { what, found, expected } "{what} is {found}, but its declared type is {expected}"
+    /// A constant that does not fit.
+    "constant" Constant { text } "{text}"
+    /// One parameter, two shapes.
+    "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
+    /// Not a name for parameters.
+    "parameter-name" ParameterName { found } "`{found}` cannot name parameters; write words of letters, digits and `_`, joined by `.`: `param = \"encoder.embedding\"`"
+    /// More than a program can hold: blocks that nest too deep.
+    "limit" Limit { text } "{text}"
+    /// An input that nothing reads.
+    "unused-input" UnusedInput { name } "the input `{name}` is fed but never used; use it, or remove it"
+}
+
+/// "; did you mean `price`?", if one of the candidates is near.
+pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let limit = (name.chars().count() / 3).max(1);
+    let near = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
+    match near.filter(|(distance, _)| *distance <= limit).min() {
+        Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
+        None => String::new(),
+    }
+}
+
+/// How many letters have to be inserted, removed, replaced or swapped with their neighbour.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                if swapped { best.min(rows[i - 2][j - 2] + 1) } else { best }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_near() {
+        assert_eq!(did_you_mean("sofmax", ["softmax", "mean"]), "; did you mean `softmax`?");
+        assert_eq!(did_you_mean("tahn", ["tanh"]), "; did you mean `tanh`?");
+        assert_eq!(did_you_mean("conv", ["softmax", "mean"]), "");
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

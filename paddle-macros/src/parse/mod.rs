@@ -1,0 +1,72 @@
+//! Tokens → tree. What is not of the language is reported at its tokens and left out; parsing goes on.
+
+mod expr;
+mod item;
+mod types;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+
+use crate::ast::Network;
+use crate::messages::Message;
+use crate::report::{Extent, Sink};
+
+/// What was written: one network as an expression, or a module of them.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) network: Network,
+    pub(crate) form: Form,
+}
+
+#[derive(Debug)]
+pub(crate) enum Form {
+    /// `network!(|x| ..)`; its function is the only topology.
+    Expression,
+    /// `pub mod name { .. }`
+    Module { head: TokenStream },
+}
+
+/// Parses either form. `None` when the tokens are not even Rust.
+pub(crate) fn parse(tokens: TokenStream, sink: &mut Sink) -> Option<Source> {
+    let is_module =
+        tokens.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
+            && !matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '|');
+    let mut parser = Parser { sink };
+    let parsed = if is_module {
+        syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
+    } else {
+        syn::parse2::<syn::Expr>(tokens).map(|expr| parser.network(expr))
+    };
+    match parsed {
+        Ok(source) => source,
+        Err(error) => {
+            parser.syntax(&error);
+            None
+        }
+    }
+}
+
+struct Parser<'a> {
+    sink: &'a mut Sink,
+}
+
+impl Parser<'_> {
+    /// Reports a syntax error at its tokens.
+    fn syntax(&mut self, error: &syn::Error) {
+        for error in error.clone() {
+            self.sink.error(error.span(), Message::Syntax { text: error.to_string() });
+        }
+    }
+
+    fn error(&mut self, at: &impl ToTokens, message: Message) {
+        self.sink.error(Extent::of(at), message);
+    }
+
+    fn not_supported(&mut self, at: &impl ToTokens, what: &str, instead: &str) {
+        self.error(at, Message::NotSupported { what: what.into(), instead: instead.into() });
+    }
+
+    fn foreign(&mut self, at: &impl ToTokens, what: &str, instead: &str) {
+        self.error(at, Message::NotOfTheLanguage { what: what.into(), instead: instead.into() });
+    }
+}

@@ -1,0 +1,137 @@
+//! Types of the language.
+
+use paddle_core::ops::BinaryKind;
+use paddle_core::program::DType;
+use quote::ToTokens;
+
+use super::Parser;
+use crate::ast::{DimExpr, DimKind, TypeExpr, TypeKind};
+use crate::messages::{Message, did_you_mean};
+use crate::report::Extent;
+
+impl Parser<'_> {
+    pub(super) fn ty(&mut self, ty: &syn::Type) -> TypeExpr {
+        let kind = match ty {
+            syn::Type::Infer(_) => TypeKind::Infer,
+            syn::Type::Paren(paren) => return self.ty(&paren.elem),
+            syn::Type::Group(group) => return self.ty(&group.elem),
+            syn::Type::Tuple(tuple) => {
+                TypeKind::Tuple(tuple.elems.iter().map(|part| self.ty(part)).collect())
+            }
+            syn::Type::Path(path) if path.qself.is_none() => self.named_type(&path.path),
+            other => self.no_type(other),
+        };
+        TypeExpr { kind, at: Extent::of(ty) }
+    }
+
+    fn named_type(&mut self, path: &syn::Path) -> TypeKind {
+        let Some(segment) = path.segments.first().filter(|_| path.segments.len() == 1) else {
+            return self.no_type(path);
+        };
+        let arguments = match &segment.arguments {
+            syn::PathArguments::AngleBracketed(arguments) => &arguments.args,
+            _ => return self.no_type(path),
+        };
+        if segment.ident == "Seq" {
+            let instead = "use `Tensor<..>`, whose rows are all of one size";
+            self.not_supported(path, "sequences", instead);
+            return TypeKind::Invalid;
+        }
+        let mut arguments = arguments.iter();
+        let (true, Some(first)) = (segment.ident == "Tensor", arguments.next()) else {
+            return self.no_type(path);
+        };
+        let dtype = self.dtype(first);
+        let dims: Vec<Option<DimExpr>> = arguments.map(|argument| self.dim(argument)).collect();
+        match (dtype, dims.into_iter().collect()) {
+            (Some(dtype), Some(dims)) => TypeKind::Tensor { dtype, dims },
+            _ => TypeKind::Invalid,
+        }
+    }
+
+    fn no_type(&mut self, tokens: &impl ToTokens) -> TypeKind {
+        let found = tokens.to_token_stream().to_string().replace(' ', "");
+        self.error(tokens, Message::TypeSyntax { found: format!("`{found}`") });
+        TypeKind::Invalid
+    }
+
+    fn dtype(&mut self, argument: &syn::GenericArgument) -> Option<DType> {
+        let found = argument.to_token_stream().to_string();
+        let dtype = DType::from_name(&found);
+        if dtype.is_none() {
+            let hint = did_you_mean(&found, DType::ALL.map(DType::name));
+            self.error(argument, Message::UnknownElementType { found, hint });
+        }
+        dtype
+    }
+
+    /// The element type of a `const`; `usize` counts.
+    pub(super) fn constant_type(&mut self, ty: &syn::Type) -> Option<DType> {
+        let found = ty.to_token_stream().to_string();
+        let dtype = if found == "usize" { Some(DType::I64) } else { DType::from_name(&found) };
+        if dtype.is_none() {
+            let instead = "a `const` of a network is a `usize`, `i64`, `i32`, `f32`, `f64` or `bool`";
+            self.foreign(ty, &format!("a `const` of type `{found}`"), instead);
+        }
+        dtype
+    }
+
+    fn dim(&mut self, argument: &syn::GenericArgument) -> Option<DimExpr> {
+        let at = Extent::of(argument);
+        match argument {
+            syn::GenericArgument::Type(syn::Type::Infer(_)) => Some(DimExpr { kind: DimKind::Any, at }),
+            syn::GenericArgument::Type(syn::Type::Path(path)) => {
+                let Some(ident) = path.path.get_ident() else {
+                    let instead = "write the size here, or declare `const N: usize = ..;` in this network";
+                    self.not_supported(argument, "a size from outside of the network", instead);
+                    return None;
+                };
+                Some(DimExpr { kind: DimKind::Name { ident: ident.clone(), constant: None }, at })
+            }
+            syn::GenericArgument::Const(expr) => self.size(expr),
+            other => self.no_dim(other),
+        }
+    }
+
+    fn no_dim(&mut self, tokens: &impl ToTokens) -> Option<DimExpr> {
+        let found = tokens.to_token_stream().to_string();
+        self.error(tokens, Message::TypeSyntax { found: format!("`{found}` as a dimension") });
+        None
+    }
+
+    /// A size: a number, a name, `{ 2 * T }`.
+    fn size(&mut self, expr: &syn::Expr) -> Option<DimExpr> {
+        let at = Extent::of(expr);
+        let kind = match expr {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(int), .. }) => match int.base10_parse() {
+                Ok(size) => DimKind::Size(size),
+                Err(error) => {
+                    self.syntax(&error);
+                    return None;
+                }
+            },
+            syn::Expr::Path(path) => match path.path.get_ident() {
+                Some(ident) => DimKind::Name { ident: ident.clone(), constant: None },
+                None => return self.no_dim(expr),
+            },
+            syn::Expr::Paren(paren) => return self.size(&paren.expr),
+            syn::Expr::Block(block) => match &block.block.stmts[..] {
+                [syn::Stmt::Expr(inner, None)] => return self.size(inner),
+                _ => return self.no_dim(expr),
+            },
+            syn::Expr::Binary(binary) => {
+                let kind = match binary.op {
+                    syn::BinOp::Add(_) => BinaryKind::Add,
+                    syn::BinOp::Sub(_) => BinaryKind::Sub,
+                    syn::BinOp::Mul(_) => BinaryKind::Mul,
+                    syn::BinOp::Div(_) => BinaryKind::FloorDiv,
+                    _ => return self.no_dim(expr),
+                };
+                let (x, y) = (self.size(&binary.left), self.size(&binary.right));
+                DimKind::Binary(kind, Box::new(x?), Box::new(y?))
+            }
+            other => return self.no_dim(other),
+        };
+        Some(DimExpr { kind, at })
+    }
+}

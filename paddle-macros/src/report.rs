@@ -1,0 +1,103 @@
+//! Where errors are collected: any number in one expansion, each at its exact tokens.
+
+use proc_macro2::Span;
+use quote::ToTokens;
+
+use crate::messages::Message;
+
+/// The first and the last token of a piece of source.
+///
+/// Joining spans is not stable; rustc joins them where the first token of an error is spanned with `start` and the
+/// last one with `end`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) start: Span,
+    pub(crate) end: Span,
+}
+
+impl Extent {
+    pub(crate) fn of(tokens: &impl ToTokens) -> Self {
+        let mut tokens = tokens.to_token_stream().into_iter();
+        let start = tokens.next().map_or_else(Span::call_site, |token| token.span());
+        let end = tokens.last().map_or(start, |token| token.span());
+        Extent { start, end }
+    }
+
+    /// Where it is, for comparisons.
+    fn key(self) -> (String, usize, usize, usize, usize) {
+        let (start, end) = (self.start.start(), self.end.end());
+        (self.start.file(), start.line, start.column, end.line, end.column)
+    }
+}
+
+impl From<Span> for Extent {
+    fn from(span: Span) -> Self {
+        Extent { start: span, end: span }
+    }
+}
+
+/// A step on the way from the user's call to a mistake in an inlined sub-network.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    /// The sub-network.
+    pub(crate) name: String,
+    /// The call.
+    pub(crate) call: Extent,
+}
+
+/// A mistake in the user's source.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) message: Message,
+    /// The tokens to blame.
+    pub(crate) at: Extent,
+    /// The calls that led there, the outermost first; empty outside of inlined sub-networks.
+    pub(crate) calls: Vec<Frame>,
+    /// The place of a first use that the mistake disagrees with.
+    pub(crate) first: Option<Extent>,
+}
+
+/// The sink of errors. Whoever creates one has to take the reports out: dropping reports unseen would let a wrong
+/// model compile.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    reports: Vec<Report>,
+}
+
+impl Sink {
+    /// Reports a mistake, once per place and message.
+    pub(crate) fn push(&mut self, report: Report) {
+        let same = |other: &Report| {
+            other.at.key() == report.at.key() && other.message.to_string() == report.message.to_string()
+        };
+        if !self.reports.iter().any(same) {
+            self.reports.push(report);
+        }
+    }
+
+    /// Reports a mistake that has one place.
+    pub(crate) fn error(&mut self, at: impl Into<Extent>, message: Message) {
+        self.push(Report { message, at: at.into(), calls: Vec::new(), first: None });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reports.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.reports.len()
+    }
+
+    /// The reports, in the order in which they were made.
+    pub(crate) fn finish(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.reports)
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(self.reports.is_empty(), "errors were collected and not reported: {:?}", self.reports);
+        }
+    }
+}

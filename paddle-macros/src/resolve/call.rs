@@ -1,0 +1,204 @@
+//! Calls: what is called, and whether the arguments fit.
+
+use paddle_core::layers::{Argument, Kind, LAYERS, Layer};
+
+use super::{Entry, Resolver};
+use crate::ast::{Call, Expr, ExprKind, FunctionId, Meaning, Named, text};
+use crate::messages::{Message, did_you_mean};
+use crate::report::Extent;
+use crate::resolve::cycles::Edge;
+
+impl Resolver<'_> {
+    pub(super) fn call(&mut self, call: &mut Call) {
+        let name = text(&call.ident);
+        call.callee = self.callee(call, &name);
+        match call.callee {
+            Meaning::Layer(layer) => self.layer_arguments(call, layer),
+            Meaning::Unresolved => {
+                for argument in &mut call.positional {
+                    self.expr(argument);
+                }
+                // What a named argument may be is not known.
+                for Named { value, .. } in &mut call.named {
+                    if !matches!(value.kind, ExprKind::Text { .. } | ExprKind::Name { .. }) {
+                        self.expr(value);
+                    }
+                }
+            }
+            Meaning::Variable(_) | Meaning::Function(_) => {
+                for argument in &mut call.positional {
+                    self.expr(argument);
+                }
+                self.param_only(&name, &call.named);
+            }
+        }
+    }
+
+    fn callee(&mut self, call: &Call, name: &str) -> Meaning {
+        let at = call.ident.span();
+        match self.find(name) {
+            Some((Entry::Closure(id, arity), _)) => {
+                let arguments = vec![String::new(); arity];
+                self.count(call, name, &arguments);
+                return Meaning::Variable(id);
+            }
+            Some((Entry::Variable(_) | Entry::Constant(_), _)) => {
+                self.sink.error(at, Message::NotCallable { name: name.into() });
+                return Meaning::Unresolved;
+            }
+            None => {}
+        }
+        if let Some(to) = self.functions.iter().position(|(function, _)| function == name) {
+            let arguments = vec![String::new(); self.functions[to].1];
+            self.count(call, name, &arguments);
+            let extent = Extent { start: at, end: call.parens.end };
+            self.edges.push(Edge { from: self.current, to: FunctionId(to), at: extent });
+            return Meaning::Function(FunctionId(to));
+        }
+        if let Some(layer) = Layer::find(name) {
+            let arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
+            self.count(call, name, &arguments);
+            return Meaning::Layer(layer);
+        }
+        let message = if self.defining.iter().any(|closure| closure == name) {
+            Message::Recursion { cycle: format!("`{name}` calls itself") }
+        } else if self.ended.iter().any(|(ended, _)| ended == name) {
+            self.out_of_block(name.to_string())
+        } else {
+            let functions = self.functions.iter().map(|(function, _)| function.as_str());
+            let closures = self.scopes.iter().flat_map(|scope| &scope.names);
+            let closures = closures.filter(|(_, entry)| matches!(entry, Entry::Closure(..)));
+            let known = LAYERS.iter().map(|layer| layer.name).chain(functions);
+            let hint = did_you_mean(name, known.chain(closures.map(|(name, _)| name.as_str())));
+            Message::UnknownLayer { name: name.into(), hint }
+        };
+        self.sink.error(at, message);
+        Meaning::Unresolved
+    }
+
+    /// The number of arguments. Names are empty where messages are not to list them.
+    fn count(&mut self, call: &Call, callee: &str, arguments: &[String]) {
+        let (expected, found) = (arguments.len(), call.positional.len());
+        if found == expected {
+            return;
+        }
+        let listed = match arguments.iter().any(|name| name.is_empty()) {
+            true => String::new(),
+            false => format!(" ({})", arguments.join(", ")),
+        };
+        let takes = match expected {
+            0 => "no arguments".to_string(),
+            1 => format!("1 argument{listed}"),
+            n => format!("{n} arguments{listed}"),
+        };
+        let is = match found {
+            0 => "none is given".to_string(),
+            1 => "1 is given".to_string(),
+            n => format!("{n} are given"),
+        };
+        let at = match (call.positional.get(expected), call.positional.last()) {
+            (Some(extra), Some(last)) => Extent { start: extra.at.start, end: last.at.end },
+            _ => call.parens,
+        };
+        self.sink.error(at, Message::ArgumentCount { callee: callee.into(), takes, found: is });
+    }
+
+    /// A sub-network has one named argument, the name of its parameters.
+    fn param_only(&mut self, callee: &str, named: &[Named]) {
+        let mut seen = false;
+        for Named { ident, value } in named {
+            let name = text(ident);
+            if name != "param" {
+                let hint = did_you_mean(&name, ["param"]);
+                self.sink.error(ident.span(), Message::UnknownArgument { callee: callee.into(), name, hint });
+            } else if std::mem::replace(&mut seen, true) {
+                self.sink.error(ident.span(), Message::RepeatedArgument { name });
+            } else {
+                self.parameter_name(callee, value);
+            }
+        }
+    }
+
+    fn layer_arguments(&mut self, call: &mut Call, layer: &'static Layer) {
+        for (at, argument) in call.positional.iter_mut().enumerate() {
+            match layer.positional.get(at) {
+                Some(known) => self.argument(layer, known, argument),
+                None => self.expr(argument),
+            }
+        }
+        let mut seen = Vec::new();
+        for Named { ident, value } in &mut call.named {
+            let name = text(ident);
+            let Some(known) = layer.named(&name) else {
+                let hint = match layer.positional.iter().any(|argument| argument.name == name) {
+                    true => "; it is given by its position, without a name".to_string(),
+                    false => did_you_mean(&name, layer.named.iter().map(|argument| argument.name)),
+                };
+                let callee = layer.name.to_string();
+                self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
+                continue;
+            };
+            if seen.contains(&name) {
+                self.sink.error(ident.span(), Message::RepeatedArgument { name });
+                continue;
+            }
+            seen.push(name);
+            self.argument(layer, known, value);
+        }
+    }
+
+    fn argument(&mut self, layer: &'static Layer, known: &Argument, value: &mut Expr) {
+        let wrong = |found: &str| Message::ArgumentKind {
+            callee: layer.name.into(),
+            name: known.name.into(),
+            expected: known.kind.describe().into(),
+            found: found.into(),
+        };
+        match (known.kind, &mut value.kind) {
+            (_, ExprKind::Invalid) => {}
+            (Kind::Name, _) => self.parameter_name(layer.name, value),
+            (Kind::Activation, ExprKind::Name { ident, meaning }) => {
+                let name = text(ident);
+                match Layer::find(&name).filter(|layer| layer.activation) {
+                    Some(layer) => *meaning = Meaning::Layer(layer),
+                    None => {
+                        let activations = LAYERS.iter().filter(|layer| layer.activation);
+                        let mut hint = did_you_mean(&name, activations.clone().map(|layer| layer.name));
+                        if hint.is_empty() {
+                            let all: Vec<String> = activations.map(|l| format!("`{}`", l.name)).collect();
+                            hint = format!("; there are {}", all.join(", "));
+                        }
+                        self.sink.error(value.at, Message::UnknownActivation { name, hint });
+                    }
+                }
+            }
+            (Kind::Activation, _) => self.sink.error(value.at, wrong("something else")),
+            (Kind::Value | Kind::Size | Kind::Number, ExprKind::Text { .. }) => {
+                self.sink.error(value.at, wrong("a text"));
+            }
+            (Kind::Value | Kind::Size | Kind::Number, _) => self.expr(value),
+        }
+    }
+
+    fn parameter_name(&mut self, callee: &str, value: &Expr) {
+        let ExprKind::Text { value: name, .. } = &value.kind else {
+            if !matches!(value.kind, ExprKind::Invalid) {
+                let message = Message::ArgumentKind {
+                    callee: callee.into(),
+                    name: "param".into(),
+                    expected: Kind::Name.describe().into(),
+                    found: "not a text".into(),
+                };
+                self.sink.error(value.at, message);
+            }
+            return;
+        };
+        let word = |word: &str| {
+            word.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
+                && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+        };
+        if !name.split('.').all(word) {
+            self.sink.error(value.at, Message::ParameterName { found: name.clone() });
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Names: what each one stands for, and whether a call fits what it calls. Fills in the tree.
+//!
+//! Every `fn` is looked at once, whether it is called or not.
+
+mod call;
+mod cycles;
+
+use std::collections::BTreeMap;
+
+use proc_macro2::Ident;
+
+use crate::ast::{
+    Binding, BindingId, Block, Constant, DimExpr, DimKind, Expr, ExprKind, FunctionId, Meaning, Network,
+    Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
+};
+use crate::messages::{Message, did_you_mean};
+use crate::report::Sink;
+use cycles::Edge;
+
+/// What a name in scope is.
+#[derive(Clone, Copy)]
+enum Entry {
+    Variable(BindingId),
+    Constant(BindingId),
+    /// A closure that takes so many arguments.
+    Closure(BindingId, usize),
+}
+
+struct Scope {
+    names: BTreeMap<String, Entry>,
+    /// Variables of the scopes further out are captured by value.
+    closure: bool,
+    /// The line on which the block begins.
+    line: usize,
+}
+
+struct Resolver<'a> {
+    sink: &'a mut Sink,
+    bindings: Vec<Binding>,
+    /// The `fn`s: name and number of arguments.
+    functions: Vec<(String, usize)>,
+    scopes: Vec<Scope>,
+    /// Variables whose block has ended, and the line on which it began.
+    ended: Vec<(String, usize)>,
+    /// The `fn` that is looked at.
+    current: FunctionId,
+    /// Closures whose definition is looked at.
+    defining: Vec<String>,
+    edges: Vec<Edge>,
+}
+
+/// Resolves every name of the network.
+pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
+    let functions = network.functions.iter().map(|function| (text(&function.ident), function.params.len()));
+    let mut resolver = Resolver {
+        sink,
+        bindings: Vec::new(),
+        functions: functions.collect(),
+        scopes: Vec::new(),
+        ended: Vec::new(),
+        current: FunctionId(0),
+        defining: Vec::new(),
+        edges: Vec::new(),
+    };
+    resolver.push(false, 0);
+    for constant in &mut network.constants {
+        constant.binding = Some(resolver.declare(&constant.ident, Entry::Constant));
+    }
+    for constant in &mut network.constants {
+        resolver.expr(&mut constant.value);
+    }
+    cycles::order_constants(&mut network.constants, resolver.sink);
+    for (at, function) in network.functions.iter_mut().enumerate() {
+        resolver.current = FunctionId(at);
+        resolver.ended.clear();
+        resolver.push(false, function.body.at.start.start().line);
+        resolver.params(&mut function.params);
+        if let Some(ty) = &mut function.result {
+            resolver.ty(ty);
+        }
+        resolver.block(&mut function.body);
+        resolver.scopes.pop();
+    }
+    cycles::report_recursion(&resolver.functions, &resolver.edges, resolver.sink);
+    network.bindings = resolver.bindings;
+}
+
+impl Resolver<'_> {
+    fn push(&mut self, closure: bool, line: usize) {
+        self.scopes.push(Scope { names: BTreeMap::new(), closure, line });
+    }
+
+    /// Ends a block; its variables are remembered for a better message.
+    fn end(&mut self) {
+        if let Some(scope) = self.scopes.pop() {
+            self.ended.extend(scope.names.into_keys().map(|name| (name, scope.line)));
+        }
+    }
+
+    fn declare(&mut self, ident: &Ident, entry: impl Fn(BindingId) -> Entry) -> BindingId {
+        let id = BindingId(self.bindings.len());
+        let entry = entry(id);
+        let constant = matches!(entry, Entry::Constant(_));
+        self.bindings.push(Binding { name: text(ident), constant });
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.insert(text(ident), entry);
+        }
+        id
+    }
+
+    /// What the name stands for, and whether it is captured by a closure.
+    fn find(&self, name: &str) -> Option<(Entry, bool)> {
+        let mut captured = false;
+        for scope in self.scopes.iter().rev() {
+            if let Some(entry) = scope.names.get(name) {
+                return Some((*entry, captured));
+            }
+            captured |= scope.closure;
+        }
+        None
+    }
+
+    fn names_in_scope(&self) -> impl Iterator<Item = &str> {
+        self.scopes.iter().flat_map(|scope| scope.names.keys()).map(String::as_str)
+    }
+
+    fn params(&mut self, params: &mut [Param]) {
+        for param in params {
+            if let Some(ty) = &mut param.ty {
+                self.ty(ty);
+            }
+            self.pattern(&mut param.pattern, None);
+        }
+    }
+
+    /// Declares the variables of a pattern; `closure` is the number of arguments of the closure that it is bound to.
+    fn pattern(&mut self, pattern: &mut Pattern, closure: Option<usize>) {
+        match &mut pattern.kind {
+            PatternKind::Name { ident, binding, .. } => {
+                *binding = Some(self.declare(ident, |id| match closure {
+                    Some(arity) => Entry::Closure(id, arity),
+                    None => Entry::Variable(id),
+                }));
+            }
+            PatternKind::Tuple(parts) => {
+                for part in parts {
+                    self.pattern(part, None);
+                }
+            }
+            PatternKind::Wildcard => {}
+        }
+    }
+
+    fn ty(&mut self, ty: &mut TypeExpr) {
+        match &mut ty.kind {
+            TypeKind::Tensor { dims, .. } => {
+                for dim in dims {
+                    self.dim(dim);
+                }
+            }
+            TypeKind::Tuple(parts) => {
+                for part in parts {
+                    self.ty(part);
+                }
+            }
+            TypeKind::Infer | TypeKind::Invalid => {}
+        }
+    }
+
+    /// A name in a type is a `const`, or else a dimension that it names.
+    fn dim(&mut self, dim: &mut DimExpr) {
+        match &mut dim.kind {
+            DimKind::Name { ident, constant } => {
+                *constant = match self.find(&text(ident)) {
+                    Some((Entry::Constant(id), _)) => Some(id),
+                    _ => None,
+                };
+            }
+            DimKind::Binary(_, x, y) => {
+                self.dim(x);
+                self.dim(y);
+            }
+            DimKind::Any | DimKind::Size(_) => {}
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        self.push(false, block.at.start.start().line);
+        for statement in &mut block.statements {
+            match statement {
+                Statement::Let { pattern, ty, value, .. } => self.binding(pattern, ty, value),
+                Statement::Const(Constant { ident, binding, value, .. }) => {
+                    self.expr(value);
+                    *binding = Some(self.declare(ident, Entry::Constant));
+                }
+                Statement::Expr { value, .. } => self.expr(value),
+            }
+        }
+        if let Some(tail) = &mut block.tail {
+            self.expr(tail);
+        }
+        self.end();
+    }
+
+    fn binding(&mut self, pattern: &mut Pattern, ty: &mut Option<TypeExpr>, value: &mut Option<Expr>) {
+        if let Some(ty) = ty {
+            self.ty(ty);
+        }
+        let mut closure = None;
+        match value.as_mut().map(|value| &mut value.kind) {
+            Some(ExprKind::Closure(definition)) if matches!(pattern.kind, PatternKind::Name { .. }) => {
+                closure = Some(definition.params.len());
+                if let PatternKind::Name { ident, .. } = &pattern.kind {
+                    self.defining.push(text(ident));
+                }
+                self.push(true, definition.body.at.start.start().line);
+                self.params(&mut definition.params);
+                if let Some(ty) = &mut definition.result {
+                    self.ty(ty);
+                }
+                self.expr(&mut definition.body);
+                self.scopes.pop();
+                self.defining.pop();
+            }
+            _ => {
+                if let Some(value) = value {
+                    self.expr(value);
+                }
+            }
+        }
+        self.pattern(pattern, closure);
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Number { .. } | ExprKind::Invalid => {}
+            ExprKind::Text { .. } => {
+                let what = "a text as a value".to_string();
+                let instead = "texts name parameters: `fc(x, 8, param = \"D\")`".to_string();
+                self.sink.error(expr.at, Message::NotOfTheLanguage { what, instead });
+            }
+            ExprKind::Name { ident, meaning } => *meaning = self.name(ident),
+            ExprKind::Tuple(parts) => {
+                for part in parts {
+                    self.expr(part);
+                }
+            }
+            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => self.expr(x),
+            ExprKind::Binary { x, y, .. } => {
+                self.expr(x);
+                self.expr(y);
+            }
+            ExprKind::Assign { target, value, .. } | ExprKind::Update { target, value, .. } => {
+                self.expr(value);
+                self.target(target);
+            }
+            ExprKind::Call(call) => self.call(call),
+            ExprKind::Closure(_) => {
+                let what = "a closure in this place".to_string();
+                let instead = "bind it by itself, `let f = |x| ..`, and call it".to_string();
+                self.sink.error(expr.at, Message::NotSupported { what, instead });
+            }
+            ExprKind::If { condition, yes, no, .. } => {
+                self.expr(condition);
+                self.block(yes);
+                if let Some((_, no)) = no {
+                    self.expr(no);
+                }
+            }
+            ExprKind::While { condition, body, .. } => {
+                self.expr(condition);
+                self.block(body);
+            }
+            ExprKind::Block(block) => self.block(block),
+        }
+    }
+
+    /// A name that is read.
+    fn name(&mut self, ident: &Ident) -> Meaning {
+        let name = text(ident);
+        let message = match self.find(&name) {
+            Some((Entry::Variable(id) | Entry::Constant(id), _)) => return Meaning::Variable(id),
+            Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
+            None if self.functions.iter().any(|(function, _)| *function == name) => {
+                Message::NotAValue { name, what: "a `fn`".into() }
+            }
+            None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
+            None if paddle_core::layers::Layer::find(&name).is_some() => {
+                Message::NotAValue { name, what: "a layer".into() }
+            }
+            None => {
+                let hint = did_you_mean(&name, self.names_in_scope());
+                Message::UnknownVariable { name, hint }
+            }
+        };
+        self.sink.error(ident.span(), message);
+        Meaning::Unresolved
+    }
+
+    fn out_of_block(&self, name: String) -> Message {
+        let line = self.ended.iter().rev().find(|(ended, _)| *ended == name).map_or(0, |(_, line)| *line);
+        Message::OutOfBlock { name, line: line.to_string() }
+    }
+
+    fn target(&mut self, target: &mut Target) {
+        match &mut target.kind {
+            TargetKind::Tuple(parts) => {
+                for part in parts {
+                    self.target(part);
+                }
+            }
+            TargetKind::Invalid => {}
+            TargetKind::Name { ident, binding } => {
+                let name = text(ident);
+                let message = match self.find(&name) {
+                    Some((Entry::Variable(id), false)) => {
+                        *binding = Some(id);
+                        return;
+                    }
+                    Some((Entry::Variable(_), true)) => {
+                        let why =
+                            "a closure captures values, not variables; give the new value out as its result";
+                        Message::Assign { name, why: why.into() }
+                    }
+                    Some((Entry::Constant(_), _)) => Message::Assign { name, why: "it is a `const`".into() },
+                    Some((Entry::Closure(..), _)) => Message::Assign { name, why: "it is a closure".into() },
+                    None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
+                    None => {
+                        let hint = did_you_mean(&name, self.names_in_scope());
+                        Message::UnknownVariable { name, hint }
+                    }
+                };
+                self.sink.error(ident.span(), message);
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What an expression stands for while a network is lowered.
+
+use std::collections::BTreeMap;
+
+use paddle_core::ops::Number;
+use paddle_core::program::{DType, VarId};
+
+use crate::ast::{self, BindingId};
+use crate::report::Extent;
+
+/// What an expression stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Value<'a> {
+    /// A value of the program.
+    Var(VarId),
+    /// A number known when the network is compiled.
+    Constant(Constant),
+    /// Several; none is the value of a statement.
+    Tuple(Vec<Value<'a>>),
+    /// A sub-network and the values that it captured.
+    Closure(&'a ast::Closure, Env<'a>),
+    /// Declared, and not assigned on every way.
+    Unassigned,
+    /// A mistake has been reported; silences its consumers.
+    Unknown,
+}
+
+/// A number known when the network is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constant {
+    pub(crate) number: Number,
+    /// The element type, where the source says so; otherwise it adapts to what it is combined with.
+    pub(crate) dtype: Option<DType>,
+}
+
+/// Variables in scope with what they stand for now.
+pub(crate) type Env<'a> = BTreeMap<BindingId, Slot<'a>>;
+
+/// A variable's present value.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot<'a> {
+    pub(crate) value: Value<'a>,
+    /// The expression that it was assigned from.
+    pub(crate) at: Extent,
+}
+
+impl Value<'_> {
+    pub(crate) fn unit() -> Self {
+        Value::Tuple(Vec::new())
+    }
+
+    pub(crate) fn is_unit(&self) -> bool {
+        matches!(self, Value::Tuple(parts) if parts.is_empty())
+    }
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        match self {
+            Value::Unknown => true,
+            Value::Tuple(parts) => parts.iter().any(Value::is_unknown),
+            _ => false,
+        }
+    }
+}
+
+impl Constant {
+    /// The element type that it has by itself.
+    pub(crate) fn own_dtype(self) -> DType {
+        self.dtype.unwrap_or(match self.number {
+            Number::Bool(_) => DType::Bool,
+            Number::Int(_) => DType::I64,
+            Number::Float(_) => DType::F32,
+        })
+    }
+
+    /// The number as an element of this type: whole numbers become floating-point ones, not the other way round.
+    pub(crate) fn adapt(self, dtype: DType) -> Option<Number> {
+        if self.dtype.is_some_and(|own| own != dtype && own.is_float() && !dtype.is_float()) {
+            return None;
+        }
+        match (self.number, dtype) {
+            (Number::Bool(_), DType::Bool) => Some(self.number),
+            (Number::Int(value), DType::I32) => i32::try_from(value).is_ok().then_some(self.number),
+            (Number::Int(_), DType::I64) => Some(self.number),
+            (Number::Int(value), DType::F32 | DType::F64) => Some(Number::Float(value as f64)),
+            (Number::Float(_), DType::F32 | DType::F64) => Some(self.number),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the names of the language stand for in editors and in rustc's lints.
+//!
+//! `network!` compiles a model's source to a program; beside it, it emits the same source once more as a function
+//! that never runs, in which every layer is a function of this module. So hovering over a layer shows its
+//! documentation, and unused variables are reported as everywhere in Rust. Nothing here is to be called by hand.
+
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, RemAssign, Sub, SubAssign};
+
+/// A value of a network.
+#[derive(Clone, Copy, Debug)]
+pub struct Var(());
+
+macro_rules! operators {
+    ($($name:ident $method:ident $assign:ident $assign_method:ident;)*) => {$(
+        impl $name for Var {
+            type Output = Var;
+
+            fn $method(self, _: Var) -> Var {
+                self
+            }
+        }
+
+        impl $assign for Var {
+            fn $assign_method(&mut self, _: Var) {}
+        }
+    )*};
+}
+operators! {
+    Add add AddAssign add_assign;
+    Sub sub SubAssign sub_assign;
+    Mul mul MulAssign mul_assign;
+    Div div DivAssign div_assign;
+    Rem rem RemAssign rem_assign;
+}
+
+impl Neg for Var {
+    type Output = Var;
+
+    fn neg(self) -> Var {
+        self
+    }
+}
+
+impl Not for Var {
+    type Output = Var;
+
+    fn not(self) -> Var {
+        self
+    }
+}
+
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+        $(#[doc = $doc])*
+        pub fn $name(x: Var, _: Var) -> Var {
+            x
+        }
+    )*};
+}
+functions! {
+    /// Whether `x < y`, element by element.
+    lt;
+    /// Whether `x <= y`, element by element.
+    le;
+    /// Whether `x > y`, element by element.
+    gt;
+    /// Whether `x >= y`, element by element.
+    ge;
+    /// Whether `x == y`, element by element.
+    eq;
+    /// Whether `x != y`, element by element.
+    ne;
+    /// Whether both hold, element by element. Both sides are computed.
+    and;
+    /// Whether one of both holds, element by element. Both sides are computed.
+    or;
+    /// A call of a sub-network whose parameters have a name.
+    named_by;
+}
+
+/// A constant, or several values as one.
+pub fn v<T>(_: T) -> Var {
+    Var(())
+}
+
+/// A whole number.
+pub fn integer(_: i64) -> Var {
+    Var(())
+}
+
+/// A condition.
+pub fn cond(_: Var) -> bool {
+    true
+}
+
+/// A layer that is applied to the result of another.
+pub fn activation(_: fn(Var) -> Var) -> Var {
+    Var(())
+}
+
+/// A value where a pattern says of how many parts it is.
+pub fn any<T, U>(_: T) -> U {
+    unreachable!("the source of a network is compiled to a program; it is not run by Rust")
+}
+
+/// The named arguments that a call leaves out.
+pub fn rest<T: Default>() -> T {
+    T::default()
+}
+
+macro_rules! layers {
+    ($($(#[doc = $doc:literal])*
+       $name:ident($($arg:ident: $kind:ident $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $named_doc:literal),*)
+       $($activation:ident)? => $build:expr;)*) => {
+        $(layers!(@function [$($doc)*] $name [$($arg $arg_doc)*] [$($named)*]);)*
+
+        /// The named arguments of the layers that have some.
+        pub mod named {
+            use super::Var;
+
+            $(layers!(@named $name [$($named $named_doc)*]);)*
+        }
+    };
+    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] []) => {
+        $(#[doc = $doc])*
+        ///
+        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
+        pub fn $name($($arg: Var),*) -> Var {
+            [$($arg),*][0]
+        }
+    };
+    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] [$($named:ident)+]) => {
+        $(#[doc = $doc])*
+        ///
+        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
+        pub fn $name($($arg: Var,)* _: named::$name) -> Var {
+            [$($arg),*][0]
+        }
+    };
+    (@named $name:ident []) => {};
+    (@named $name:ident [$($named:ident $named_doc:literal)+]) => {
+        #[doc = concat!("The named arguments of [`", stringify!($name), "`](super::", stringify!($name), ").")]
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            $(#[doc = $named_doc] pub $named: Var,)+
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($named: Var(()),)+ }
+            }
+        }
+    };
+}
+
+paddle_core::with_layers!(layers);
