@@ -42,10 +42,13 @@ impl From<BuildError> for PassError {
     }
 }
 
+/// What a pass does to a program.
+type Apply<'a> = dyn Fn(&mut Program) -> Result<(), PassError> + 'a;
+
 /// A pass and its name.
 pub struct Pass<'a> {
     name: &'static str,
-    apply: Box<dyn Fn(&mut Program) -> Result<(), PassError> + 'a>,
+    apply: Box<Apply<'a>>,
 }
 
 impl<'a> Pass<'a> {
