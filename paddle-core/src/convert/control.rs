@@ -123,6 +123,10 @@ pub(super) fn read_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> 
     let mut ids = Vec::with_capacity(2);
     for attribute in ["condition_block", "body_block"] {
         let (block, id) = x.ours(attribute)?;
+        if x.reader.blocks[block].forward >= 0 {
+            let reason = "which differentiates another one, but this operator is no gradient";
+            return Err(Fault::BlockReference { attribute, index: block as i32, reason }.into());
+        }
         x.nested(block, &types)?;
         ids.push(id);
     }

@@ -90,6 +90,8 @@ pub enum Fault {
         /// Why not.
         reason: &'static str,
     },
+    /// An operator with a name of our own dialect that is none of its operators.
+    UnknownOperator,
     /// An operator of our own dialect in a program that does not start with `rust.program`.
     NoHeader,
     /// An operator owns blocks, but what it does with them is not known here.
@@ -245,6 +247,9 @@ impl fmt::Display for Fault {
             }
             Fault::BlockReference { attribute, index, reason } => {
                 write!(f, "attribute `{attribute}` is block {index}, {reason}")
+            }
+            Fault::UnknownOperator => {
+                f.write_str("there is no such operator here; a later version of this system may have it")
             }
             Fault::NoHeader => f.write_str("the program does not start with `rust.program`"),
             Fault::UnknownStructure => {

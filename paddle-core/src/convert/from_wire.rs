@@ -280,7 +280,11 @@ impl<'a> Reader<'a> {
             let values = [parameter, gradient].map(|name| self.versions.read(&self.blocks, block, name));
             let [Ok(parameter), Ok(gradient)] = values else { continue };
             let (of, by) = (self.program.var(parameter), self.program.var(gradient));
-            if of.definition != Definition::Parameter || of.ty != by.ty || by.block != Program::GLOBAL {
+            let fits = of.definition == Definition::Parameter
+                && by.definition == Definition::Operator
+                && by.block == Program::GLOBAL
+                && of.ty == by.ty;
+            if !fits {
                 return Err(Fault::GradientPair { parameter: of.name.clone() });
             }
             self.gradients.insert(parameter, gradient);

@@ -40,6 +40,7 @@
 //! | `versions.rs` | variables that are written many times |
 //! | `blocks.rs` | what is checked of blocks before they are read |
 //! | `from_wire.rs` | wire → programs |
+//! | `params.rs` | the values of parameters |
 //! | `error.rs` | everything that can be wrong |
 
 mod blocks;
@@ -49,10 +50,12 @@ mod error;
 mod from_wire;
 mod names;
 mod operators;
+mod params;
 mod to_wire;
 mod types;
 mod versions;
 
 pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 pub use from_wire::from_wire;
+pub use params::load_params;
 pub use to_wire::{WireProgram, to_wire};

@@ -13,7 +13,7 @@ use crate::ops::{
     Assign, Expand, Fill, Foreign, GaussianRandom, Matmul, Number, Op, Reduce, ReduceKind, Reshape, Scale,
     Sgd, Size, UniformRandom,
 };
-use crate::program::{BlockId, DType, Dim, Program, Site, Type, VarId};
+use crate::program::{BlockId, DType, Dim, Program, Role, Site, Type, VarId};
 use crate::wire::{AttrType, OpDesc, VarKind};
 
 /// What a rule is.
@@ -69,12 +69,16 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
         let known = match rule(&self.desc.r#type) {
             Some(rule) => rule(self)?,
+            None if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
             None => false,
         };
         if !known {
             self.foreign()?;
         }
-        self.reader.note_gradients(self.desc, self.block)?;
+        // Operators that update a parameter name its gradient too.
+        if self.site.role != Role::Optimize {
+            self.reader.note_gradients(self.desc, self.block)?;
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::blocks::WireBlock;
 use super::error::Fault;
 use crate::program::{BlockId, VarId};
+use crate::wire::VarKind;
 
 /// What is known of one block's variables while the program is read.
 #[derive(Default)]
@@ -86,7 +87,7 @@ impl<'a> Versions<'a> {
     }
 }
 
-/// The variables of blocks outside of `body` that `body`, or a block in it, writes.
+/// The tensors of blocks outside of `body` that `body`, or a block in it, writes.
 pub(super) fn written_outside<'a>(blocks: &[WireBlock<'a>], body: usize) -> BTreeSet<&'a str> {
     let mut written = BTreeSet::new();
     let mut left = vec![body];
@@ -101,8 +102,11 @@ pub(super) fn written_outside<'a>(blocks: &[WireBlock<'a>], body: usize) -> BTre
                 inside &= holder != body;
                 at = blocks[holder].parent;
             }
-            // What nobody declares is for the operator that writes it to report.
-            if at.is_some() && !inside {
+            // What nobody declares is for the operator that writes it to report. Other variables than tensors hold
+            // what PaddlePaddle keeps for itself.
+            let is_tensor =
+                |holder: usize| blocks[holder].declared[name].r#type.r#type == i32::from(VarKind::LodTensor);
+            if !inside && at.is_some_and(is_tensor) {
                 written.insert(name);
             }
         }
