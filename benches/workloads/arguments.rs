@@ -1,0 +1,34 @@
+//! The command line.
+
+/// What is to be measured, and how.
+pub(crate) struct Arguments {
+    pub(crate) workloads: Vec<String>,
+    pub(crate) threads: usize,
+    /// Print where the time goes instead.
+    pub(crate) profile: bool,
+}
+
+pub(crate) const USAGE: &str = "usage: workloads [--workload W1[,W4]] [--threads N] [--profile]";
+
+impl Arguments {
+    /// Reads the arguments. `--bench` is what cargo adds; words without dashes are its filters.
+    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut parsed = Arguments { workloads: Vec::new(), threads: 1, profile: false };
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("`{argument}` needs a value"));
+            match argument.as_str() {
+                "--workload" => parsed.workloads = value()?.split(',').map(str::to_string).collect(),
+                "--threads" => {
+                    let value = value()?;
+                    let threads = value.parse().ok().filter(|&threads| threads > 0);
+                    parsed.threads = threads.ok_or(format!("`{value}` is not a number of threads"))?;
+                }
+                "--profile" => parsed.profile = true,
+                "--bench" => {}
+                other if other.starts_with('-') => return Err(format!("unknown argument `{other}`")),
+                _ => {}
+            }
+        }
+        Ok(parsed)
+    }
+}

@@ -1,0 +1,44 @@
+//! W4: linear regression, so small that it measures what a step costs beside its arithmetic.
+
+use ndarray::{Array1, Array2};
+use paddle::core::plan::Backend;
+use paddle::core::text;
+use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer};
+
+use crate::random::{field, symmetric, weights};
+use crate::workload::{POOL, Training, Workload};
+
+const BATCH: usize = 20;
+
+pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
+    let net: Network<Dynamic> = Network::from_program(text::parse(PROGRAM).expect("the text is a program"))?;
+    let mut parameters = Parameters::create_on(backend, &net, 0)?;
+    let w = Array2::from_shape_vec((13, 1), weights(4, 0, 13, 1)).expect("as many numbers as weights");
+    parameters.set("price.w", &w)?;
+    let batch = |p: usize| {
+        let x = symmetric(field(4, p as u64, 0), BATCH * 13);
+        let x = Array2::from_shape_vec((BATCH, 13), x).expect("as many numbers as features");
+        let noise = symmetric(field(4, p as u64, 1), BATCH);
+        let y = x.rows().into_iter().zip(noise).map(|(row, noise)| {
+            let line: f32 = row.iter().enumerate().map(|(j, x)| x * (0.1 * (j as f32 - 6.0))).sum();
+            line + 0.5 + 0.01 * noise
+        });
+        Ok(Batch::new(&net)?.with("x", &x)?.with("y", &y.collect::<Array1<f32>>())?)
+    };
+    let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
+    Ok(Box::new(Training { net, parameters, trainer: Trainer::new(Sgd::new(0.01)), pool }))
+}
+
+const PROGRAM: &str = "program {
+  rows _
+  parameter price.w: f32[13, 1] = fill_constant(value=0.0)
+  parameter price.b: f32[1] = fill_constant(value=0.0)
+  block 0 (x: f32[_, 13], y: f32[_, 1]) {
+    product: f32[_, 1] = matmul_v2(x, price.w)
+    price: f32[_, 1] = elementwise_add(product, price.b)
+    error: f32[_, 1] = elementwise_sub(price, y)
+    square: f32[_, 1] = square(error)
+    cost: f32[] = reduce_mean(square)
+    return cost
+  }
+}";
