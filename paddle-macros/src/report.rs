@@ -1,6 +1,6 @@
 //! Where errors are collected: any number in one expansion, each at its exact tokens.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenTree};
 use quote::ToTokens;
 
 use crate::messages::Message;
@@ -17,10 +17,24 @@ pub(crate) struct Extent {
 
 impl Extent {
     pub(crate) fn of(tokens: &impl ToTokens) -> Self {
-        let mut tokens = tokens.to_token_stream().into_iter();
-        let start = tokens.next().map_or_else(Span::call_site, |token| token.span());
-        let end = tokens.last().map_or(start, |token| token.span());
+        let tokens: Vec<TokenTree> = tokens.to_token_stream().into_iter().collect();
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else {
+            return Span::call_site().into();
+        };
+        let start = match first {
+            TokenTree::Group(group) => group.span_open(),
+            token => token.span(),
+        };
+        let end = match last {
+            TokenTree::Group(group) => group.span_close(),
+            token => token.span(),
+        };
         Extent { start, end }
+    }
+
+    /// Whether these are the same tokens.
+    pub(crate) fn is(self, other: Extent) -> bool {
+        self.key() == other.key()
     }
 
     /// Where it is, for comparisons.
@@ -68,7 +82,7 @@ impl Sink {
     /// Reports a mistake, once per place and message.
     pub(crate) fn push(&mut self, report: Report) {
         let same = |other: &Report| {
-            other.at.key() == report.at.key() && other.message.to_string() == report.message.to_string()
+            other.at.is(report.at) && other.message.to_string() == report.message.to_string()
         };
         if !self.reports.iter().any(same) {
             self.reports.push(report);

@@ -1,1 +1,4 @@
-//! x
+//! Tests of the front end without rustc.
+
+mod cases;
+mod programs;

@@ -11,6 +11,14 @@ use crate::messages::Message;
 use crate::report::{Extent, Frame, Report};
 use crate::values::{Env, Value};
 
+/// The first use of a name of parameters.
+pub(super) struct FirstUse {
+    /// The layer.
+    at: Extent,
+    /// The outermost call that led there.
+    call: Option<Extent>,
+}
+
 impl<'a> Lowering<'a, '_> {
     pub(super) fn call(&mut self, call: &'a Call, at: Extent) -> Value<'a> {
         match call.callee {
@@ -117,13 +125,18 @@ impl<'a> Lowering<'a, '_> {
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
         match (layer.build)(&mut build) {
             Ok(value) => {
-                self.first_uses.entry(path).or_insert(at);
+                let call = self.calls.first().map(|frame| frame.call);
+                self.first_uses.entry(path).or_insert(FirstUse { at, call });
                 Value::Var(value)
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
-                let use_first = self.first_uses.get(&path).copied();
+                // Two calls of one sub-network use the same tokens: then the calls tell the uses apart.
+                let first_at = self.first_uses.get(&path).map(|first| match first.call {
+                    Some(call) if first.at.is(at) => call,
+                    _ => first.at,
+                });
                 let message = conflict(name, &first, &second);
-                self.sink.push(Report { message, at, calls: self.calls.clone(), first: use_first });
+                self.sink.push(Report { message, at, calls: self.calls.clone(), first: first_at });
                 Value::Unknown
             }
             Err(error) => {

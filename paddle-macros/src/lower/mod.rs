@@ -65,7 +65,7 @@ struct Lowering<'a, 's> {
     /// The variable that the expression at hand is bound to; names parameters.
     binding: Option<String>,
     /// Where each name of parameters was first used.
-    first_uses: BTreeMap<String, Extent>,
+    first_uses: BTreeMap<String, call::FirstUse>,
     /// Values that have the user's name.
     named: BTreeSet<VarId>,
     /// Loop state that began as a whole number, with its variable's name: for a hint.
@@ -259,7 +259,13 @@ impl<'a, 's> Lowering<'a, 's> {
     fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
         let site = self.site(at);
         match self.program.localize(self.block, var, site) {
-            Ok(var) => Some(var),
+            Ok(local) => {
+                if local != var {
+                    let name = self.program.var(var).name.clone();
+                    self.rename(local, &name);
+                }
+                Some(local)
+            }
             Err(error) => {
                 self.build_error(error, at.into(), &[]);
                 None

@@ -1,0 +1,9 @@
+//! `return`.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        return mean(price - y);
+      //^^^^^^ not-of-the-language
+    });
+}

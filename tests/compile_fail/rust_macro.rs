@@ -1,0 +1,10 @@
+//! A macro of Rust.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        println!("{price}");
+      //^^^^^^^^^^^^^^^^^^^ macro
+        mean(square(price - y))
+    });
+}

@@ -1,0 +1,9 @@
+//! A text where a value is wanted.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc("x", 1);
+        //             ^^^ argument-kind
+        mean(square(price - y + mean(x)))
+    });
+}

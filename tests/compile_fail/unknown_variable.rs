@@ -1,0 +1,9 @@
+//! A variable that does not exist, with a near one.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        mean(square(prise - y))
+        //          ^^^^^ unknown-variable
+    });
+}
