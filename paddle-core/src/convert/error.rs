@@ -32,7 +32,7 @@ impl fmt::Display for WirePlace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConvertError {
     /// The operator to blame, where it is one.
-    pub place: Option<WirePlace>,
+    pub place: Option<Box<WirePlace>>,
     /// What is wrong.
     pub fault: Fault,
 }

@@ -322,7 +322,7 @@ fn zero(dtype: crate::program::DType) -> Number {
 /// The error at an operator.
 fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertError {
     let place = WirePlace { block, operator, op_type: op.r#type.clone(), source: source(op) };
-    ConvertError { place: Some(place), fault }
+    ConvertError { place: Some(Box::new(place)), fault }
 }
 
 /// Where in the source an operator comes from: `file:line:column`. PaddlePaddle writes traces of Python instead.

@@ -1,7 +1,8 @@
 //! Between programs and the wire.
 //!
 //! [`to_wire`] writes a [`Program`](crate::program::Program) as a `ProgramDesc`, and [`from_wire`] reads it back; it
-//! reads PaddlePaddle's own programs by the same rules.
+//! reads PaddlePaddle's own programs by the same rules. [`legalise`] writes one that the real PaddlePaddle runs, and
+//! [`export`] its two files.
 //!
 //! # Our dialect
 //!
@@ -41,13 +42,17 @@
 //! | `blocks.rs` | what is checked of blocks before they are read |
 //! | `from_wire.rs` | wire → programs |
 //! | `params.rs` | the values of parameters |
+//! | `legalise/` | programs → PaddlePaddle's own operators |
+//! | `export.rs` | the two files of a model for PaddlePaddle |
 //! | `error.rs` | everything that can be wrong |
 
 mod blocks;
 mod control;
 mod describe;
 mod error;
+mod export;
 mod from_wire;
+mod legalise;
 mod names;
 mod operators;
 mod params;
@@ -56,6 +61,8 @@ mod types;
 mod versions;
 
 pub use error::{ConvertError, Fault, VariableFault, WirePlace};
+pub use export::{Export, ExportError, export};
 pub use from_wire::from_wire;
+pub use legalise::{LegaliseError, legalise};
 pub use params::load_params;
 pub use to_wire::{WireProgram, to_wire};

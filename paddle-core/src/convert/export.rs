@@ -1,0 +1,50 @@
+//! The two files of a model that the real PaddlePaddle loads.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::error::ConvertError;
+use super::legalise::{LegaliseError, legalise};
+use super::params::check_params;
+use crate::program::Program;
+use crate::wire::{TensorRecord, write_params};
+
+/// A model for PaddlePaddle: the bytes of its two files, whose names differ in the ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The program: `.pdmodel`.
+    pub model: Vec<u8>,
+    /// The parameters: `.pdiparams`. Empty if there are none; PaddlePaddle then has no such file.
+    pub params: Vec<u8>,
+}
+
+/// Writes a program and its parameters for the real PaddlePaddle. Values of `params` that are of no parameter of the
+/// program are left out.
+pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
+    let model = legalise(program).map_err(ExportError::Legalise)?.encode_to_vec();
+    check_params(program, params).map_err(ExportError::Parameters)?;
+    let mut own = params.clone();
+    own.retain(|name, _| program.find(name).is_some_and(|var| program.initializer(var).is_some()));
+    let params = write_params(&own).map_err(|error| ExportError::Parameters(error.into()))?;
+    Ok(Export { model, params })
+}
+
+/// A model that cannot be exported.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExportError {
+    /// The program has no form that PaddlePaddle runs.
+    Legalise(LegaliseError),
+    /// A parameter has no value of its type.
+    Parameters(ConvertError),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportError::Legalise(error) => error.fmt(f),
+            ExportError::Parameters(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}

@@ -1,0 +1,246 @@
+//! `Program` → a program that the real PaddlePaddle 2.6 runs. Nothing of ours is in it.
+//!
+//! This is a conversion, not a pass: what it makes (variables that are overwritten, blocks that write variables of
+//! outer ones) is no [`Program`], in which a value is written once.
+//!
+//! | ours | PaddlePaddle's |
+//! | --- | --- |
+//! | `if` per row | each branch in a `conditional_block`, run if the mask has a row for it; `merge_lod_tensor` |
+//! | `gather_rows` | `split_lod_tensor`, one of its outputs |
+//! | `if` on a scalar | two `conditional_block`s and `select_input` |
+//! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
+//! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
+//!
+//! A branch without rows must not run: the real kernels refuse matrices without rows.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `operators.rs` | operators without blocks |
+//! | `control.rs` | operators with blocks, and what belongs to them |
+
+mod control;
+mod operators;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::names::EMPTY;
+use super::to_wire::holder;
+use super::types::{tensor_type, wire_dims};
+use crate::program::{BlockId, DType, Located, Operator, Program, RowsId, Type, VarId, VerifyError};
+use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
+
+/// The version that is written: 2.6.2.
+const PADDLE_VERSION: i64 = 2_006_002;
+
+/// A program that cannot be written for PaddlePaddle.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LegaliseError {
+    /// The program is not well-formed.
+    Verify(VerifyError),
+    /// PaddlePaddle has nothing that does what an operator does.
+    Operator {
+        /// The operator.
+        operator: String,
+        /// Its source place, where it is known.
+        place: Option<Located>,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// An input or a parameter has a name that PaddlePaddle keeps for itself.
+    Name {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for LegaliseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LegaliseError::Verify(error) => error.fmt(f),
+            LegaliseError::Operator { operator, place, reason } => {
+                if let Some(place) = place {
+                    write!(f, "{place}: ")?;
+                }
+                write!(f, "`{operator}` cannot be exported: {reason}")
+            }
+            LegaliseError::Name { name } => {
+                write!(f, "an input or parameter cannot be exported under the name `{name}`; rename it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LegaliseError {}
+
+/// Writes a program, which has no operators of training, with PaddlePaddle's own operators.
+pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
+    program.verify().map_err(LegaliseError::Verify)?;
+    let mut to = Legaliser {
+        program,
+        blocks: Vec::new(),
+        taken: [FEED, FETCH, EMPTY, ""].map(str::to_string).into(),
+        names: BTreeMap::new(),
+        samples: BTreeMap::new(),
+        masks: BTreeMap::new(),
+    };
+    let global = to.new_block(None);
+    to.blocks[global].vars.push(holder(FEED, VarKind::FeedMinibatch));
+    to.blocks[global].vars.push(holder(FETCH, VarKind::FetchList));
+    for parameter in program.parameters() {
+        to.reserve(global, parameter, |desc| desc.persistable = Some(true))?;
+    }
+    for (column, &input) in program.inputs().iter().enumerate() {
+        to.reserve(global, input, |desc| desc.need_check_feed = Some(true))?;
+        let name = to.name(input);
+        if let Some(rows) = program.ty(input).rows {
+            to.samples.entry(rows).or_insert_with(|| name.clone());
+        }
+        let feed = OpDesc::new("feed").with_input("X", [FEED]).with_output("Out", [name]);
+        to.push(global, feed.with_attr(OpAttr::int("col", column as i32)));
+    }
+    to.block(global, Program::GLOBAL)?;
+    let mut fetched: BTreeSet<VarId> = program.inputs().iter().copied().chain(program.parameters()).collect();
+    for (column, &output) in program.outputs().iter().enumerate() {
+        // A variable is fetched once, and it is one that an operator has written.
+        let name = match fetched.insert(output) {
+            true => to.name(output),
+            false => to.copy(global, output),
+        };
+        let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);
+        to.push(global, fetch.with_attr(OpAttr::int("col", column as i32)));
+    }
+    let version = Version { version: Some(PADDLE_VERSION), ..Version::default() };
+    Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
+}
+
+/// The variables that hold what is fed and fetched. PaddlePaddle finds them by name.
+const FEED: &str = "feed";
+const FETCH: &str = "fetch";
+
+struct Legaliser<'a> {
+    program: &'a Program,
+    blocks: Vec<BlockDesc>,
+    /// Names in use.
+    taken: BTreeSet<String>,
+    /// The variable that holds a value.
+    names: BTreeMap<VarId, String>,
+    /// A variable with these rows.
+    samples: BTreeMap<RowsId, String>,
+    /// The mask that chooses rows, and the side on which it does.
+    masks: BTreeMap<RowsId, (String, bool)>,
+}
+
+impl Legaliser<'_> {
+    fn new_block(&mut self, parent: Option<usize>) -> usize {
+        self.blocks.push(BlockDesc {
+            idx: self.blocks.len() as i32,
+            parent_idx: parent.map_or(-1, |parent| parent as i32),
+            forward_block_idx: Some(-1),
+            ..BlockDesc::default()
+        });
+        self.blocks.len() - 1
+    }
+
+    fn push(&mut self, at: usize, op: OpDesc) {
+        self.blocks[at].ops.push(op);
+    }
+
+    /// The variable of a value.
+    fn name(&self, var: VarId) -> String {
+        // A verified program writes every value before it is read.
+        self.names.get(&var).cloned().unwrap_or_default()
+    }
+
+    fn names(&self, vars: &[VarId]) -> Vec<String> {
+        vars.iter().map(|&var| self.name(var)).collect()
+    }
+
+    /// Declares the variable of an input or a parameter, whose name others know.
+    fn reserve(
+        &mut self,
+        at: usize,
+        var: VarId,
+        mark: impl FnOnce(&mut VarDesc),
+    ) -> Result<(), LegaliseError> {
+        let value = self.program.var(var);
+        if !self.taken.insert(value.name.clone()) {
+            return Err(LegaliseError::Name { name: value.name.clone() });
+        }
+        self.names.insert(var, value.name.clone());
+        let mut desc = variable(&value.name, &value.ty);
+        mark(&mut desc);
+        self.blocks[at].vars.push(desc);
+        Ok(())
+    }
+
+    /// Declares a variable of this name, or one like it.
+    fn declare(&mut self, at: usize, name: &str, ty: &Type) -> String {
+        let name = self.free(name);
+        self.blocks[at].vars.push(variable(&name, ty));
+        name
+    }
+
+    fn free(&mut self, name: &str) -> String {
+        let mut free = name.to_string();
+        let mut suffix = 0;
+        while !self.taken.insert(free.clone()) {
+            suffix += 1;
+            free = format!("{name}_{suffix}");
+        }
+        free
+    }
+
+    /// Declares the variable of a value that is written next.
+    fn define(&mut self, at: usize, var: VarId) -> String {
+        let value = self.program.var(var);
+        let name = self.declare(at, &value.name, &value.ty);
+        self.names.insert(var, name.clone());
+        name
+    }
+
+    /// Appends an operator with one input and one output, which is a new variable.
+    fn step(&mut self, at: usize, op: OpDesc, x: String, ty: &Type) -> String {
+        let out = self.declare(at, &op.r#type.clone(), ty);
+        self.push(at, op.with_input("X", [x]).with_output("Out", [out.clone()]));
+        out
+    }
+
+    /// Copies a variable into another one.
+    fn assign(&mut self, at: usize, from: String, to: String) {
+        self.push(at, OpDesc::new("assign").with_input("X", [from]).with_output("Out", [to]));
+    }
+
+    /// A new variable with a copy of a value.
+    fn copy(&mut self, at: usize, var: VarId) -> String {
+        let (program, from) = (self.program, self.name(var));
+        let to = self.declare(at, &from, program.ty(var));
+        self.assign(at, from, to.clone());
+        to
+    }
+
+    /// Appends a block's operators.
+    fn block(&mut self, at: usize, id: BlockId) -> Result<(), LegaliseError> {
+        let program = self.program;
+        program.block(id).ops.iter().try_for_each(|operator| self.operator(at, id, operator))
+    }
+
+    fn refuse<T>(&self, operator: &Operator, reason: impl Into<String>) -> Result<T, LegaliseError> {
+        Err(LegaliseError::Operator {
+            operator: operator.op.name().to_string(),
+            place: operator.site.place.map(|place| self.program.locate(place)),
+            reason: reason.into(),
+        })
+    }
+}
+
+fn variable(name: &str, ty: &Type) -> VarDesc {
+    let r#type = tensor_type(ty.dtype, wire_dims(ty));
+    VarDesc { name: name.to_string(), r#type, persistable: Some(false), ..VarDesc::default() }
+}
+
+/// The type of a mask: one truth value per row.
+fn mask_type(rows: Option<RowsId>) -> Type {
+    Type { rows, ..Type::new(DType::Bool, [1]) }
+}

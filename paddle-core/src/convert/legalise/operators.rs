@@ -1,0 +1,165 @@
+//! Operators without blocks.
+
+use super::super::describe::{describe, fill_value};
+use super::super::names::OURS;
+use super::super::types::{element, wire_dims};
+use super::{LegaliseError, Legaliser};
+use crate::ops::{Fill, Op, Reshape};
+use crate::program::{BlockId, Dim, Operator, Type};
+use crate::wire::{OpAttr, OpDesc};
+
+/// For operators that a program has only after `backward`.
+const TRAINING: &str = "it belongs to training; export the program from before `backward`";
+
+impl Legaliser<'_> {
+    /// Appends what does the same as an operator of `block`.
+    pub(super) fn operator(
+        &mut self,
+        at: usize,
+        block: BlockId,
+        operator: &Operator,
+    ) -> Result<(), LegaliseError> {
+        match &operator.op {
+            Op::Assign(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Foreign(_)
+            | Op::Logical(_)
+            | Op::Matmul(_)
+            | Op::Not(_)
+            | Op::Reduce(_)
+            | Op::Scale(_)
+            | Op::Softmax(_)
+            | Op::Unary(_) => self.same(at, operator),
+            Op::SoftmaxWithCrossEntropy(_) => self.cross_entropy(at, operator),
+            Op::Fill(op) => self.fill(at, operator, op),
+            Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
+            Op::Reshape(op) => self.reshape(at, operator, op),
+            Op::GatherRows(_) => self.gather(at, block, operator),
+            Op::If(_) => self.branches(at, operator),
+            Op::While(_) => self.repeat(at, operator),
+            Op::Expand(_)
+            | Op::Sgd(_)
+            | Op::Size(_)
+            | Op::SoftmaxGrad(_)
+            | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::UnaryGrad(_)
+            | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
+        }
+    }
+
+    /// An operator that PaddlePaddle has.
+    fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = self.names(&operator.inputs);
+        self.same_on(at, operator, &inputs);
+        Ok(())
+    }
+
+    fn same_on(&mut self, at: usize, operator: &Operator, inputs: &[String]) {
+        let program = self.program;
+        let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
+        let x = operator.inputs.first().map(|&x| program.ty(x));
+        let mut desc = describe(&operator.op, inputs, &outputs, x);
+        desc.attrs.retain(|attr| !attr.name.starts_with(OURS));
+        self.push(at, desc);
+    }
+
+    /// Ids have to be a column.
+    fn cross_entropy(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let mut inputs = self.names(&operator.inputs);
+        let (logits, label) = (program.ty(operator.inputs[0]), program.ty(operator.inputs[1]));
+        if label.rank() < logits.rank() {
+            let mut column = label.clone();
+            column.dims.push(Dim::from(1));
+            inputs[1] = self.reshaped(at, operator, inputs[1].clone(), label, &column)?;
+        }
+        self.same_on(at, operator, &inputs);
+        Ok(())
+    }
+
+    /// With rows, as many as a variable has that has them.
+    fn fill(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
+        if op.ty.dims.iter().any(|dim| dim.constant().is_none()) {
+            return self.refuse(operator, "a constant's sizes have to be numbers");
+        }
+        let Some(rows) = op.ty.rows else { return self.same(at, operator) };
+        let Some(sample) = self.samples.get(&rows).cloned() else {
+            let name = &self.program.row_space(rows).name;
+            return self.refuse(operator, format!("no input has the rows of `{name}`"));
+        };
+        let Some(shape) = small(&wire_dims(&op.ty)) else {
+            return self.refuse(operator, "a size exceeds 32 bits");
+        };
+        let out = self.define(at, operator.outputs[0]);
+        let mut desc = OpDesc::new("fill_constant_batch_size_like")
+            .with_input("Input", [sample])
+            .with_output("Out", [out])
+            .with_attr(OpAttr::ints("shape", shape))
+            .with_attr(OpAttr::int("input_dim_idx", 0))
+            .with_attr(OpAttr::int("output_dim_idx", 0))
+            .with_attr(OpAttr::int("dtype", element(op.ty.dtype).into()))
+            .with_attr(OpAttr::bool("force_cpu", false));
+        desc.attrs.extend(fill_value(op.value));
+        self.push(at, desc);
+        Ok(())
+    }
+
+    fn random(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        if wire_dims(ty).contains(&-1) {
+            return self.refuse(operator, "the sizes of random numbers have to be numbers");
+        }
+        self.same(at, operator)
+    }
+
+    fn reshape(&mut self, at: usize, operator: &Operator, _: &Reshape) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (from, to) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        let x = self.name(operator.inputs[0]);
+        let out = self.reshaped(at, operator, x, from, to)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// A variable with the same elements as `x` in another shape. A size that is not known stays where it is, or is
+    /// the only one that PaddlePaddle finds out.
+    pub(super) fn reshaped(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        x: String,
+        from: &Type,
+        to: &Type,
+    ) -> Result<String, LegaliseError> {
+        // Of rows, there may be none, from which nothing can be found out: 0 is "as before".
+        let mut shape: Vec<i64> = to.rows.map(|_| 0).into_iter().collect();
+        for (i, dim) in to.dims.iter().enumerate() {
+            shape.push(match dim.constant() {
+                Some(size) => size,
+                None if from.dims.get(i) == Some(dim) => 0,
+                None => -1,
+            });
+        }
+        let unknown = shape.iter().filter(|&&size| size == -1).count();
+        let shape = small(&shape).filter(|_| unknown <= 1 && !to.dims.contains(&Dim::from(0)));
+        let Some(shape) = shape else {
+            return self.refuse(operator, "at most one size of the new shape may be unknown, and none 0");
+        };
+        let out = self.declare(at, "reshape2", to);
+        let old = Type { rows: None, dims: from.dims.clone(), ..*to };
+        let xshape = self.declare(at, "reshape2.xshape", &old);
+        let desc = OpDesc::new("reshape2")
+            .with_input("X", [x])
+            .with_output("Out", [out.clone()])
+            .with_output("XShape", [xshape])
+            .with_attr(OpAttr::ints("shape", shape));
+        self.push(at, desc);
+        Ok(out)
+    }
+}
+
+/// Sizes as PaddlePaddle stores most of them.
+fn small(sizes: &[i64]) -> Option<Vec<i32>> {
+    sizes.iter().map(|&size| i32::try_from(size).ok()).collect()
+}
