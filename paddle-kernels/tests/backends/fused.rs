@@ -182,8 +182,8 @@ impl Builder<'_> {
 
 /// A chain of 2 to 12 operators.
 fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
-    let rows = *draw.choose(&[0, 1, 3, 20, 300]);
-    let inner = [1, 2, 5, 8, 33];
+    let rows = *draw.choose(&[0, 1, 3, 20, 150]);
+    let inner = [1, 2, 5, 17];
     let mut shape = vec![Extent::Bound(0)];
     for _ in 0..draw.below(3) {
         shape.push(Extent::Fixed(*draw.choose(&inner)));

@@ -1,11 +1,15 @@
-//! The backends against each other: operators one by one and fused, and the movement of rows.
+//! The backends against each other: operators one by one and fused, the movement of rows, programs. And gradients against
+//! differences.
 //!
 //! Everything is written over `Backend`. A new backend is one module in `on_every_backend`.
 
 mod draw;
 mod fused;
+mod generated;
+mod gradients;
 mod host;
 mod memory;
+mod programs;
 mod reference;
 mod rows;
 mod run;
@@ -26,6 +30,13 @@ macro_rules! on_every_backend {
             $(#[test]
             fn $check() {
                 super::$check(&paddle_kernels::reference::Reference::double());
+            })*
+        }
+
+        mod cpu {
+            $(#[test]
+            fn $check() {
+                super::$check(&paddle_kernels::Cpu::with_threads(3).unwrap());
             })*
         }
     };

@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// The type in which a backend's results are seen whole.
-fn kept_as(backend: &impl Backend, dtype: DType) -> DType {
+pub(crate) fn kept_as(backend: &impl Backend, dtype: DType) -> DType {
     match dtype {
         DType::F32 if backend.element_bytes(dtype) == DType::F64.bytes() => DType::F64,
         _ => dtype,

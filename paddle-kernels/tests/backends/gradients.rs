@@ -1,0 +1,215 @@
+//! Gradients against differences, in `f64`.
+//!
+//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own. The gradient
+//! of the cost with respect to every element of every floating-point input has to be the central difference.
+
+use paddle_core::ops::{Binary, BinaryKind, Op, Reduce, ReduceKind};
+use paddle_core::passes::backward::gradients;
+use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
+use paddle_core::program::{DType, Program, Site, Type, VarId};
+use paddle_kernels::reference::Reference;
+
+use crate::draw::Draw;
+use crate::host::Host;
+use crate::run::kept_as;
+
+/// The distance of a difference: with inputs on [`GRID`] below 128, `f32` holds both ends exactly.
+const STEP: f32 = 1.0 / 65536.0;
+
+/// Inputs are odd multiples of it: never 0, where some functions have a corner.
+const GRID: f64 = 1.0 / 2048.0;
+
+/// A value for an input.
+pub(crate) struct Fed {
+    pub(crate) values: Host,
+    pub(crate) shape: Vec<usize>,
+}
+
+/// Floating-point numbers on the grid.
+pub(crate) fn on_grid(draw: &mut Draw, count: usize, (low, high): (f64, f64)) -> Host {
+    let cells = ((high - low) / (2.0 * GRID)) as usize;
+    Host::F32((0..count).map(|_| (low + (2 * draw.below(cells) + 1) as f64 * GRID) as f32).collect())
+}
+
+/// The shape of a value, when each row space that the caller binds has this many rows.
+pub(crate) fn shape(program: &Program, ty: &Type, rows: usize) -> Vec<usize> {
+    let sizes = program.shape(ty);
+    let size = |dim: &paddle_core::program::Dim| dim.evaluate(&|_| Some(rows as i64));
+    sizes.iter().map(|dim| size(dim).expect("the sizes of a test are small") as usize).collect()
+}
+
+/// Arbitrary values for the inputs of a program.
+pub(crate) fn feeds(
+    program: &Program,
+    rows: usize,
+    draw: &mut Draw,
+    mut input: impl FnMut(&mut Draw, &str, &Type, usize) -> Host,
+) -> Vec<Fed> {
+    let mut feed = |&var: &VarId| {
+        let (name, ty) = (&program.var(var).name, program.ty(var));
+        let shape = shape(program, ty, rows);
+        Fed { values: input(draw, name, ty, shape.iter().product()), shape }
+    };
+    program.inputs().iter().map(&mut feed).collect()
+}
+
+/// A planned program without parameters.
+pub(crate) struct Run<B: Backend> {
+    executor: Executor<B>,
+    parameters: B::Buffer,
+    kept: DType,
+}
+
+impl<B: Backend> Run<B> {
+    pub(crate) fn new(backend: B, program: &Program) -> Self {
+        let (parameters, kept) = (backend.allocate(0).unwrap(), kept_as(&backend, DType::F32));
+        let executor = Executor::new(backend, program, &Storage::new());
+        Run { executor: executor.unwrap_or_else(|error| panic!("{error}\n{program}")), parameters, kept }
+    }
+
+    /// The outputs, all of type `f32`, as precise as the backend has them.
+    pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
+        let feed = |i: usize| Feed { values: feeds[i].values.slice(), shape: &feeds[i].shape };
+        self.executor.begin(&feed).unwrap_or_else(|error| panic!("{error}"));
+        self.executor.run(Part::Compute, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
+        let fetch = |output: usize| {
+            let count = self.executor.output_shape(output).iter().product();
+            let mut host = Host::zeros(self.kept, count);
+            self.executor.fetch(output, host.slice_mut());
+            host.floats()
+        };
+        (0..self.executor.output_count()).map(fetch).collect()
+    }
+}
+
+/// A program whose first output is the cost and whose further outputs are gradients.
+pub(crate) struct Differentiated {
+    pub(crate) program: Program,
+    /// The inputs that have a gradient, by position, in the order of the outputs.
+    with_gradient: Vec<usize>,
+    /// The floating-point inputs that the cost does not depend on.
+    without_gradient: Vec<usize>,
+}
+
+/// Adds the weights to the inputs and the cost to the operators of a program, and then the gradients.
+pub(crate) fn differentiate(mut program: Program) -> Differentiated {
+    let floats = |program: &Program, vars: &[VarId]| -> Vec<usize> {
+        (0..vars.len()).filter(|&i| program.ty(vars[i]).dtype.is_float()).collect()
+    };
+    let wanted = floats(&program, program.inputs());
+    let mut cost = None;
+    let outputs = program.outputs().to_vec();
+    for (i, output) in floats(&program, &outputs).into_iter().map(|i| outputs[i]).enumerate() {
+        let weight = program.create_input(&format!("weight {i}"), program.ty(output).clone()).unwrap();
+        let mut op = |op: Op, inputs: &[VarId]| {
+            program.append_op(Program::GLOBAL, op, inputs, Site::default()).unwrap()[0]
+        };
+        let product = op(Binary { kind: BinaryKind::Mul }.into(), &[output, weight]);
+        let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+        let sum = op(sum.into(), &[product]);
+        cost = Some(match cost {
+            Some(cost) => op(Binary { kind: BinaryKind::Add }.into(), &[cost, sum]),
+            None => sum,
+        });
+    }
+    let cost = cost.expect("a floating-point output");
+    program.set_outputs(&[cost]).unwrap();
+    let inputs: Vec<VarId> = wanted.iter().map(|&i| program.inputs()[i]).collect();
+    let found = gradients(&mut program, &inputs).unwrap_or_else(|error| panic!("{error}\n{program}"));
+    let outputs: Vec<VarId> = std::iter::once(cost).chain(found.iter().flatten().copied()).collect();
+    program.set_outputs(&outputs).unwrap();
+    program.verify().unwrap_or_else(|error| panic!("{error}\n{program}"));
+    let (with, without): (Vec<_>, Vec<_>) = wanted.iter().zip(&found).partition(|(_, grad)| grad.is_some());
+    let positions = |pairs: Vec<(&usize, &Option<VarId>)>| pairs.into_iter().map(|(&i, _)| i).collect();
+    Differentiated { program, with_gradient: positions(with), without_gradient: positions(without) }
+}
+
+/// What was compared.
+#[derive(Default)]
+pub(crate) struct Checked {
+    /// Elements.
+    elements: usize,
+    /// Those that were left out, because the cost has a corner or a jump there.
+    rough: usize,
+}
+
+impl Checked {
+    pub(crate) fn add(&mut self, other: Checked) {
+        self.elements += other.elements;
+        self.rough += other.rough;
+    }
+
+    /// Panics if the test has become empty: too few elements, or one in a hundred left out.
+    pub(crate) fn assert_many(&self, elements: usize) {
+        assert!(self.elements >= elements, "only {} elements were compared", self.elements);
+        let Checked { elements, rough } = self;
+        assert!(rough * 100 <= *elements, "{rough} of {elements} elements were left out");
+    }
+}
+
+impl Differentiated {
+    /// Compares the gradient of every element with the difference.
+    pub(crate) fn check(&self, feeds: &mut [Fed]) -> Checked {
+        let mut run = Run::new(Reference::double(), &self.program);
+        let mut outputs = run.outputs(feeds);
+        let cost = outputs.remove(0)[0];
+        let none = vec![Vec::new(); self.without_gradient.len()];
+        let inputs = self.with_gradient.iter().chain(&self.without_gradient);
+        let mut checked = Checked::default();
+        for (&input, gradient) in inputs.zip(outputs.into_iter().chain(none)) {
+            for element in 0..feeds[input].values.len() {
+                let mut slope = |step: f32| {
+                    let before = feeds[input].values.clone();
+                    if let Host::F32(values) = &mut feeds[input].values {
+                        values[element] += step;
+                    }
+                    let there = run.outputs(feeds)[0][0];
+                    feeds[input].values = before;
+                    (there - cost) / f64::from(step)
+                };
+                let analytic = gradient.get(element).copied().unwrap_or(0.0);
+                let (above, below) = (slope(STEP), slope(-STEP));
+                let numeric = (above + below) / 2.0;
+                let error = (analytic - numeric).abs();
+                checked.elements += 1;
+                if error <= 1e-6 * analytic.abs().max(numeric.abs()).max(1.0) {
+                    continue;
+                }
+                // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
+                assert!(
+                    (above - below).abs() > error,
+                    "the gradient of element {element} of `{}` is {analytic}, but the difference is {numeric}\n{}",
+                    self.program.var(self.program.inputs()[input]).name,
+                    self.program
+                );
+                checked.rough += 1;
+            }
+        }
+        checked
+    }
+}
+
+#[test]
+fn gradients_of_every_sample_are_differences() {
+    let mut draw = Draw::new(8);
+    let mut checked = Checked::default();
+    for sample in Op::samples() {
+        let float = |dtype: DType| dtype == DType::F32;
+        let program = sample.program().unwrap();
+        let float_out = program.outputs().iter().any(|&output| float(program.ty(output).dtype));
+        if !float_out || !sample.inputs.iter().any(|input| float(input.dtype)) {
+            continue;
+        }
+        let differentiated = differentiate(program);
+        let rows = sample.inputs.iter().find_map(|input| input.rows).unwrap_or(0);
+        let mut inputs = sample.inputs.iter();
+        let mut feeds = feeds(&differentiated.program, rows, &mut draw, |draw, _, ty, count| {
+            let range = inputs.next().map_or((-2.0, 2.0), |input| input.range);
+            if float(ty.dtype) { on_grid(draw, count, range) } else { draw.elements(ty.dtype, count, range) }
+        });
+        checked.add(differentiated.check(&mut feeds));
+    }
+    checked.assert_many(500);
+    // Samples stay away from corners and jumps.
+    assert_eq!(checked.rough, 0);
+}
