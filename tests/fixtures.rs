@@ -1,0 +1,56 @@
+//! Models that the real PaddlePaddle saved, run here, against the outputs that it computed. They are kept beside the
+//! repository, not in it.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use paddle::Cpu;
+use paddle::core::convert::{from_wire, load_params};
+use paddle::core::plan::Backend;
+use paddle::core::wire::ProgramDesc;
+use paddle_kernels::reference::Reference;
+use support::npz;
+use support::runner::Runner;
+use support::tensor::Tensor;
+
+/// Loads a model, runs it on the inputs of the fixture, and compares every output.
+fn check<B: Backend + Clone>(name: &str, backend: B) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/fixtures").join(name);
+    if !path.is_dir() {
+        eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
+        return;
+    }
+    let read = |file: &str| std::fs::read(path.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let desc = ProgramDesc::decode(&read("model.pdmodel")).expect("it is a program");
+    let program = from_wire(&desc, None).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let params = load_params(&desc, &program, &read("model.pdiparams"));
+    let params = params.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let params: BTreeMap<String, Tensor> =
+        params.iter().map(|(name, record)| (name.clone(), Tensor::from_record(record))).collect();
+
+    let mut runner = Runner::new(backend, &program);
+    runner.set(&params);
+    let inputs = npz::read(&path.join("inputs.npz"));
+    let inputs: Vec<Tensor> =
+        program.inputs().iter().map(|&input| inputs[&program.var(input).name].clone()).collect();
+    let expected = npz::read(&path.join("outputs.npz"));
+    let outputs = runner.run(&inputs);
+    assert_eq!(outputs.len(), expected.len());
+    for (k, output) in outputs.iter().enumerate() {
+        output.assert_close(&expected[&format!("out{k}")], 1e-4, 1e-5, &format!("{name}, output {k}"));
+    }
+}
+
+#[test]
+fn mlp() {
+    check("mlp", Reference::single());
+    check("mlp", Cpu::new().expect("a processor"));
+}
+
+#[test]
+fn while_loop() {
+    check("while_loop", Reference::single());
+    check("while_loop", Cpu::new().expect("a processor"));
+}

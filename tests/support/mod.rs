@@ -1,0 +1,7 @@
+//! What tests that run whole programs share: tensors, a runner, and NumPy's files.
+
+#![expect(dead_code, reason = "each test uses a part of it")]
+
+pub(crate) mod npz;
+pub(crate) mod runner;
+pub(crate) mod tensor;

@@ -1,0 +1,141 @@
+//! Tensors on the host: shape and elements.
+
+use paddle::core::plan::{Feed, HostSlice, HostSliceMut};
+use paddle::core::program::DType;
+use paddle::core::wire::{TensorRecord, VarKind};
+
+/// A tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Values,
+}
+
+/// Its elements, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Values {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    pub(crate) fn zeros(dtype: DType, len: usize) -> Values {
+        match dtype {
+            DType::Bool => Values::Bool(vec![false; len]),
+            DType::I32 => Values::I32(vec![0; len]),
+            DType::I64 => Values::I64(vec![0; len]),
+            DType::F32 => Values::F32(vec![0.0; len]),
+            DType::F64 => Values::F64(vec![0.0; len]),
+        }
+    }
+
+    pub(crate) fn element(&self) -> VarKind {
+        match self {
+            Values::Bool(_) => VarKind::Bool,
+            Values::I32(_) => VarKind::Int32,
+            Values::I64(_) => VarKind::Int64,
+            Values::F32(_) => VarKind::Fp32,
+            Values::F64(_) => VarKind::Fp64,
+        }
+    }
+
+    pub(crate) fn slice(&self) -> HostSlice<'_> {
+        match self {
+            Values::Bool(values) => HostSlice::Bool(values),
+            Values::I32(values) => HostSlice::I32(values),
+            Values::I64(values) => HostSlice::I64(values),
+            Values::F32(values) => HostSlice::F32(values),
+            Values::F64(values) => HostSlice::F64(values),
+        }
+    }
+
+    pub(crate) fn slice_mut(&mut self) -> HostSliceMut<'_> {
+        match self {
+            Values::Bool(values) => HostSliceMut::Bool(values),
+            Values::I32(values) => HostSliceMut::I32(values),
+            Values::I64(values) => HostSliceMut::I64(values),
+            Values::F32(values) => HostSliceMut::F32(values),
+            Values::F64(values) => HostSliceMut::F64(values),
+        }
+    }
+
+    /// As numbers that can be compared with a tolerance.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        match self {
+            Values::Bool(values) => values.iter().map(|&value| f64::from(u8::from(value))).collect(),
+            Values::I32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Values::I64(values) => values.iter().map(|&value| value as f64).collect(),
+            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Values::F64(values) => values.clone(),
+        }
+    }
+
+    /// From the bytes of little-endian elements.
+    pub(crate) fn from_bytes(element: VarKind, bytes: &[u8]) -> Values {
+        fn all<const N: usize, T>(bytes: &[u8], from: fn([u8; N]) -> T) -> Vec<T> {
+            bytes.as_chunks::<N>().0.iter().copied().map(from).collect()
+        }
+        match element {
+            VarKind::Bool => Values::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+            VarKind::Int32 => Values::I32(all(bytes, i32::from_le_bytes)),
+            VarKind::Int64 => Values::I64(all(bytes, i64::from_le_bytes)),
+            VarKind::Fp32 => Values::F32(all(bytes, f32::from_le_bytes)),
+            VarKind::Fp64 => Values::F64(all(bytes, f64::from_le_bytes)),
+            other => panic!("no test has elements of type {other}"),
+        }
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Values::Bool(values) => values.iter().map(|&value| u8::from(value)).collect(),
+            Values::I32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Values::I64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Values::F32(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        }
+    }
+}
+
+impl Tensor {
+    pub(crate) fn f32(shape: &[usize], values: &[f32]) -> Tensor {
+        assert_eq!(shape.iter().product::<usize>(), values.len());
+        Tensor { shape: shape.to_vec(), values: Values::F32(values.to_vec()) }
+    }
+
+    pub(crate) fn i64(shape: &[usize], values: &[i64]) -> Tensor {
+        assert_eq!(shape.iter().product::<usize>(), values.len());
+        Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()) }
+    }
+
+    pub(crate) fn feed(&self) -> Feed<'_> {
+        Feed { values: self.values.slice(), shape: &self.shape }
+    }
+
+    pub(crate) fn from_record(record: &TensorRecord) -> Tensor {
+        let shape = record.dims.iter().map(|&dim| dim as usize).collect();
+        Tensor { shape, values: Values::from_bytes(record.element, &record.data) }
+    }
+
+    pub(crate) fn to_record(&self) -> TensorRecord {
+        TensorRecord {
+            lod: Vec::new(),
+            element: self.values.element(),
+            dims: self.shape.iter().map(|&dim| dim as i64).collect(),
+            data: self.values.to_bytes(),
+        }
+    }
+
+    /// Same shape and element type, values within `|a - b| ≤ atol + rtol · |b|`.
+    pub(crate) fn assert_close(&self, expected: &Tensor, rtol: f64, atol: f64, what: &str) {
+        assert_eq!(self.shape, expected.shape, "{what}: shapes");
+        assert_eq!(self.values.element(), expected.values.element(), "{what}: element types");
+        let (a, b) = (self.values.numbers(), expected.values.numbers());
+        for (i, (a, b)) in a.iter().zip(&b).enumerate() {
+            let close = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= atol + rtol * b.abs();
+            assert!(close, "{what}: element {i} is {a}, expected {b}");
+        }
+    }
+}
