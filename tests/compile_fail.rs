@@ -5,27 +5,36 @@
 
 use std::path::{Path, PathBuf};
 
+/// Messages of ours, and lints of rustc on a model's tokens.
+const FOLDERS: [&str; 2] = ["tests/compile_fail", "tests/lints"];
+
 #[test]
 fn rustc_prints_what_is_expected() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+    let cases = trybuild::TestCases::new();
+    FOLDERS.iter().for_each(|folder| cases.compile_fail(format!("{folder}/*.rs")));
 }
 
 /// The expected output cannot rot: it has one error for each marked mistake, on its line and at its column.
 #[test]
 fn each_mistake_is_one_error() {
+    let mut wrong = Vec::new();
     for case in cases() {
         let printed = std::fs::read_to_string(case.with_extension("stderr")).unwrap();
         let mut found = errors(&printed);
         let mut expected = marks(&std::fs::read_to_string(&case).unwrap());
         found.sort();
         expected.sort();
-        assert_eq!(found, expected, "{}", case.display());
+        if found != expected {
+            wrong.push(format!("{}: found {found:?}, expected {expected:?}", case.display()));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn cases() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile_fail");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = FOLDERS.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }
 

@@ -1,71 +1,138 @@
-//! Models that compile, and the programs that they become.
+//! Models that compile, without a warning, and what their rows look like.
+#![deny(warnings)]
 
-use paddle::attribute::network as networks;
+use paddle::network;
+
+/// Compiles a model and gives its program's text.
+macro_rules! text {
+    ($($model:tt)*) => {
+        paddle::network!($($model)*).program().unwrap().to_string()
+    };
+}
 
 #[test]
-fn an_expression() {
-    let net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+fn a_line() {
+    let net = network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price = fc(x, 1);
         mean(square(price - y))
     });
-    println!("{}", net.program().unwrap());
-    let (_x, _y): ([f32; 13], f32) = net.row([0.0; 13], 1.0);
+    let row: ([f32; 13], f32) = net.row([0.0; 13], 1.0);
+    net.batch([row]).unwrap();
 }
 
-#[networks]
+#[test]
+fn rows_of_every_kind() {
+    let net = network!(|image: Tensor<f32, _, 2, 3>,
+                        words: Tensor<f32, _, T>,
+                        label: Tensor<i64, _, 1>,
+                        chosen: Tensor<bool, _>,
+                        rate: Tensor<f32>| {
+        let image = fc(image, 4, act = relu);
+        let loss = softmax_with_cross_entropy(image, label);
+        let loss = if chosen { loss } else { scale(loss, 0.5) };
+        mean(loss) * rate + sum(words)
+    });
+    let row: ([[f32; 3]; 2], Vec<f32>, i64, bool, f32) = net.row([[0.0; 3]; 2], vec![1.0, 2.0], 3, true, 0.1);
+    net.batch([row]).unwrap();
+}
+
+#[test]
+fn one_input_is_the_row() {
+    let net = network!(|x: Tensor<f32, _, 13>| fc(x, 1));
+    let row: [f32; 13] = net.row([0.0; 13]);
+    net.batch([row]).unwrap();
+}
+
+#[test]
+fn sub_networks() {
+    let text = text!(|x: Tensor<f32, _, 4>, y: Tensor<f32, _, 4>| {
+        let bias = mean(y);
+        let encode = |z| tanh(fc(z, 2, param = "encoder") + bias);
+        let swap = |(a, b)| (b, a);
+        let (b, a) = swap((encode(x), encode(y)));
+        mean(square(a - b))
+    });
+    assert_eq!(text.matches("parameter encoder.w").count(), 1);
+}
+
+#[test]
+fn branches() {
+    let text = text!(|x: Tensor<f32, _, 1>, limit: Tensor<f32>| {
+        let mut grade = 0.0;
+        if x > limit && !(x >= 20.0 || x == 15.0) {
+            grade = x;
+        } else if x != 3.0 {
+            grade -= 1.0;
+        }
+        let best = if mean(grade) <= 0.0 { 1.0 } else { limit % 7.0 };
+        mean(-grade / best)
+    });
+    assert_eq!(text.matches(" = if(").count(), 3);
+}
+
+#[test]
+fn loops() {
+    let text = text!(|x: Tensor<f32, _, 4>, n: Tensor<i64>| {
+        let mut pair = (x, 0);
+        let mut steps = 0.0;
+        while steps < 100.0 {
+            let (h, i) = pair;
+            let h = if i < n { fc(h, 4, act = tanh, param = "step") } else { h };
+            pair = (h, i + 1);
+            steps += 1.0;
+        }
+        let (h, _) = pair;
+        mean(h)
+    });
+    assert_eq!(text.matches(" = while(").count(), 1);
+}
+
+/// Two networks of one sub-network.
+#[paddle::attribute::network]
 pub mod line {
-    const SIZE: usize = 1;
+    const SIZE: usize = 2 * HALF;
+    const HALF: usize = 3;
+    const RATE: f32 = 0.5;
 
-    fn predict(x: Tensor<f32, _, N>) -> Tensor<f32, _, SIZE> {
-        fc(x, SIZE)
+    fn predict(x: Tensor<f32, _, N>) -> Tensor<f32, _, 1> {
+        const LAST: usize = 1;
+        let hidden = fc(x, SIZE, act = relu);
+        fc(hidden, LAST)
     }
 
-    /// The cost.
-    pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
-        mean(square(predict(x) - y))
+    /// What is trained.
+    pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> (Tensor<f32>, Tensor<f32, _, 1>) {
+        let price = predict(x);
+        (mean(square(price - y)) * RATE, price)
     }
 
-    pub fn price(x: Tensor<f32, _, 13>) -> _ {
+    /// What is run.
+    pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
         predict(x)
     }
 }
 
-#[test]
-fn a_module() {
-    println!("{}", line::cost().program().unwrap());
-    println!("{}", line::price().program().unwrap());
-    let _ = line::cost::Row { x: [0.0; 13], y: 1.0 };
+network! {
+    /// The other form of a module.
+    pub mod sum_of {
+        /// With two names of one size.
+        pub fn both(a: Tensor<f32, _, T>, b: Tensor<f32, _, T>) -> Tensor<f32, _, T> {
+            a + b
+        }
+    }
 }
 
 #[test]
-fn seed() {
-    let net = paddle::network!(|x: Tensor<f32, _, 1>, z: Tensor<f32, _, 1>, y: Tensor<f32>| {
-        let (o1, o2) = if x > 15.0 {
-            let d = x + y;
-            (d, softmax(d))
-        } else {
-            let d = fc(z, 1);
-            (d, d + 1.0)
-        };
-        (o1, o2)
-    });
-    println!("{}", net.program().unwrap());
-}
-
-#[test]
-fn repeat() {
-    let net = paddle::network!(|x: Tensor<f32, _, 4>, n: Tensor<i64>| {
-        let mut h = x;
-        let mut i = 0;
-        while i < n {
-            h = fc(h, 4, act = tanh);
-            i += 1;
-        }
-        let mut m = 0.0;
-        if mean(h) > 0.0 {
-            m = mean(h);
-        }
-        m
-    });
-    println!("{}", net.program().unwrap());
+fn modules() {
+    let (cost, price) = (line::cost(), line::price());
+    cost.batch([line::cost::Row { x: [0.0; 13], y: 1.0 }, ([0.0; 13], 1.0).into()]).unwrap();
+    cost.batch([cost.row([0.0; 13], 1.0)]).unwrap();
+    price.batch([[0.0f32; 13]]).unwrap();
+    let parameters = |net: &paddle::core::program::Program| -> Vec<String> {
+        net.parameters().map(|id| net.var(id).name.clone()).collect()
+    };
+    let of_cost = parameters(cost.program().unwrap());
+    assert_eq!(of_cost, ["predict.hidden.w", "predict.hidden.b", "predict.fc.w", "predict.fc.b"]);
+    assert_eq!(of_cost, parameters(price.program().unwrap()));
+    sum_of::both().batch([sum_of::both::Row { a: vec![1.0], b: vec![2.0] }]).unwrap();
 }

@@ -5,7 +5,7 @@ use paddle_core::program::{DType, Program};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-use crate::ast::{Function, Network, text};
+use crate::ast::{Constant, Function, Network, text};
 use crate::errors;
 use crate::ghost::ghost;
 use crate::lower::{Input, Lowered};
@@ -21,7 +21,11 @@ pub(crate) fn emit(source: &Source, lowered: &[(usize, Lowered)], reports: &[Rep
     match &source.form {
         Form::Expression => expression(network, lowered, &errors, &ghost),
         Form::Module { head } => {
-            let constants = network.constants.iter().map(|constant| &constant.tokens);
+            // One that is wrong would be reported by rustc as well.
+            let wrong =
+                |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.at));
+            let constants = network.constants.iter().filter(|constant| !wrong(constant));
+            let constants = constants.map(|constant| &constant.tokens);
             let topologies = lowered.iter().map(|(at, lowered)| topology(&network.functions[*at], lowered));
             let errors = errors.all();
             quote! {

@@ -132,7 +132,10 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
     match statement {
         Statement::Const(Constant { tokens, .. }) => tokens.clone(),
         Statement::Expr { value, semicolon } => {
-            let semicolon = semicolon.then(|| quote!(;));
+            // What cannot be shown, such as a `for`, is not a block any more.
+            let is_block =
+                matches!(value.kind, ExprKind::If { .. } | ExprKind::While { .. } | ExprKind::Block(_));
+            let semicolon = (*semicolon || !is_block).then(|| quote!(;));
             let value = expr(value, network);
             quote!(#value #semicolon)
         }

@@ -37,6 +37,14 @@ impl Extent {
         self.key() == other.key()
     }
 
+    /// Whether the other tokens are among these.
+    pub(crate) fn contains(self, other: Extent) -> bool {
+        let ((file, line, column, end_line, end_column), inner) = (self.key(), other.key());
+        file == inner.0
+            && (line, column) <= (inner.1, inner.2)
+            && (inner.3, inner.4) <= (end_line, end_column)
+    }
+
     /// Where it is, for comparisons.
     fn key(self) -> (String, usize, usize, usize, usize) {
         let (start, end) = (self.start.start(), self.end.end());

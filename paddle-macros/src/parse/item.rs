@@ -201,7 +201,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn block(&mut self, block: syn::Block) -> Block {
-        let at = Extent::of(&block);
+        let braces = block.brace_token.span;
+        let at = Extent { start: braces.open(), end: braces.close() };
         let mut statements = Vec::with_capacity(block.stmts.len());
         let mut tail = None;
         let last = block.stmts.len().saturating_sub(1);

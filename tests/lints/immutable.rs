@@ -1,0 +1,11 @@
+//! An assignment to a variable without `mut`.
+#![deny(warnings)]
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        price = price - y;
+      //^^^^^^^^^^^^^^^^^ rustc
+        mean(price)
+    });
+}

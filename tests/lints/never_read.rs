@@ -1,0 +1,12 @@
+//! A value that is never read.
+#![deny(warnings)]
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let mut price = fc(x, 1);
+        let cost = mean(price - y);
+        price = y;
+      //^^^^^ rustc
+        cost
+    });
+}

@@ -1,0 +1,10 @@
+//! A variable that nothing reads.
+#![deny(warnings)]
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        //  ^^^^^ rustc
+        mean(x) - mean(y)
+    });
+}
