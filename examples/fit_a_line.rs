@@ -1,0 +1,89 @@
+//! Linear regression on real data, beside its closed form.
+//!
+//! ```text
+//! cargo run --release --example fit_a_line                  # the progression of diabetes, embedded
+//! cargo run --release --example fit_a_line -- housing.data  # the prices of homes, from UCI's file
+//! ```
+
+use std::env;
+use std::error::Error;
+
+use paddle::attribute::network;
+use paddle::data::{Sample, Standardizer, diabetes, housing, least_squares, split};
+use paddle::event::EventKind;
+use paddle::reader::{DataSet, Reader};
+use paddle::{Network, Options, Parameters, Sgd, Spec, Trainer, infer};
+
+#[network]
+mod regression {
+    /// One weight per feature, and one more.
+    fn line(x: _) -> _ {
+        fc(x, 1)
+    }
+
+    pub fn diabetes_cost(x: Tensor<f32, _, 10>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+        mean(square(line(x) - y))
+    }
+
+    pub fn diabetes(x: Tensor<f32, _, 10>) -> Tensor<f32, _, 1> {
+        line(x)
+    }
+
+    pub fn housing_cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+        mean(square(line(x) - y))
+    }
+
+    pub fn housing(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
+        line(x)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("{}", run(env::args().nth(1).as_deref())?);
+    Ok(())
+}
+
+/// Fits the housing data of a file, or else the embedded data, and says how well.
+pub(crate) fn run(housing_data: Option<&str>) -> Result<String, Box<dyn Error>> {
+    match housing_data {
+        None => fit(&regression::diabetes_cost(), &regression::diabetes(), diabetes::samples()),
+        Some(path) => fit(&regression::housing_cost(), &regression::housing(), housing::read(path)?),
+    }
+}
+
+fn fit<const N: usize, Cost, Price>(
+    cost: &Network<Cost>,
+    price: &Network<Price>,
+    samples: Vec<Sample<N>>,
+) -> Result<String, Box<dyn Error>>
+where
+    Cost: Spec<Row: From<([f32; N], f32)>>,
+    Price: Spec<Row = [f32; N]>,
+{
+    let (train, test) = split(samples, 5);
+    let standard = Standardizer::fit(&train);
+    let row = |sample: &Sample<N>| Cost::Row::from((standard.apply(sample.features), sample.target));
+    let rows: Vec<_> = train.iter().map(row).collect();
+
+    // Both networks call `line`, so they share its parameters.
+    let mut parameters = Parameters::create((cost, price))?;
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    // A batch has all rows: steps along the exact gradient end in the minimum, not near it.
+    let reader = rows.iter().passes(2000).batch(rows.len());
+    trainer.train(cost, &mut parameters, reader, Options::default(), |event| {
+        if let EventKind::EndPass { pass, cost, .. } = event.kind()
+            && pass % 200 == 0
+        {
+            println!("pass {pass}: cost {cost:.2}");
+        }
+        Ok(())
+    })?;
+
+    let features: Vec<_> = test.iter().map(|sample| standard.apply(sample.features)).collect();
+    let outputs = infer(price, &parameters, features)?;
+    let prices = outputs.at::<f32>(0)?;
+    let errors = prices.iter().zip(&test).map(|(price, sample)| f64::from(price - sample.target));
+    let test_mse = errors.map(|error| error * error).sum::<f64>() / test.len() as f64;
+    let closed_form_mse = least_squares(&train)?.mse(&test);
+    Ok(format!("fit_a_line: test_mse={test_mse:.4} closed_form_mse={closed_form_mse:.4}"))
+}
