@@ -192,7 +192,7 @@ fn draws_the_same_numbers_in_every_precision<B: Backend>(backend: &B) {
     }
 }
 
-/// In `f32`, no result of one rounding is off by a bit: the tolerances above allow for double rounding nowhere.
+/// An exact operator whose result is off by its last bit fails.
 #[test]
 fn the_tolerance_notices_one_bit() {
     let sample = Sample::of(Binary { kind: BinaryKind::Add }).dense(&[1]).dense(&[1]);
