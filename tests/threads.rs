@@ -2,8 +2,8 @@
 
 mod networks;
 
-use networks::{CONTROL, MLP, network};
-use paddle::{Cpu, Network, Parameters, Row, Rows, Sgd, Spec, Trainer};
+use networks::awkward::{control, mlp};
+use paddle::{Cpu, Network, Parameters, Rows, Sgd, Spec, Trainer};
 
 /// A number in [-1, 1) that is a function of `i`.
 fn number(i: usize) -> f32 {
@@ -38,46 +38,26 @@ fn same_bits<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
     }
 }
 
-fn row<const N: usize>(seed: usize) -> [f32; N] {
+fn numbers<const N: usize>(seed: usize) -> [f32; N] {
     std::array::from_fn(|j| number(1000 * seed + j))
 }
 
 #[test]
 fn a_multilayer_perceptron() {
-    let net = network::<([f32; 37], i64)>(MLP);
-    let rows = |seed: usize, count: usize| -> Vec<_> {
-        (0..count).map(|i| (row(seed + i), ((seed + i) % 7) as i64)).collect()
-    };
-    same_bits(&net, &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
+    let row = |i: usize| mlp::Row { x: numbers(i), y: (i % 7) as i64 };
+    let rows = |seed: usize, count: usize| (seed..seed + count).map(row).collect::<Vec<_>>();
+    same_bits(&mlp(), &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
 }
 
 #[test]
 fn a_branch_per_row_and_a_loop() {
-    let net = network::<([f32; 13], f32, i64)>(CONTROL);
     // Some rows in each branch, then all of them in one.
     let rows = |seed: usize, count: usize, rounds: i64, high: fn(usize) -> bool| -> Vec<_> {
-        (0..count).map(|i| (row(seed + i), f32::from(u8::from(high(i))), rounds)).collect()
+        let switch = |i| f32::from(u8::from(high(i)));
+        (0..count).map(|i| control::Row { x: numbers(seed + i), switch: switch(i), rounds }).collect()
     };
     let mixed = rows(0, 131, 5, |i| i % 3 == 0);
     let all = rows(300, 67, 1, |_| true);
     let none = rows(600, 33, 0, |_| false);
-    same_bits(&net, &[mixed, all, none]);
-}
-
-/// A row that implements `Row` by hand does what a tuple does.
-#[test]
-fn rows_by_hand() {
-    struct Digits {
-        x: [f32; 37],
-        y: i64,
-    }
-    impl Row for Digits {
-        fn write(&self, columns: &mut paddle::Columns<'_>) {
-            columns.push(&self.x);
-            columns.push(&self.y);
-        }
-    }
-    let tuples = trained(&network::<([f32; 37], i64)>(MLP), &[vec![(row(3), 2); 4]], 1);
-    let digits = [[(); 4].map(|()| Digits { x: row(3), y: 2 })];
-    assert!(tuples == trained(&network::<Digits>(MLP), &digits, 1));
+    same_bits(&control(), &[mixed, all, none]);
 }

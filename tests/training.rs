@@ -3,6 +3,7 @@
 mod networks;
 
 use ndarray::{Array2, ArrayD, array};
+use networks::awkward::mlp;
 use networks::{LINE, LINE_PRICE, network};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Item, Reader};
@@ -289,16 +290,17 @@ fn a_cost_without_a_gradient() {
 
 #[test]
 fn a_class_id_without_a_class() {
-    let net: Network<Dynamic<([f32; 37], i64)>> = network(networks::MLP);
+    let net = mlp();
+    let row = |y| net.row([0.5; 37], y);
     let mut parameters = Parameters::create(&net).unwrap();
     let before = parameters.get::<f32>("deep.w").unwrap();
     let mut trainer = Trainer::new(Sgd::new(0.1));
     for id in [-1, 7, i64::MAX] {
-        let error = trainer.step(&net, &mut parameters, [([0.5; 37], 0), ([0.5; 37], id)]).unwrap_err();
+        let error = trainer.step(&net, &mut parameters, [row(0), row(id)]).unwrap_err();
         assert!(matches!(error, Error::Run(_)));
         assert!(error.to_string().contains(&id.to_string()), "{error}");
     }
     assert_eq!(before, parameters.get::<f32>("deep.w").unwrap());
-    trainer.step(&net, &mut parameters, [([0.5; 37], 6)]).unwrap();
+    trainer.step(&net, &mut parameters, [row(6)]).unwrap();
     assert_ne!(before, parameters.get::<f32>("deep.w").unwrap());
 }

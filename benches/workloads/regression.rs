@@ -2,8 +2,7 @@
 
 use ndarray::{Array1, Array2};
 use paddle::core::plan::Backend;
-use paddle::core::text;
-use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer};
+use paddle::{Batch, Error, Parameters, Sgd, Trainer, network};
 
 use crate::random::{field, symmetric, weights};
 use crate::workload::{POOL, Training, Workload};
@@ -11,7 +10,10 @@ use crate::workload::{POOL, Training, Workload};
 const BATCH: usize = 20;
 
 pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<dyn Workload>, Error> {
-    let net: Network<Dynamic> = Network::from_program(text::parse(PROGRAM).expect("the text is a program"))?;
+    let net = network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+        let price = fc(x, 1);
+        mean(square(price - y))
+    });
     let mut parameters = Parameters::create_on(backend, &net, 0)?;
     let w = Array2::from_shape_vec((13, 1), weights(4, 0, 13, 1)).expect("as many numbers as weights");
     parameters.set("price.w", &w)?;
@@ -28,17 +30,3 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
     Ok(Box::new(Training { net, parameters, trainer: Trainer::new(Sgd::new(0.01)), pool }))
 }
-
-const PROGRAM: &str = "program {
-  rows _
-  parameter price.w: f32[13, 1] = fill_constant(value=0.0)
-  parameter price.b: f32[1] = fill_constant(value=0.0)
-  block 0 (x: f32[_, 13], y: f32[_, 1]) {
-    product: f32[_, 1] = matmul_v2(x, price.w)
-    price: f32[_, 1] = elementwise_add(product, price.b)
-    error: f32[_, 1] = elementwise_sub(price, y)
-    square: f32[_, 1] = square(error)
-    cost: f32[] = reduce_mean(square)
-    return cost
-  }
-}";

@@ -36,68 +36,25 @@ pub const LINE_PRICE: &str = "program {
   }
 }";
 
-/// Two hidden layers of sizes that no vector or tile divides, and softmax cross-entropy of class ids.
-pub const MLP: &str = "program {
-  rows _
-  parameter hidden.w: f32[37, 71] = uniform_random(min=-0.2, max=0.2)
-  parameter hidden.b: f32[71] = fill_constant(value=0.0)
-  parameter deep.w: f32[71, 45] = uniform_random(min=-0.2, max=0.2)
-  parameter deep.b: f32[45] = fill_constant(value=0.0)
-  parameter logits.w: f32[45, 7] = uniform_random(min=-0.2, max=0.2)
-  parameter logits.b: f32[7] = fill_constant(value=0.0)
-  block 0 (x: f32[_, 37], y: i64[_, 1]) {
-    m1: f32[_, 71] = matmul_v2(x, hidden.w)
-    a1: f32[_, 71] = elementwise_add(m1, hidden.b)
-    hidden: f32[_, 71] = relu(a1)
-    m2: f32[_, 45] = matmul_v2(hidden, deep.w)
-    a2: f32[_, 45] = elementwise_add(m2, deep.b)
-    deep: f32[_, 45] = tanh(a2)
-    m3: f32[_, 7] = matmul_v2(deep, logits.w)
-    logits: f32[_, 7] = elementwise_add(m3, logits.b)
-    soft: f32[_, 7], loss: f32[_, 1] = softmax_with_cross_entropy(logits, y)
-    cost: f32[] = reduce_mean(loss)
-    return cost
-  }
-}";
+/// Networks whose sizes no vector and no tile divides.
+#[paddle::attribute::network]
+pub mod awkward {
+    /// Two hidden layers, and softmax cross-entropy of class ids.
+    pub fn mlp(x: Tensor<f32, _, 37>, y: Tensor<i64, _, 1>) -> Tensor<f32> {
+        let hidden = fc(x, 71, act = relu);
+        let deep = fc(hidden, 45, act = tanh);
+        let logits = fc(deep, 7);
+        mean(softmax_with_cross_entropy(logits, y))
+    }
 
-/// A per-row `if` on the first column whose branches have parameters, then a `while` of as many rounds as `rounds`
-/// says, then a mean of squares.
-pub const CONTROL: &str = "program {
-  rows _
-  parameter yes.w: f32[13, 13] = uniform_random(min=-0.3, max=0.3)
-  parameter no.w: f32[13, 13] = uniform_random(min=-0.3, max=0.3)
-  parameter loop.w: f32[13, 13] = uniform_random(min=-0.3, max=0.3)
-  block 0 (x: f32[_, 13], switch: f32[_, 1], rounds: i64[]) {
-    half: f32[] = fill_constant(value=0.5)
-    high: bool[_, 1] = greater_than(switch, half)
-    chosen: f32[_, 13] = if(high) {
-      block 1 on _.1 of _ {
-        x_1: f32[_.1, 13] = gather_rows(x)
-        p1: f32[_.1, 13] = matmul_v2(x_1, yes.w)
-        t1: f32[_.1, 13] = tanh(p1)
-        yield t1
-      }
-      block 2 on _.2 of _ {
-        x_2: f32[_.2, 13] = gather_rows(x)
-        p2: f32[_.2, 13] = matmul_v2(x_2, no.w)
-        yield p2
-      }
+    /// A branch per row, both sides with parameters, then a loop of as many rounds as is fed.
+    pub fn control(x: Tensor<f32, _, 13>, switch: Tensor<f32, _, 1>, rounds: Tensor<i64>) -> Tensor<f32> {
+        let mut h = if switch > 0.5 { fc(x, 13, act = tanh, param = "yes") } else { fc(x, 13, param = "no") };
+        let mut i = 0;
+        while i < rounds {
+            h = fc(h, 13, act = tanh, param = "round");
+            i += 1;
+        }
+        mean(square(h))
     }
-    zero: i64[] = fill_constant(value=0)
-    i_end: i64[], h_end: f32[_, 13] = while(zero, chosen) {
-      block 3 (i: i64[], h: f32[_, 13]) {
-        more: bool[] = less_than(i, rounds)
-        yield more
-      }
-      block 4 (i_1: i64[], h_1: f32[_, 13]) {
-        p3: f32[_, 13] = matmul_v2(h_1, loop.w)
-        t3: f32[_, 13] = tanh(p3)
-        next: i64[] = scale(i_1, bias=1.0)
-        yield next, t3
-      }
-    }
-    square: f32[_, 13] = square(h_end)
-    cost: f32[] = reduce_mean(square)
-    return cost
-  }
-}";
+}
