@@ -116,7 +116,9 @@ impl Operation for While {
         let operator = g.operator().clone();
         let forward = operator.blocks[1];
         let body = g.program().block(forward).clone();
-        let states: Vec<usize> = (0..body.params.len()).filter(|&k| g.is_active(body.params[k])).collect();
+        // A part of the state that the body writes but never reads is active at the end only.
+        let active = |&k: &usize| g.is_active(body.params[k]) || g.is_active(operator.outputs[k]);
+        let states: Vec<usize> = (0..body.params.len()).filter(active).collect();
         let block = g.gradient_block(forward)?;
         let mut seeds = Vec::with_capacity(states.len());
         let mut finals = Vec::with_capacity(states.len());

@@ -219,9 +219,9 @@ impl<B: Backend> Executor<B> {
     /// Makes a layout for at least every size that was seen so far, so that later ones in between fit too.
     fn add_layout(&mut self) -> Result<(), RunError> {
         let actual = self.state.symbols.clone();
-        for at in 0..actual.len() {
+        for (at, size) in self.state.symbols.iter_mut().enumerate() {
             let seen = self.layouts.iter().map(|layout| layout.capacities[at]).max().unwrap_or(0);
-            self.state.symbols[at] = capacity(actual[at]).max(seen);
+            *size = capacity(*size).max(seen);
         }
         let mut made = self
             .evaluate()

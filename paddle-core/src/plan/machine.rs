@@ -196,9 +196,10 @@ impl<B: Backend> Machine<'_, B> {
                 [holds, !holds]
             }
         };
-        for (branch, runs) in code.branches.into_iter().zip(runs) {
-            if runs {
-                self.nested(branch)?;
+        // As they were lowered: the tape of the first branch lies below that of the second.
+        for side in if code.splits { [0, 1] } else { [1, 0] } {
+            if runs[side] {
+                self.nested(code.branches[side])?;
             }
         }
         for join in &code.joins {

@@ -1,0 +1,114 @@
+//! Groups: operators that are launched together, compiled.
+
+use std::collections::BTreeMap;
+
+use super::super::backend::{Backend, Group, GroupOp, Layout, Operand};
+use super::super::code::Instruction;
+use super::super::error::PlanError;
+use super::super::fuse::is_constant;
+use super::super::live::At;
+use super::super::storage::stream;
+use super::Lowering;
+use crate::ops::{Fill, Op};
+use crate::program::{BlockId, VarId};
+
+impl<'a, B: Backend> Lowering<'a, B> {
+    /// Compiles a group. None if it is a constant that only groups with their own copy read.
+    pub(super) fn launch(
+        &mut self,
+        id: BlockId,
+        unit: &[usize],
+    ) -> Result<Option<Instruction<B::Kernel>>, PlanError> {
+        let program = self.program;
+        let block = program.block(id);
+        let first = &block.ops[unit[0]];
+        let fused = first.op.effects().element_wise;
+        let mut group = Group {
+            ops: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            temporaries: Vec::new(),
+            stream: first.outputs.first().map_or(0, |output| stream(&program.var(*output).name)),
+        };
+        let mut known: BTreeMap<VarId, Operand> = BTreeMap::new();
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for &i in unit {
+            let operator = &block.ops[i];
+            if !self.backend.supports(&operator.op) {
+                return Err(self.unsupported(operator, "it has no kernel".into()));
+            }
+            let mut reads = Vec::with_capacity(operator.inputs.len());
+            for &input in &operator.inputs {
+                let operand = match known.get(&input) {
+                    Some(&operand) => operand,
+                    None => match self.constant(input).filter(|_| fused) {
+                        Some(fill) => {
+                            let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
+                            let layout = Layout { dtype: ty.dtype, ..self.layout(operator.outputs[0]) };
+                            group.temporaries.push(layout);
+                            let operand = Operand::Temporary(group.temporaries.len() - 1);
+                            let op = Fill { value: fill.value, ty }.into();
+                            group.ops.push(GroupOp { op, inputs: Vec::new(), outputs: vec![operand] });
+                            operand
+                        }
+                        None => {
+                            inputs.push(input);
+                            group.inputs.push(self.layout(input));
+                            Operand::Input(inputs.len() - 1)
+                        }
+                    },
+                };
+                known.insert(input, operand);
+                reads.push(operand);
+            }
+            let mut writes = Vec::with_capacity(operator.outputs.len());
+            for &output in &operator.outputs {
+                let layout = self.layout(output);
+                let operand = if !fused || self.leaves(output, id, unit) {
+                    outputs.push(output);
+                    group.outputs.push(layout);
+                    Operand::Output(outputs.len() - 1)
+                } else {
+                    group.temporaries.push(layout);
+                    Operand::Temporary(group.temporaries.len() - 1)
+                };
+                known.insert(output, operand);
+                writes.push(operand);
+            }
+            group.ops.push(GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes });
+        }
+        if outputs.is_empty() && !first.op.effects().state {
+            return Ok(None);
+        }
+        let kernel = self.backend.compile(&group).map_err(|error| self.unsupported(first, error.message))?;
+        let mut operands = Vec::with_capacity(inputs.len() + outputs.len());
+        for input in inputs {
+            operands.push(self.read(input)?);
+        }
+        for output in outputs {
+            operands.push(self.define(output)?);
+        }
+        Ok(Some(Instruction::Launch { kernel, operands, origin: self.origin(first) }))
+    }
+
+    /// The operator that makes the value, if it is a constant.
+    pub(super) fn constant(&self, var: VarId) -> Option<&'a Fill> {
+        let value = self.program.var(var);
+        let mut operators = self.program.block(value.block).ops.iter();
+        match &operators.find(|operator| operator.outputs.contains(&var) && is_constant(operator))?.op {
+            Op::Fill(fill) => Some(fill),
+            _ => None,
+        }
+    }
+
+    /// Whether a value of a unit is read outside of it.
+    pub(super) fn leaves(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
+        let constant = self.constant(var).is_some();
+        let readers = self.readers.get(&var).into_iter().flatten();
+        let inside = |at: &At| {
+            let reader = &self.program.block(at.0).ops[at.1];
+            (constant && reader.op.effects().element_wise) || (at.0 == id && unit.contains(&at.1))
+        };
+        self.escapes.contains(&var) || readers.into_iter().any(|at| !inside(at))
+    }
+}

@@ -1,0 +1,235 @@
+//! Lowering: a program becomes instructions over slots, with the lifetime of every slot.
+
+mod control;
+mod group;
+mod slots;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::slots::OpenLoop;
+use super::backend::Backend;
+use super::code::{
+    Copy, Home, Input, Instruction, LoopId, LoopInfo, Origin, Output, Plan, Slot, SlotId, Space,
+};
+use super::error::PlanError;
+use super::fuse::units;
+use super::live::{At, live};
+use super::storage::Storage;
+use crate::ops::Op;
+use crate::program::{BlockId, Dim, Operator, Program, Role, RowsId, SymbolId, VarId};
+
+/// Plans a program for a backend.
+pub(super) fn lower<B: Backend>(
+    backend: &B,
+    program: &Program,
+    storage: &Storage,
+) -> Result<Plan<B::Kernel>, PlanError> {
+    program.verify()?;
+    let mut lowering = Lowering::new(backend, program, storage);
+    lowering.inputs()?;
+    let code = lowering.block(Program::GLOBAL)?;
+    lowering.finish(code)
+}
+
+struct Lowering<'a, B: Backend> {
+    backend: &'a B,
+    program: &'a Program,
+    storage: &'a Storage,
+    live: BTreeSet<At>,
+    /// Live operators that read a value.
+    readers: BTreeMap<VarId, Vec<At>>,
+    /// Values that are read other than by an operator: results, outputs, gradients.
+    escapes: BTreeSet<VarId>,
+    /// The operator that owns a block.
+    owners: BTreeMap<BlockId, At>,
+    /// Bodies of loops whose gradient runs.
+    recorded: BTreeMap<BlockId, LoopId>,
+    /// Those whose gradient has been lowered.
+    unwound: BTreeSet<LoopId>,
+    code: Vec<Vec<Instruction<B::Kernel>>>,
+    slots: Vec<Slot>,
+    slot_of: BTreeMap<VarId, SlotId>,
+    spaces: Vec<Space>,
+    space_of: BTreeMap<RowsId, usize>,
+    loops: Vec<LoopInfo>,
+    extents: Vec<Dim>,
+    inputs: Vec<Input>,
+    /// Loops around the current instruction, the outermost first.
+    open: Vec<OpenLoop>,
+    /// The first instruction of the global block that updates.
+    update_from: Option<usize>,
+    /// Counts instructions through all blocks.
+    now: usize,
+}
+
+impl<'a, B: Backend> Lowering<'a, B> {
+    fn new(backend: &'a B, program: &'a Program, storage: &'a Storage) -> Self {
+        let live = live(program);
+        let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
+        let mut owners = BTreeMap::new();
+        let mut escapes: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
+        let mut differentiated = BTreeSet::new();
+        escapes.extend(program.outputs());
+        for &at in &live {
+            let operator = &program.block(at.0).ops[at.1];
+            for &input in &operator.inputs {
+                readers.entry(input).or_default().push(at);
+            }
+            for &block in &operator.blocks {
+                owners.insert(block, at);
+                escapes.extend(&program.block(block).results);
+                differentiated.extend(program.block(block).forward);
+            }
+        }
+        // Bodies of loops have parameters; branches have none.
+        let is_body = |block: &BlockId| matches!(owners.get(block), Some(at) if is_loop(program, *at));
+        let bodies: Vec<BlockId> = differentiated.into_iter().filter(is_body).collect();
+        let recorded: BTreeMap<_, _> =
+            bodies.iter().enumerate().map(|(i, &block)| (block, LoopId(i))).collect();
+        Lowering {
+            backend,
+            program,
+            storage,
+            live,
+            readers,
+            escapes,
+            owners,
+            loops: vec![LoopInfo::default(); recorded.len()],
+            recorded,
+            unwound: BTreeSet::new(),
+            code: vec![Vec::new()],
+            slots: Vec::new(),
+            slot_of: BTreeMap::new(),
+            spaces: Vec::new(),
+            space_of: BTreeMap::new(),
+            extents: Vec::new(),
+            inputs: Vec::new(),
+            open: Vec::new(),
+            update_from: None,
+            now: 0,
+        }
+    }
+
+    fn inputs(&mut self) -> Result<(), PlanError> {
+        let program = self.program;
+        for &var in program.inputs() {
+            let ty = program.ty(var);
+            let used = self.readers.contains_key(&var) || self.escapes.contains(&var);
+            let slot = if used { Some(self.define(var)?) } else { None };
+            self.inputs.push(Input {
+                slot,
+                name: program.var(var).name.clone(),
+                shown: program.show(ty),
+                dtype: ty.dtype,
+                shape: program.shape(ty),
+                scalar: ty.is_scalar(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Lowers a block to code of its own and returns its number.
+    fn nested(&mut self, id: BlockId) -> Result<usize, PlanError> {
+        let code = self.block(id)?;
+        self.code.push(code);
+        Ok(self.code.len() - 1)
+    }
+
+    fn block(&mut self, id: BlockId) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+        let program = self.program;
+        let block = program.block(id);
+        let mut code = Vec::new();
+        for unit in units(program, id, &self.live) {
+            self.now += 1;
+            let operator = &block.ops[unit[0]];
+            if operator.site.role == Role::Optimize && self.update_from.is_none() {
+                self.update_from = Some(code.len());
+            }
+            match &operator.op {
+                Op::If(_) => code.push(self.conditional(operator)?),
+                Op::While(op) => code.push(self.while_loop(operator, op.limit)?),
+                Op::WhileGrad(_) => code.push(self.while_grad(operator)?),
+                Op::GatherRows(_) => {
+                    let from = self.read(operator.inputs[0])?;
+                    let rows = program.ty(operator.outputs[0]).rows;
+                    let Some(&space) = rows.and_then(|rows| self.space_of.get(&rows)) else {
+                        return Err(self.unsupported(operator, "its rows are chosen by no branch".into()));
+                    };
+                    self.touch(self.spaces[space].index);
+                    let to = self.define(operator.outputs[0])?;
+                    code.push(Instruction::Gather { space, from, to });
+                }
+                _ => code.extend(self.launch(id, &unit)?),
+            }
+        }
+        Ok(code)
+    }
+
+    fn unsupported(&self, operator: &Operator, message: String) -> PlanError {
+        PlanError::Unsupported {
+            operator: operator.op.name().to_string(),
+            backend: self.backend.name(),
+            place: operator.site.place.map(|place| self.program.locate(place)),
+            message,
+        }
+    }
+
+    fn origin(&self, operator: &Operator) -> Origin {
+        Origin { operator: operator.op.name(), place: operator.site.place }
+    }
+
+    fn finish(mut self, mut code: Vec<Instruction<B::Kernel>>) -> Result<Plan<B::Kernel>, PlanError> {
+        let program = self.program;
+        self.now += 1;
+        let mut outputs = Vec::with_capacity(program.outputs().len());
+        for &var in program.outputs() {
+            let mut slot = self.read(var)?;
+            if let Home::Parameter(_) = self.slots[slot.0].home {
+                // The caller has the parameters again when outputs are fetched.
+                let to = self.slot_like(var, Home::Pool);
+                code.push(Instruction::Copy(Copy { from: slot, to }));
+                slot = to;
+            }
+            outputs.push(Output { slot, dtype: program.ty(var).dtype });
+        }
+        let update_from = self.update_from.unwrap_or(code.len());
+        self.code[0] = code;
+        let mut extents_of = vec![Vec::new(); program.symbols().len()];
+        for (at, extent) in self.extents.iter().enumerate() {
+            for symbol in extent.symbols() {
+                extents_of[symbol.0 as usize].push(at);
+            }
+        }
+        let mut bounds = vec![None; program.symbols().len()];
+        for rows in program.row_spaces() {
+            bounds[rows.size.0 as usize] = rows.parent.map(|parent| program.row_space(parent).size);
+        }
+        let fed: BTreeSet<SymbolId> =
+            self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
+        for symbol in self.extents.iter().flat_map(Dim::symbols) {
+            if bounds[symbol.0 as usize].is_none() && !fed.contains(&symbol) {
+                let symbol = program.symbols()[symbol.0 as usize].name.clone();
+                return Err(PlanError::UnboundSize { symbol });
+            }
+        }
+        Ok(Plan {
+            code: self.code,
+            update_from,
+            slots: self.slots,
+            spaces: self.spaces,
+            loops: self.loops,
+            extents: self.extents,
+            extents_of,
+            bounds,
+            symbols: program.symbols().iter().map(|symbol| symbol.name.clone()).collect(),
+            inputs: self.inputs,
+            outputs,
+            files: program.files().to_vec(),
+        })
+    }
+}
+
+/// Whether the operator runs its blocks repeatedly.
+fn is_loop(program: &Program, at: At) -> bool {
+    matches!(program.block(at.0).ops[at.1].op, Op::While(_))
+}

@@ -1,0 +1,147 @@
+//! Slots of values: which memory, and how long.
+
+use std::collections::BTreeSet;
+
+use super::super::backend::{Backend, Extent, Layout};
+use super::super::code::{Home, LoopId, Slot, SlotId};
+use super::super::error::PlanError;
+use super::Lowering;
+use crate::program::{BlockId, Definition, Dim, Program, VarId};
+
+/// A loop being lowered. What lived before it began and is read in it lives to its end.
+pub(super) struct OpenLoop {
+    start: usize,
+    /// Slots to keep to the end.
+    held: BTreeSet<SlotId>,
+}
+
+impl<B: Backend> Lowering<'_, B> {
+    pub(super) fn extent(&mut self, dim: &Dim) -> Extent {
+        match dim.constant().and_then(|size| usize::try_from(size).ok()) {
+            Some(size) => Extent::Fixed(size),
+            None => {
+                let at = self.extents.iter().position(|known| known == dim).unwrap_or_else(|| {
+                    self.extents.push(dim.clone());
+                    self.extents.len() - 1
+                });
+                Extent::Bound(at)
+            }
+        }
+    }
+
+    pub(super) fn layout(&mut self, var: VarId) -> Layout {
+        let ty = self.program.ty(var);
+        let shape = self.program.shape(ty).iter().map(|dim| self.extent(dim)).collect();
+        Layout { dtype: ty.dtype, shape }
+    }
+
+    pub(super) fn add_slot(&mut self, slot: Slot) -> SlotId {
+        self.slots.push(slot);
+        SlotId(self.slots.len() - 1)
+    }
+
+    /// A slot of a value's type that begins to live now.
+    pub(super) fn slot_like(&mut self, var: VarId, home: Home) -> SlotId {
+        let Layout { dtype, shape } = self.layout(var);
+        let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
+        let life = (self.now, self.now);
+        self.add_slot(Slot { name, shape, element_bytes, dtype: Some(dtype), home, life })
+    }
+
+    /// Gives a value its slot.
+    pub(super) fn define(&mut self, var: VarId) -> Result<SlotId, PlanError> {
+        let value = self.program.var(var);
+        let home = match value.definition {
+            Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.offset),
+            Definition::Input | Definition::BlockParameter | Definition::Operator => {
+                if value.block == Program::GLOBAL && self.is_kept(var) {
+                    Home::Pool
+                } else if self.is_saved(var) {
+                    match self.recorded_around(value.block) {
+                        Some(around) => Home::Frame(around),
+                        None => Home::Arena,
+                    }
+                } else {
+                    Home::Arena
+                }
+            }
+        };
+        let slot = self.slot_like(var, home);
+        self.slot_of.insert(var, slot);
+        Ok(slot)
+    }
+
+    /// Whether the value leaves the run.
+    pub(super) fn is_kept(&self, var: VarId) -> bool {
+        let gradient = self.program.gradients().iter().any(|pair| pair.gradient == var);
+        gradient || self.program.outputs().contains(&var)
+    }
+
+    /// Whether a gradient block reads the value from the forward block that defines it.
+    pub(super) fn is_saved(&self, var: VarId) -> bool {
+        let defined_in = self.program.var(var).block;
+        let reads = self.readers.get(&var).into_iter().flatten().map(|at| at.0);
+        let results =
+            self.owners.keys().copied().filter(|&block| self.program.block(block).results.contains(&var));
+        reads.chain(results).any(|block| !self.is_below(block, defined_in))
+    }
+
+    /// Whether `block` is `outer` or inside of it.
+    pub(super) fn is_below(&self, block: BlockId, outer: BlockId) -> bool {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            if id == outer {
+                return true;
+            }
+            at = self.program.block(id).parent;
+        }
+        false
+    }
+
+    /// The innermost recorded loop whose body `block` is in.
+    pub(super) fn recorded_around(&self, block: BlockId) -> Option<LoopId> {
+        let mut at = Some(block);
+        while let Some(id) = at {
+            if let Some(&found) = self.recorded.get(&id) {
+                return Some(found);
+            }
+            at = self.program.block(id).parent;
+        }
+        None
+    }
+
+    /// The slot of a value that is read now.
+    pub(super) fn read(&mut self, var: VarId) -> Result<SlotId, PlanError> {
+        let slot = match self.slot_of.get(&var) {
+            Some(&slot) => slot,
+            None => self.define(var)?,
+        };
+        self.touch(slot);
+        Ok(slot)
+    }
+
+    /// Keeps a slot alive to here, and through every loop that began after it.
+    pub(super) fn touch(&mut self, slot: SlotId) {
+        let life = &mut self.slots[slot.0].life;
+        life.1 = life.1.max(self.now);
+        let born = life.0;
+        if let Some(outermost) = self.open.iter_mut().find(|open| open.start > born) {
+            outermost.held.insert(slot);
+        }
+    }
+
+    pub(super) fn begin_loop(&mut self) {
+        self.now += 1;
+        self.open.push(OpenLoop { start: self.now, held: BTreeSet::new() });
+    }
+
+    pub(super) fn end_loop(&mut self) {
+        self.now += 1;
+        if let Some(open) = self.open.pop() {
+            for slot in open.held {
+                let life = &mut self.slots[slot.0].life;
+                life.1 = life.1.max(self.now);
+            }
+        }
+    }
+}
