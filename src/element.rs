@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 macro_rules! elements {
-    ($($type:ty, $variant:ident;)*) => {
+    ($($type:ty, $variant:ident, $from:expr;)*) => {
         $(impl Element for $type {
             const DTYPE: DType = DType::$variant;
         }
@@ -78,6 +78,15 @@ macro_rules! elements {
                 }
             }
 
+            /// Elements of this type as files have them, little endian; a truth value is a byte.
+            pub(crate) fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
+                match dtype {
+                    $(DType::$variant => {
+                        Values::$variant(bytes.as_chunks().0.iter().copied().map($from).collect())
+                    })*
+                }
+            }
+
             pub(crate) fn as_slice(&self) -> HostSlice<'_> {
                 match self {
                     $(Values::$variant(vector) => HostSlice::$variant(vector),)*
@@ -94,11 +103,11 @@ macro_rules! elements {
 }
 
 elements! {
-    bool, Bool;
-    i32, I32;
-    i64, I64;
-    f32, F32;
-    f64, F64;
+    bool, Bool, |[byte]: [u8; 1]| byte != 0;
+    i32, I32, i32::from_le_bytes;
+    i64, I64, i64::from_le_bytes;
+    f32, F32, f32::from_le_bytes;
+    f64, F64, f64::from_le_bytes;
 }
 
 impl Values {

@@ -1,4 +1,42 @@
 //! Models are Rust source, checked by `rustc`, compiled into a portable program.
+//!
+//! ```
+//! use paddle::reader::{DataSet, Reader};
+//! use paddle::{Options, Parameters, Sgd, Trainer, infer, network};
+//!
+//! let cost = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+//!     let line = fc(x, 1);
+//!     mean(square(line - y))
+//! });
+//! let price = network!(|x: Tensor<f32, _, 2>| {
+//!     let line = fc(x, 1);
+//!     line
+//! });
+//!
+//! // One set of parameters for both: `line.w` and `line.b`.
+//! let mut parameters = Parameters::create((&cost, &price))?;
+//! let rows = [cost.row([0.0, 1.0], 3.0), cost.row([1.0, 0.0], 2.0), cost.row([1.0, 1.0], 4.0)];
+//! let reader = rows.passes(500).batch(3);
+//! let mut trainer = Trainer::new(Sgd::new(0.5));
+//! trainer.train(&cost, &mut parameters, reader, Options::default(), |event| {
+//!     if event.cost().is_some_and(|cost| cost < 1e-9) {
+//!         event.stop();
+//!     }
+//!     Ok(())
+//! })?;
+//!
+//! let outputs = infer(&price, &parameters, [[2.0, 2.0]])?;
+//! assert!((outputs.at::<f32>(0)?[[0, 0]] - 7.0).abs() < 1e-3);
+//! # Ok::<(), paddle::Error>(())
+//! ```
+//!
+//! | to | there is |
+//! | --- | --- |
+//! | write a network | [`network!`], [`attribute::network`] |
+//! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
+//! | train it | [`Parameters`], [`Trainer`], [`Updater`], [`Event`] |
+//! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
+//! | look into it | [`Network::program`]; [`core`] has the levels below |
 
 extern crate self as paddle;
 
@@ -11,6 +49,7 @@ pub mod event;
 mod infer;
 #[doc(hidden)]
 pub mod language;
+mod load;
 mod model;
 mod network;
 mod parameters;
@@ -25,6 +64,7 @@ pub use element::Element;
 pub use error::Error;
 pub use event::{Event, EventKind};
 pub use infer::{OutputError, Outputs, infer};
+pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
 pub use paddle_core as core;
 pub use paddle_kernels::cpu::Cpu;

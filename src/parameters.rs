@@ -12,7 +12,7 @@ use paddle_kernels::cpu::{Cpu, CpuError};
 
 use crate::Error;
 use crate::batch::Shape;
-use crate::element::Element;
+use crate::element::{Element, Values};
 use crate::infer::Inference;
 use crate::model::Model;
 use crate::network::{Network, Spec};
@@ -128,6 +128,24 @@ impl<B: Backend> Parameters<B> {
                 self.backend.upload(T::host(elements), &mut state.values, stored.offset);
             });
         }
+        Ok(())
+    }
+
+    /// Gives a parameter values that `read` makes, of the element type that it is told.
+    pub(crate) fn set_values(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(DType) -> Values,
+    ) -> Result<(), ParameterError> {
+        let Some(stored) = self.storage.find(name) else {
+            return Err(ParameterError::NoSuch { name: name.to_string() });
+        };
+        let values = read(stored.dtype);
+        if values.len() != stored.elements() {
+            let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
+            return Err(ParameterError::Shape { name: name.to_string(), found, expected });
+        }
+        self.with(|state| self.backend.upload(values.as_slice(), &mut state.values, stored.offset));
         Ok(())
     }
 

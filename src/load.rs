@@ -1,0 +1,27 @@
+//! Models that PaddlePaddle saved.
+
+use paddle_core::convert::{from_wire, load_params};
+use paddle_core::wire::ProgramDesc;
+
+use crate::Error;
+use crate::element::Values;
+use crate::network::{Dynamic, Network};
+use crate::parameters::Parameters;
+
+/// Reads what PaddlePaddle's `save_inference_model` wrote: the bytes of a `.pdmodel` and of its `.pdiparams`.
+///
+/// The network is fed with arrays: `infer(&net, &parameters, &Batch::new(&net)?.with("x", &x)?)`.
+pub fn load_inference_model(
+    pdmodel: &[u8],
+    pdiparams: &[u8],
+) -> Result<(Network<Dynamic>, Parameters), Error> {
+    let desc = ProgramDesc::decode(pdmodel)?;
+    let program = from_wire(&desc, None)?;
+    let records = load_params(&desc, &program, pdiparams)?;
+    let net = Network::from_program(program)?;
+    let mut parameters = Parameters::create(&net)?;
+    for (name, record) in &records {
+        parameters.set_values(name, |dtype| Values::from_le_bytes(dtype, &record.data))?;
+    }
+    Ok((net, parameters))
+}
