@@ -36,9 +36,13 @@ fn var() -> TokenStream {
 
 fn function(function: &Function, network: &Network) -> TokenStream {
     let Function { ident, topology, params, result, body, .. } = function;
-    let lints = if *topology { quote!(dead_code, clippy::all) } else { quote!(clippy::all) };
+    let lints = if *topology {
+        quote!(dead_code, unused_parens, clippy::all)
+    } else {
+        quote!(unused_parens, clippy::all)
+    };
     let inputs = params.iter().map(param);
-    let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
+    let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
     let body = value_block(body, network);
     let var = var();
     quote! {
@@ -80,23 +84,21 @@ fn pattern_type(pattern: &Pattern) -> TokenStream {
 }
 
 /// Reads the `const`s that a type mentions.
-fn constants(ty: &TypeExpr, network: &Network) -> TokenStream {
+fn constants(ty: &TypeExpr) -> TokenStream {
     match &ty.kind {
-        TypeKind::Tensor { dims, .. } => dims.iter().map(|dim| constants_of_dim(dim, network)).collect(),
-        TypeKind::Tuple(parts) => parts.iter().map(|part| constants(part, network)).collect(),
+        TypeKind::Tensor { dims, .. } => dims.iter().map(constants_of_dim).collect(),
+        TypeKind::Tuple(parts) => parts.iter().map(constants).collect(),
         TypeKind::Infer | TypeKind::Invalid => TokenStream::new(),
     }
 }
 
-fn constants_of_dim(dim: &DimExpr, network: &Network) -> TokenStream {
+fn constants_of_dim(dim: &DimExpr) -> TokenStream {
     match &dim.kind {
         DimKind::Name { ident, constant: Some(_) } => {
             let read = helper("v", ident);
             quote!(#read;)
         }
-        DimKind::Binary(_, x, y) => {
-            [constants_of_dim(x, network), constants_of_dim(y, network)].into_iter().collect()
-        }
+        DimKind::Binary(_, x, y) => [constants_of_dim(x), constants_of_dim(y)].into_iter().collect(),
         DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) => TokenStream::new(),
     }
 }
@@ -132,16 +134,17 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
     match statement {
         Statement::Const(Constant { tokens, .. }) => tokens.clone(),
         Statement::Expr { value, semicolon } => {
-            // What cannot be shown, such as a `for`, is not a block any more.
-            let is_block =
-                matches!(value.kind, ExprKind::If { .. } | ExprKind::While { .. } | ExprKind::Block(_));
-            let semicolon = (*semicolon || !is_block).then(|| quote!(;));
-            let value = expr(value, network);
-            quote!(#value #semicolon)
+            let ghost = expr(value, network);
+            match value.kind {
+                // Rust wants such a statement to have no value; the language does not mind.
+                ExprKind::If { .. } | ExprKind::Block(_) if !is_unit(value) => quote!(let _ = #ghost;),
+                ExprKind::If { .. } | ExprKind::While { .. } | ExprKind::Block(_) if !semicolon => ghost,
+                _ => quote!(#ghost;),
+            }
         }
         Statement::Let { span, pattern: bound, ty, value } => {
             let keyword = Ident::new("let", *span);
-            let constants = ty.as_ref().map(|ty| constants(ty, network));
+            let constants = ty.as_ref().map(constants);
             let (names, ty) = (pattern(bound), pattern_type(bound));
             match (value.as_ref().map(|value| (&value.kind, expr(value, network))), &bound.kind) {
                 (None, _) => quote!(#constants #keyword #names: #ty;),
@@ -205,8 +208,11 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             quote!(#name(#x, #y))
         }
         ExprKind::Assign { target, op, value } => {
+            let is_tuple = matches!(target.kind, TargetKind::Tuple(_));
             let (names, value) = (self::target(target), ghost(value));
-            let value = if let TargetKind::Tuple(_) = target.kind { helper("any", value) } else { value };
+            let value = if is_tuple { helper("any", value) } else { value };
+            // What rustc says of an assignment as a whole is about the user's tokens, when the last one is.
+            let value = delimited(Delimiter::Parenthesis, value, expr.at.end);
             quote!(#names #op #value)
         }
         ExprKind::Update { op, target, value, .. } => {
@@ -216,8 +222,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Call(call) => self::call(call, network),
         ExprKind::Closure(Closure { params, result, body }) => {
             let inputs = params.iter().map(param);
-            let types =
-                params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
+            let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
             let (unit, body, var) = (is_unit(body), ghost(body), var());
             let none = unit.then(|| helper("v", quote!(())));
             let separator = unit.then(|| quote!(;));

@@ -1,4 +1,5 @@
 //! Tests of the front end without rustc.
 
 mod cases;
+mod mutations;
 mod programs;
