@@ -35,6 +35,8 @@ const CHUNK: usize = 1 << 15;
 enum Place {
     /// An operand that is read, of the shape of the group.
     Read(usize),
+    /// The same, if no output is on top of it; else what was saved of it.
+    Saved(usize),
     /// An operand that is written.
     Write(usize),
     /// A tile of scratch.
@@ -65,14 +67,20 @@ struct Spread {
     to: usize,
 }
 
+/// A tile of an operand that an output may be on top of.
+#[derive(Debug)]
+struct Saved {
+    read: usize,
+    to: usize,
+}
+
 /// A compiled chain.
 #[derive(Debug)]
 struct Program {
     constants: Vec<Constant>,
     spreads: Vec<Spread>,
     /// Operands that an output may be on top of: where it is, they are copied to scratch before the steps.
-    /// (operand, scratch)
-    saved: Vec<(usize, usize)>,
+    saved: Vec<Saved>,
     steps: Vec<Step>,
     /// The shape of the group.
     layout: Layout,
@@ -83,6 +91,8 @@ struct Program {
     widest: usize,
     /// How many tiles of scratch there are.
     scratch: usize,
+    /// The longest tile of which scratch holds so many.
+    tile: usize,
 }
 
 /// Compiles a group of element-wise operators.
@@ -137,6 +147,7 @@ impl<'a> Compiler<'a> {
                 writes: group.outputs.clone(),
                 widest: layouts.map(|layout| layout.dtype.bytes()).max().unwrap_or(1),
                 scratch: 0,
+                tile: LONGEST_TILE,
             },
             inputs: vec![None; group.inputs.len()],
             temporaries: vec![None; group.temporaries.len()],
@@ -250,7 +261,8 @@ impl<'a> Compiler<'a> {
         if broadcast.form() == Form::Whole {
             if self.group.outputs.contains(layout) {
                 let to = self.lasting_scratch();
-                self.program.saved.push((read, to));
+                self.program.saved.push(Saved { read, to });
+                return Ok(Place::Saved(self.program.saved.len() - 1));
             }
             return Ok(Place::Read(read));
         }
@@ -311,8 +323,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn finish(self) -> Result<Compiled, Unsupported> {
-        if self.program.tile() < LINE / 8 {
+    fn finish(mut self) -> Result<Compiled, Unsupported> {
+        let Program { scratch, widest, tile, .. } = &mut self.program;
+        if let Some(bytes) = SCRATCH.checked_div(*scratch) {
+            *tile = (bytes / LINE * LINE / *widest).min(*tile);
+        }
+        if *tile == 0 {
             return unsupported("a group of element-wise operators with hundreds of values at a time");
         }
         Ok((self.signature, Box::new(self.program)))
@@ -323,20 +339,13 @@ impl<'a> Compiler<'a> {
 struct Scratch(#[allow(dead_code, reason = "reached through its pointer")] MaybeUninit<[u8; SCRATCH]>);
 
 impl Program {
-    /// The longest tile of which scratch holds all values.
-    fn tile(&self) -> usize {
-        match self.scratch {
-            0 => LONGEST_TILE,
-            count => (SCRATCH / count / LINE * LINE / self.widest).min(LONGEST_TILE),
-        }
-    }
-
-    /// The same, cut so that operands which repeat look alike in every tile, where they can.
+    /// The length of tiles in a launch: such that operands which repeat look alike in every tile, where that can be.
     fn tile_for(&self, sizes: &[usize]) -> usize {
-        let tile = self.tile();
         let periods = self.spreads.iter().filter_map(|spread| spread.broadcast.period(sizes));
-        let period = periods.filter(|period| (1..=tile).contains(period)).max().unwrap_or(1);
-        tile / period * period
+        match periods.filter(|period| (2..=self.tile).contains(period)).max() {
+            Some(period) => self.tile / period * period,
+            None => self.tile,
+        }
     }
 }
 
@@ -344,13 +353,32 @@ impl Body for Program {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let count = elements(&self.layout, operands.sizes());
         let tile = self.tile_for(operands.sizes());
-        let chunk = (CHUNK / self.steps.len().max(1)).max(tile) / tile * tile;
+        let run =
+            Run { program: self, machine, operands: &operands, tile, replaced: self.replaced(&operands) };
+        if count <= tile {
+            if count > 0 {
+                run.chunk(0..count);
+            }
+            return Ok(());
+        }
+        let chunk = (CHUNK / self.steps.len()).max(tile) / tile * tile;
         machine.team.run(count.div_ceil(chunk), &|index| {
             let first = index * chunk;
-            let run = Run { program: self, machine, operands: &operands, tile };
             run.chunk(first..count.min(first + chunk));
         });
         Ok(())
+    }
+}
+
+impl Program {
+    /// Which of the operands that outputs may be on top of have to be saved: a bit for each, of those beyond the
+    /// 64th all.
+    fn replaced(&self, operands: &Operands<'_>) -> u64 {
+        self.saved.iter().take(64).enumerate().fold(0, |bits, (i, saved)| {
+            let address = operands.read_address(saved.read);
+            let mut writes = (0..self.writes.len()).map(|write| operands.write_address(write).cast_const());
+            bits | u64::from(writes.any(|write| write == address)) << i
+        })
     }
 }
 
@@ -360,6 +388,7 @@ struct Run<'a> {
     machine: &'a Machine,
     operands: &'a Operands<'a>,
     tile: usize,
+    replaced: u64,
 }
 
 impl Run<'_> {
@@ -387,16 +416,21 @@ impl Run<'_> {
             for spread in spreads.iter().filter(|spread| !repeats(spread)) {
                 self.spread(spread, scratch, first, count);
             }
-            for &(read, to) in saved.iter().filter(|(read, _)| self.is_overwritten(*read)) {
-                let bytes = self.program.reads[read].dtype.bytes();
+            for (_, saved) in saved.iter().enumerate().filter(|(i, _)| self.is_replaced(*i)) {
+                let bytes = self.program.reads[saved.read].dtype.bytes();
                 // SAFETY: the tile is inside the operand and inside scratch, which do not overlap.
                 unsafe {
-                    let from = self.operands.read_address(read).add(first * bytes);
-                    from.copy_to_nonoverlapping(self.scratch(scratch, to), count * bytes);
+                    let from = self.operands.read_address(saved.read).add(first * bytes);
+                    from.copy_to_nonoverlapping(self.scratch(scratch, saved.to), count * bytes);
                 }
             }
             for step in steps {
-                let from = step.from.map(|place| self.address(place, scratch, first).cast_const());
+                let [x, y, z] = step.from;
+                let from = [
+                    self.address(x, scratch, first).cast_const(),
+                    self.address(y, scratch, first).cast_const(),
+                    self.address(z, scratch, first).cast_const(),
+                ];
                 let to = self.address(step.to, scratch, first);
                 // SAFETY: operands are as long as the group, scratch is as long as a tile, and their types are those
                 // that the loop was chosen for. A step writes other scratch than it reads; what is written does not
@@ -412,9 +446,9 @@ impl Run<'_> {
     }
 
     /// Whether an output is at the place of this operand.
-    fn is_overwritten(&self, read: usize) -> bool {
-        let address = self.operands.read_address(read);
-        (0..self.program.writes.len()).any(|write| self.operands.write_address(write).cast_const() == address)
+    #[inline]
+    fn is_replaced(&self, saved: usize) -> bool {
+        saved >= 64 || self.replaced >> saved & 1 == 1
     }
 
     /// Where element `first` of a value is.
@@ -426,14 +460,21 @@ impl Run<'_> {
                 let bytes = self.program.writes[write].dtype.bytes();
                 self.operands.write_address(write).wrapping_add(first * bytes)
             }
-            Place::Read(read) => match self.program.saved.iter().find(|(saved, _)| *saved == read) {
-                Some(&(_, to)) if self.is_overwritten(read) => self.scratch(scratch, to),
-                _ => {
-                    let bytes = self.program.reads[read].dtype.bytes();
-                    self.operands.read_address(read).cast_mut().wrapping_add(first * bytes)
+            Place::Saved(saved) => {
+                let Saved { read, to } = self.program.saved[saved];
+                match self.is_replaced(saved) {
+                    true => self.scratch(scratch, to),
+                    false => self.read(read, first),
                 }
-            },
+            }
+            Place::Read(read) => self.read(read, first),
         }
+    }
+
+    #[inline]
+    fn read(&self, read: usize, first: usize) -> *mut u8 {
+        let bytes = self.program.reads[read].dtype.bytes();
+        self.operands.read_address(read).cast_mut().wrapping_add(first * bytes)
     }
 
     /// Fills scratch with the elements of a repeated operand that belong to elements `first..first + count`.

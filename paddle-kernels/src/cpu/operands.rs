@@ -108,12 +108,19 @@ impl<'a> Operands<'a> {
             operands.memories.address(operands.location(slot), operands.bytes(slot));
         }
         for (i, write) in writes.iter().enumerate() {
-            let other = writes[..i].iter().find(|other| operands.overlap(write, other));
-            let read = reads.iter().find(|read| {
-                let same = operands.location(write) == operands.location(read) && write.1 == read.1;
-                operands.overlap(write, read) && !(*in_place && same)
-            });
-            assert!(other.is_none() && read.is_none(), "operand {} is written on top of another", write.0);
+            let at = operands.location(write);
+            // Inside its memory, so sums do not overflow.
+            let end = at.offset + operands.bytes(write);
+            let overlaps = |other: &Slot| {
+                let start = operands.location(other);
+                start.memory == at.memory
+                    && start.offset < end
+                    && at.offset.max(start.offset) < end.min(start.offset + operands.bytes(other))
+            };
+            let may_stay = |read: &Slot| *in_place && operands.location(read) == at && read.1 == write.1;
+            let free = !writes[..i].iter().any(overlaps)
+                && !reads.iter().any(|read| overlaps(read) && !may_stay(read));
+            assert!(free, "operand {} is written on top of another", write.0);
         }
         operands
     }
@@ -126,13 +133,6 @@ impl<'a> Operands<'a> {
     #[inline]
     fn bytes(&self, slot: &Slot) -> usize {
         elements(&slot.1, self.launch.sizes).saturating_mul(slot.1.dtype.bytes())
-    }
-
-    fn overlap(&self, a: &Slot, b: &Slot) -> bool {
-        let (x, y) = (self.location(a), self.location(b));
-        // Inside its memory, so these sums do not overflow.
-        let (x_end, y_end) = (x.offset + self.bytes(a), y.offset + self.bytes(b));
-        x.memory == y.memory && x.offset.max(y.offset) < x_end.min(y_end)
     }
 
     #[inline]

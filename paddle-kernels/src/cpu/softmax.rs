@@ -64,13 +64,24 @@ fn largest<T: Float>(x: &[T]) -> T {
     const LANES: usize = 16;
     let larger = |top: T, x: T| T::select(x > top, x, top);
     let mut lanes = [T::of(f64::NEG_INFINITY); LANES];
-    for x in x.chunks(LANES) {
-        match <&[T; LANES]>::try_from(x) {
-            Ok(x) => lanes.iter_mut().zip(x).for_each(|(top, x)| *top = larger(*top, *x)),
-            Err(_) => lanes.iter_mut().zip(x).for_each(|(top, x)| *top = larger(*top, *x)),
+    let chunks = x.chunks_exact(LANES);
+    let rest = chunks.remainder().iter().fold(lanes[0], |top, x| larger(top, *x));
+    if x.len() < LANES {
+        return rest;
+    }
+    for x in chunks {
+        for (top, x) in lanes.iter_mut().zip(x) {
+            *top = larger(*top, *x);
         }
     }
-    lanes.into_iter().fold(T::of(f64::NEG_INFINITY), larger)
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = larger(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    larger(lanes[0], rest)
 }
 
 dispatch! {

@@ -24,6 +24,9 @@ fn check(labels: &[i64], classes: usize) -> Result<(), KernelError> {
     Err(class_out_of_range(labels[row], row, classes))
 }
 
+/// Rows whose sums are at hand at a time.
+const ROWS: usize = 64;
+
 struct CrossEntropy<T> {
     classes: Extent,
     element: PhantomData<T>,
@@ -67,11 +70,17 @@ dispatch! {
             *loss = softmax[*label as usize];
         }
         softmax.iter_mut().for_each(|softmax| *softmax = softmax.exp::<FUSED>());
-        for (softmax, loss) in softmax.chunks_exact_mut(classes).zip(loss) {
-            let size = sum(softmax);
-            *loss = size.ln::<FUSED>() - *loss;
-            let factor = T::of(1.0) / size;
-            softmax.iter_mut().for_each(|softmax| *softmax *= factor);
+        // Logarithms are taken of many sums at a time.
+        let mut sums = [T::ZERO; ROWS];
+        for (softmax, loss) in softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS)) {
+            for (softmax, total) in softmax.chunks_exact_mut(classes).zip(&mut sums) {
+                *total = sum(softmax);
+                let factor = T::of(1.0) / *total;
+                softmax.iter_mut().for_each(|softmax| *softmax *= factor);
+            }
+            for (loss, total) in loss.iter_mut().zip(&sums) {
+                *loss = total.ln::<FUSED>() - *loss;
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::number::Float;
 /// Sums that are computed side by side.
 pub(super) const LANES: usize = 64;
 /// How many terms are added in a row before the sum is added to the next level.
-const RADIX: usize = 8;
+pub(super) const RADIX: usize = 8;
 const LEVELS: usize = 10;
 
 /// `LANES` sums over the same number of terms. Terms are added `RADIX` at a time, as are sums of so many terms, and
@@ -21,26 +21,29 @@ impl<T: Float> Sums<T> {
         Sums { levels: [[T::ZERO; LANES]; LEVELS], added: 0 }
     }
 
-    /// Adds `rows` rows of `width` elements, one to a lane, which are `stride` apart.
+    /// Adds `count` rows of `width` elements, one to a lane, which are `stride` apart.
     #[inline(always)]
     pub(super) fn add(&mut self, rows: &[T], stride: usize, count: usize, width: usize) {
         let mut first = 0;
         while first < count {
             let some = RADIX.min(count - first);
-            let sums = add_rows(&rows[first * stride..], stride, some, width);
-            self.carry(sums);
+            add_rows(&mut self.levels[0], &rows[first * stride..], stride, some, width);
             first += some;
+            self.carry();
         }
     }
 
+    /// Empties the levels that have their number of terms into the next ones.
     #[inline(always)]
-    fn carry(&mut self, sums: [T; LANES]) {
-        accumulate(&mut self.levels[0], &sums);
+    fn carry(&mut self) {
         self.added += 1;
         let (mut level, mut added) = (0, self.added);
         while added.is_multiple_of(RADIX) && level + 1 < LEVELS {
-            let sums = std::mem::replace(&mut self.levels[level], [T::ZERO; LANES]);
-            accumulate(&mut self.levels[level + 1], &sums);
+            let (full, next) = self.levels[level..].split_at_mut(1);
+            for (next, full) in next[0].iter_mut().zip(&mut full[0]) {
+                *next += *full;
+                *full = T::ZERO;
+            }
             level += 1;
             added /= RADIX;
         }
@@ -55,50 +58,50 @@ impl<T: Float> Sums<T> {
             if rest == 0 {
                 break;
             }
-            accumulate(&mut sums, level);
+            for (sum, term) in sums.iter_mut().zip(level) {
+                *sum += *term;
+            }
             rest /= RADIX;
         }
         sums
     }
 }
 
+/// Adds at most `RADIX` rows to sums.
 #[inline(always)]
-fn accumulate<T: Float>(sums: &mut [T; LANES], terms: &[T; LANES]) {
-    for (sum, term) in sums.iter_mut().zip(terms) {
-        *sum += *term;
-    }
-}
-
-/// The sums of a few rows, in order.
-#[inline(always)]
-pub(super) fn add_rows<T: Float>(rows: &[T], stride: usize, count: usize, width: usize) -> [T; LANES] {
-    let mut sums = [T::ZERO; LANES];
-    if width == LANES {
-        for i in 0..count {
-            let row = &rows[i * stride..][..LANES];
-            for (sum, term) in sums.iter_mut().zip(row) {
-                *sum += *term;
-            }
+pub(super) fn add_rows<T: Float>(
+    sums: &mut [T; LANES],
+    rows: &[T],
+    stride: usize,
+    count: usize,
+    width: usize,
+) {
+    let sums = &mut sums[..width];
+    if count == RADIX {
+        // All at once, so that sums do not go through memory each time.
+        let (a, b) = (&rows[..width], &rows[stride..][..width]);
+        let (c, d) = (&rows[2 * stride..][..width], &rows[3 * stride..][..width]);
+        let (e, f) = (&rows[4 * stride..][..width], &rows[5 * stride..][..width]);
+        let (g, h) = (&rows[6 * stride..][..width], &rows[7 * stride..][..width]);
+        for j in 0..width {
+            sums[j] += ((a[j] + b[j]) + (c[j] + d[j])) + ((e[j] + f[j]) + (g[j] + h[j]));
         }
     } else {
         for i in 0..count {
-            let row = &rows[i * stride..][..width];
-            for (sum, term) in sums.iter_mut().zip(row) {
+            for (sum, term) in sums.iter_mut().zip(&rows[i * stride..][..width]) {
                 *sum += *term;
             }
         }
     }
-    sums
 }
 
-/// The sum of all lanes.
+/// The sum of all lanes, by halves.
 #[inline(always)]
-pub(super) fn total<T: Float>(mut sums: [T; LANES]) -> T {
-    let mut half = LANES / 2;
+pub(super) fn total<T: Float, const N: usize>(mut sums: [T; N]) -> T {
+    let mut half = N / 2;
     while half > 0 {
-        let (low, high) = sums.split_at_mut(half);
-        for (low, high) in low.iter_mut().zip(high) {
-            *low += *high;
+        for i in 0..half {
+            sums[i] += sums[i + half];
         }
         half /= 2;
     }
@@ -108,20 +111,28 @@ pub(super) fn total<T: Float>(mut sums: [T; LANES]) -> T {
 /// The sum of a slice.
 #[inline(always)]
 pub(super) fn sum<T: Float>(terms: &[T]) -> T {
-    if terms.len() <= RADIX {
-        return terms.iter().fold(T::ZERO, |sum, term| sum + *term);
+    if terms.len() >= RADIX * LANES {
+        let mut sums = Sums::new();
+        add_slice(&mut sums, terms);
+        return total(sums.finish());
     }
-    if terms.len() <= RADIX * LANES {
-        let (rows, rest) = (terms.len() / LANES, terms.len() % LANES);
-        let mut sums = add_rows(terms, LANES, rows, LANES);
-        for (sum, term) in sums.iter_mut().zip(&terms[terms.len() - rest..]) {
+    let (wide, rest) = if terms.len() < LANES { (T::ZERO, terms) } else { side_by_side::<T, 32>(terms) };
+    let (narrow, rest) = side_by_side::<T, 8>(rest);
+    wide + (narrow + rest.iter().fold(T::ZERO, |sum, term| sum + *term))
+}
+
+/// The sum of a slice, of which every `N`-th term is added to the same sum, and the rest that does not go up in `N`.
+#[inline(always)]
+fn side_by_side<T: Float, const N: usize>(terms: &[T]) -> (T, &[T]) {
+    let mut sums = [T::ZERO; N];
+    let chunks = terms.chunks_exact(N);
+    let rest = chunks.remainder();
+    for terms in chunks {
+        for (sum, term) in sums.iter_mut().zip(terms) {
             *sum += *term;
         }
-        return total(sums);
     }
-    let mut sums = Sums::new();
-    add_slice(&mut sums, terms);
-    total(sums.finish())
+    (total(sums), rest)
 }
 
 /// Adds a slice, `LANES` elements at a time.

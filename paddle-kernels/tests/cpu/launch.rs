@@ -1,0 +1,175 @@
+//! One launch on memory that held something else before.
+
+use paddle_core::ops::{Op, Sample};
+use paddle_core::plan::{
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, KernelError, Launch, Layout, Location, Memory,
+    Operand,
+};
+use paddle_core::program::{DType, Program};
+use paddle_kernels::Cpu;
+
+/// A group with its operands, all in one memory.
+pub(crate) struct Case {
+    pub(crate) group: Group,
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) inputs: Vec<Values>,
+    /// Outputs that are at the place of an input.
+    pub(crate) in_place: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Values {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    pub(crate) fn slice(&self) -> HostSlice<'_> {
+        match self {
+            Values::Bool(values) => HostSlice::Bool(values),
+            Values::I32(values) => HostSlice::I32(values),
+            Values::I64(values) => HostSlice::I64(values),
+            Values::F32(values) => HostSlice::F32(values),
+            Values::F64(values) => HostSlice::F64(values),
+        }
+    }
+
+    /// Arbitrary ones, small and of both signs; class ids from 0 to 3.
+    pub(crate) fn arbitrary(dtype: DType, count: usize, seed: usize) -> Values {
+        let number = |i: usize| (i * 7919 + seed * 104_729 + i * i * 13) % 4001;
+        let float = |i| number(i) as f64 / 1000.0 - 2.0;
+        match dtype {
+            DType::Bool => Values::Bool((0..count).map(|i| number(i) % 3 == 0).collect()),
+            DType::I32 => Values::I32((0..count).map(|i| number(i) as i32 % 4).collect()),
+            DType::I64 => Values::I64((0..count).map(|i| number(i) as i64 % 4).collect()),
+            DType::F32 => Values::F32((0..count).map(|i| float(i) as f32).collect()),
+            DType::F64 => Values::F64((0..count).map(float).collect()),
+        }
+    }
+}
+
+/// A size that is known, or, for `rows`, the first of the launch.
+pub(crate) fn layout(dtype: DType, shape: &[usize], rows: bool) -> Layout {
+    let extent =
+        |(i, size): (usize, &usize)| if rows && i == 0 { Extent::Bound(0) } else { Extent::Fixed(*size) };
+    Layout { dtype, shape: shape.iter().enumerate().map(extent).collect() }
+}
+
+pub(crate) fn apply(op: impl Into<Op>, inputs: &[Operand], outputs: &[Operand]) -> GroupOp {
+    GroupOp { op: op.into(), inputs: inputs.to_vec(), outputs: outputs.to_vec() }
+}
+
+impl Case {
+    /// One operator on dense values of these shapes.
+    pub(crate) fn of(op: impl Into<Op>, inputs: &[Layout], outputs: &[Layout]) -> Case {
+        let from: Vec<_> = (0..inputs.len()).map(Operand::Input).collect();
+        let to: Vec<_> = (0..outputs.len()).map(Operand::Output).collect();
+        Case::chain(vec![apply(op, &from, &to)], inputs, outputs, &[])
+    }
+
+    /// Operators on arbitrary values.
+    pub(crate) fn chain(
+        ops: Vec<GroupOp>,
+        inputs: &[Layout],
+        outputs: &[Layout],
+        temporaries: &[Layout],
+    ) -> Case {
+        let values = inputs.iter().enumerate().map(|(i, layout)| {
+            let count = layout.shape.iter().map(|extent| extent.get(&[])).product();
+            Values::arbitrary(layout.dtype, count, i)
+        });
+        Case {
+            inputs: values.collect(),
+            group: Group {
+                ops,
+                inputs: inputs.to_vec(),
+                outputs: outputs.to_vec(),
+                temporaries: temporaries.to_vec(),
+                stream: 77,
+            },
+            sizes: Vec::new(),
+            in_place: Vec::new(),
+        }
+    }
+
+    /// A sample of an operator.
+    pub(crate) fn sample(sample: &Sample) -> Case {
+        let program = sample.program().expect("a sample fits its operator");
+        let operator = &program.block(Program::GLOBAL).ops[0];
+        let layouts = |vars: &[_]| -> Vec<Layout> {
+            let of = |var: &_| {
+                let ty = program.ty(*var);
+                let dims = ty.dims.iter().map(|dim| Extent::Fixed(dim.constant().expect("known") as usize));
+                Layout {
+                    dtype: ty.dtype,
+                    shape: ty.rows.map(|_| Extent::Bound(0)).into_iter().chain(dims).collect(),
+                }
+            };
+            vars.iter().map(of).collect()
+        };
+        let (inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
+        let sizes: Vec<usize> = sample.inputs.iter().find_map(|input| input.rows).into_iter().collect();
+        let mut case = Case::of(operator.op.clone(), &[], &outputs);
+        case.group.ops[0].inputs = (0..inputs.len()).map(Operand::Input).collect();
+        // Class ids have to be those of two classes.
+        let values = inputs.iter().enumerate().map(|(i, layout)| {
+            let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
+            match values {
+                Values::I64(values) => Values::I64(values.into_iter().map(|id| id % 2).collect()),
+                values => values,
+            }
+        });
+        case.inputs = values.collect();
+        case.group.inputs = inputs;
+        case.sizes = sizes;
+        case
+    }
+
+    /// The bytes of every result: the outputs, or the state that was changed. `before` is what memory is full of.
+    pub(crate) fn run(&self, cpu: &Cpu, before: u8) -> Result<Vec<Vec<u8>>, KernelError> {
+        let Group { inputs, outputs, ops, .. } = &self.group;
+        let kernel = cpu.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));
+        let mut end = 0;
+        let mut locations: Vec<Location> = Vec::new();
+        for (i, layout) in inputs.iter().chain(outputs).enumerate() {
+            let place = self.in_place.iter().find(|(output, _)| i == inputs.len() + output);
+            if let Some((_, input)) = place {
+                locations.push(locations[*input]);
+                continue;
+            }
+            locations.push(Location { memory: Memory::Arena, offset: end });
+            // A gap, where nothing may be written.
+            let bytes = layout.elements(&self.sizes) * layout.dtype.bytes();
+            end = (end + bytes + 1).next_multiple_of(ALIGNMENT);
+        }
+        let mut buffers = [cpu.allocate(end).unwrap()];
+        buffers[0].bytes_mut().fill(before);
+        for (values, location) in self.inputs.iter().zip(&locations) {
+            cpu.upload(values.slice(), &mut buffers[0], location.offset);
+        }
+        let mut expected = buffers[0].bytes().to_vec();
+        cpu.launch(&kernel, Launch { sizes: &self.sizes, locations: &locations, seed: 3 }, &mut buffers)?;
+        let state = ops[0].op.effects().state;
+        let results = if state { 0..1 } else { inputs.len()..locations.len() };
+        let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
+        let bytes = results.map(|i| {
+            let (start, layout) = (locations[i].offset, layouts[i]);
+            let range = start..start + layout.elements(&self.sizes) * layout.dtype.bytes();
+            expected[range.clone()].copy_from_slice(&buffers[0].bytes()[range.clone()]);
+            buffers[0].bytes()[range].to_vec()
+        });
+        let bytes = bytes.collect();
+        assert!(expected == buffers[0].bytes(), "only outputs are written");
+        Ok(bytes)
+    }
+
+    /// The elements of the only result.
+    pub(crate) fn f32s(&self, cpu: &Cpu) -> Vec<f32> {
+        let bytes = self.run(cpu, 0xFF).unwrap();
+        let [bytes] = &bytes[..] else { panic!("one result") };
+        bytes.chunks_exact(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect()
+    }
+}

@@ -1,0 +1,165 @@
+//! Threads, instruction sets, and the operands of a launch.
+
+use paddle_core::ops::{
+    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Op, Reduce, ReduceKind, Reshape,
+    Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryKind,
+    UniformRandom,
+};
+use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
+use paddle_core::program::{DType, Type};
+use paddle_kernels::Cpu;
+use paddle_kernels::cpu::CpuError;
+use paddle_kernels::cpu::isa::Isa;
+
+use crate::launch::{Case, apply, layout};
+
+const F32: DType = DType::F32;
+
+/// Larger than tiles, chunks and pieces.
+fn large() -> Vec<Case> {
+    let dense = |shape: &[usize]| layout(F32, shape, false);
+    let mut cases = Vec::new();
+    for kind in [UnaryKind::Tanh, UnaryKind::Relu] {
+        cases.push(Case::of(Unary { kind }, &[dense(&[100_003])], &[dense(&[100_003])]));
+    }
+    let add = Binary { kind: BinaryKind::Add };
+    let all = [dense(&[301, 257])];
+    for other in [dense(&[301, 257]), dense(&[257]), dense(&[301, 1]), dense(&[])] {
+        cases.push(Case::of(add, &[all[0].clone(), other], &all));
+    }
+    for kind in [ReduceKind::Sum, ReduceKind::Mean] {
+        let mut reduce = |axes: &[i64], from: &[usize], to: &[usize]| {
+            let op = Reduce { kind, axes: axes.to_vec(), keep_dim: false };
+            cases.push(Case::of(op, &[dense(from)], &[dense(to)]));
+        };
+        reduce(&[], &[301, 1009], &[]);
+        reduce(&[0], &[301, 1009], &[1009]);
+        reduce(&[1], &[301, 1009], &[301]);
+        reduce(&[0, 2], &[70, 33, 65], &[33]);
+        reduce(&[1], &[70, 33, 165], &[70, 165]);
+    }
+    let expand = Expand { axes: vec![1], keep_dim: false };
+    cases.push(Case::of(expand, &[dense(&[70, 165]), dense(&[70, 33, 165])], &[dense(&[70, 33, 165])]));
+    let matmul = Matmul { trans_x: false, trans_y: true };
+    cases.push(Case::of(matmul, &[dense(&[97, 130]), dense(&[201, 130])], &[dense(&[97, 201])]));
+    let rows = [dense(&[1001, 37])];
+    cases.push(Case::of(Softmax, &rows, &rows));
+    cases.push(Case::of(SoftmaxGrad, &[rows[0].clone(), rows[0].clone()], &rows));
+    let (ids, loss) = (layout(DType::I64, &[1001, 1], false), dense(&[1001, 1]));
+    let logits = rows[0].clone();
+    cases.push(Case::of(
+        SoftmaxWithCrossEntropy,
+        &[logits.clone(), ids.clone()],
+        &[logits.clone(), loss.clone()],
+    ));
+    cases.push(Case::of(SoftmaxWithCrossEntropyGrad, &[logits.clone(), ids, loss], &[logits]));
+    cases.push(Case::of(Reshape { dims: Vec::new() }, &[dense(&[301, 1009])], &[dense(&[301 * 1009])]));
+    let ty = Type::scalar(F32);
+    cases.push(Case::of(UniformRandom { min: -1.0, max: 2.0, ty: ty.clone() }, &[], &[dense(&[5001])]));
+    cases.push(Case::of(GaussianRandom { mean: 1.0, std: 2.0, ty }, &[], &[dense(&[5001])]));
+    cases.push(Case::of(Sgd, &[dense(&[50_001]), dense(&[]), dense(&[50_001])], &[]));
+    cases
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_and_writes_everything() {
+    let mut cases: Vec<Case> = Op::samples()
+        .iter()
+        .filter(|sample| !matches!(sample.op, Op::If(_) | Op::While(_)))
+        .map(Case::sample)
+        .collect();
+    let samples = cases.len();
+    cases.extend(large());
+    assert!(samples > 100, "{samples}");
+    for isa in Isa::available() {
+        let machines: Vec<Cpu> = [1, 2, 3, 7].into_iter().map(|n| Cpu::with_isa(n, isa).unwrap()).collect();
+        for (i, case) in cases.iter().enumerate() {
+            let one = case.run(&machines[0], 0xFF).unwrap();
+            for (cpu, before) in machines.iter().zip([0x00, 0xFF, 0x00, 0xFF]) {
+                let found = case.run(cpu, before).unwrap();
+                assert!(found == one, "case {i} on {cpu:?}: {:?}", case.group);
+            }
+        }
+    }
+}
+
+#[test]
+fn machines_are_what_was_asked_for_or_an_error() {
+    for isa in Isa::available() {
+        let cpu = Cpu::with_isa(3, isa).unwrap();
+        assert_eq!((cpu.threads(), cpu.clone().isa()), (3, isa));
+    }
+    for threads in [0, 1 << 20, usize::MAX] {
+        let error = Cpu::with_threads(threads).unwrap_err();
+        assert!(matches!(&error, CpuError::Threads(found) if *found == threads.to_string()), "{error:?}");
+        assert!(error.to_string().contains("PADDLE_THREADS"), "{error}");
+    }
+}
+
+fn message(case: &Case) -> String {
+    Cpu::with_threads(1).unwrap().compile(&case.group).unwrap_err().message
+}
+
+#[test]
+fn groups_without_a_kernel_say_why() {
+    let cpu = Cpu::with_threads(1).unwrap();
+    let dense = |dtype, shape: &[usize]| layout(dtype, shape, false);
+    let foreign = Foreign { name: "lstm".into(), desc: Vec::new(), types: Vec::new() };
+    assert!(!cpu.supports(&foreign.clone().into()) && !cpu.supports(&GatherRows.into()));
+    assert!(message(&Case::of(foreign, &[], &[])).contains("another system"));
+    let rows = [dense(F32, &[2])];
+    assert!(message(&Case::of(GatherRows, &rows, &rows)).contains("the runtime runs it"));
+    let bools = [dense(DType::Bool, &[2])];
+    let add = Binary { kind: BinaryKind::Add };
+    assert!(message(&Case::of(add, &[bools[0].clone(), bools[0].clone()], &bools)).contains("bool"));
+    let ints = [dense(DType::I32, &[2, 2])];
+    assert!(message(&Case::of(Softmax, &ints, &ints)).contains("`softmax` of i32"));
+    assert!(message(&Case::of(add, &[dense(F32, &[3]), dense(F32, &[2])], &rows)).contains("shape"));
+}
+
+/// Launches `square` of `count` elements from one place to another, in 1024 bytes.
+fn square(count: usize, from: usize, to: usize) {
+    let cpu = Cpu::with_threads(1).unwrap();
+    let group = Group {
+        ops: vec![apply(Unary { kind: UnaryKind::Square }, &[Operand::Input(0)], &[Operand::Output(0)])],
+        inputs: vec![layout(F32, &[count], false)],
+        outputs: vec![layout(F32, &[count], false)],
+        temporaries: Vec::new(),
+        stream: 0,
+    };
+    let kernel = cpu.compile(&group).unwrap();
+    let mut buffers = [cpu.allocate(1024).unwrap()];
+    let locations = [from, to].map(|offset| Location { memory: Memory::Arena, offset });
+    cpu.launch(&kernel, Launch { sizes: &[], locations: &locations, seed: 0 }, &mut buffers).unwrap();
+}
+
+#[test]
+fn operands_may_fill_a_memory_and_replace_each_other() {
+    square(128, 0, 512);
+    square(256, 0, 0);
+    square(0, 1024, 1024);
+}
+
+#[test]
+#[should_panic(expected = "the memory has 1024")]
+fn an_operand_beyond_its_memory_is_a_mistake() {
+    square(128, 0, 576);
+}
+
+#[test]
+#[should_panic(expected = "the memory has 1024")]
+fn an_operand_of_more_bytes_than_there_are_is_a_mistake() {
+    square(1 << 62, 0, 0);
+}
+
+#[test]
+#[should_panic(expected = "12 bytes")]
+fn an_operand_that_is_not_aligned_is_a_mistake() {
+    square(3, 0, 68);
+}
+
+#[test]
+#[should_panic(expected = "on top of another")]
+fn operands_that_overlap_in_part_are_a_mistake() {
+    square(64, 0, 64);
+}

@@ -1,0 +1,7 @@
+//! The CPU backend: the same bits on any number of threads, tiles of every kind, and what it refuses.
+
+mod launch;
+mod machine;
+mod rows;
+mod sums;
+mod tiles;
