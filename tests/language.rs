@@ -122,8 +122,24 @@ network! {
     }
 }
 
+/// A private module with parts that nothing uses.
+mod hidden {
+    paddle::network! {
+        mod inner {
+            pub fn both(a: Tensor<f64, _>, b: Tensor<bool, _>) -> Tensor<f64, _> {
+                if b { a } else { 0.0 }
+            }
+        }
+    }
+
+    pub(super) fn rows() -> usize {
+        inner::both().batch([inner::both().row(1.0, true)]).unwrap().rows().unwrap()
+    }
+}
+
 #[test]
 fn modules() {
+    assert_eq!(hidden::rows(), 1);
     let (cost, price) = (line::cost(), line::price());
     cost.batch([line::cost::Row { x: [0.0; 13], y: 1.0 }, ([0.0; 13], 1.0).into()]).unwrap();
     cost.batch([cost.row([0.0; 13], 1.0)]).unwrap();

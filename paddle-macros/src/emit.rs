@@ -117,6 +117,7 @@ fn topology(function: &Function, lowered: &Lowered) -> TokenStream {
         }
 
         #[doc = #module_doc]
+        #[allow(dead_code)]
         #visibility mod #ident {
             /// Stands for the network.
             #[derive(Clone, Copy, Debug)]

@@ -72,9 +72,10 @@ impl Constant {
         })
     }
 
-    /// The number as an element of this type: whole numbers become floating-point ones, not the other way round.
+    /// The number as an element of this type, if it has no other one by the source: whole numbers become
+    /// floating-point ones, not the other way round.
     pub(crate) fn adapt(self, dtype: DType) -> Option<Number> {
-        if self.dtype.is_some_and(|own| own != dtype && own.is_float() && !dtype.is_float()) {
+        if self.dtype.is_some_and(|own| own != dtype) {
             return None;
         }
         match (self.number, dtype) {
@@ -85,5 +86,21 @@ impl Constant {
             (Number::Float(_), DType::F32 | DType::F64) => Some(self.number),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_adapt_to_floats_only() {
+        let constant = |number, dtype| Constant { number, dtype };
+        assert_eq!(constant(Number::Int(2), None).adapt(DType::F64), Some(Number::Float(2.0)));
+        assert_eq!(constant(Number::Int(1 << 40), None).adapt(DType::I32), None);
+        assert_eq!(constant(Number::Float(2.0), None).adapt(DType::I64), None);
+        assert_eq!(constant(Number::Bool(true), None).adapt(DType::F32), None);
+        assert_eq!(constant(Number::Float(2.0), Some(DType::F32)).adapt(DType::F64), None);
+        assert_eq!(constant(Number::Float(2.0), Some(DType::F32)).own_dtype(), DType::F32);
     }
 }

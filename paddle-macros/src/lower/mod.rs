@@ -246,6 +246,7 @@ impl<'a, 's> Lowering<'a, 's> {
             return;
         };
         let at = input.and_then(|input| inputs.get(input).copied()).unwrap_or(at);
+        let text = self.in_the_users_words(text);
         let message = match kind {
             MismatchKind::ElementType => Message::ElementType { text },
             MismatchKind::Rows => Message::RowSpaces { text },
@@ -253,6 +254,21 @@ impl<'a, 's> Lowering<'a, 's> {
             MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change => Message::Shape { text },
         };
         self.error(at, message);
+    }
+
+    /// Rows that were chosen from the batch are still `_` to the user, not `_.3`.
+    fn in_the_users_words(&self, text: String) -> String {
+        let mut chosen: Vec<(&str, &str)> = Vec::new();
+        for rows in self.program.row_spaces() {
+            let mut root = rows;
+            while let Some(parent) = root.parent {
+                root = self.program.row_space(parent);
+            }
+            chosen.push((&rows.name, &root.name));
+        }
+        // `_.10` before `_.1`.
+        chosen.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        chosen.iter().fold(text, |text, (name, root)| text.replace(&format!("[{name}"), &format!("[{root}")))
     }
 
     /// The value on the rows of the present block.
