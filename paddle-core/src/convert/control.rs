@@ -6,7 +6,7 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::operators::Reading;
 use super::versions::written_outside;
-use crate::ops::{If, Op, While, WhileGrad};
+use crate::ops::{If, While, WhileGrad};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
@@ -69,22 +69,10 @@ impl<'a> Reading<'_, 'a> {
         vars.iter().map(|&var| self.ty(var).clone()).collect()
     }
 
-    /// Appends the operator, whose outputs are the variables in `slot`.
-    fn close(
-        &mut self,
-        op: impl Into<Op>,
-        inputs: &[VarId],
-        blocks: &[BlockId],
-        slot: &'static str,
-    ) -> Result<bool, ConvertError> {
+    /// The variables in an output slot.
+    fn outputs(&self, slot: &str) -> Vec<&'a str> {
         let desc = self.desc;
-        let outputs = self.emit_blocks(op, inputs, blocks)?;
-        let names: Vec<&'a str> = desc.output(slot).iter().map(String::as_str).collect();
-        if names.len() != outputs.len() {
-            return Err(Fault::Slot { slot, found: names.len(), expected: outputs.len() }.into());
-        }
-        self.write(&names, &outputs)?;
-        Ok(true)
+        desc.output(slot).iter().map(String::as_str).collect()
     }
 }
 
@@ -104,7 +92,7 @@ pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
         x.nested(block, &[])?;
         ids.push(id);
     }
-    x.close(If, &[condition], &ids, "Out")
+    x.define(If, &[condition], &ids, &x.outputs("Out"))
 }
 
 /// The row space of a side of an `if`, where it has one.
@@ -130,7 +118,7 @@ pub(super) fn read_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> 
         x.nested(block, &types)?;
         ids.push(id);
     }
-    x.close(While { limit }, &state, &ids, "Out")
+    x.define(While { limit }, &state, &ids, &x.outputs("Out"))
 }
 
 /// The gradient of our `while`.
@@ -140,7 +128,7 @@ pub(super) fn read_while_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertEr
     let (block, id) = x.ours("body_block")?;
     x.differentiates("body_block", block)?;
     x.nested(block, &types)?;
-    x.close(WhileGrad, &grads, &[id], "X@GRAD")
+    x.define(WhileGrad, &grads, &[id], &x.outputs("X@GRAD"))
 }
 
 /// PaddlePaddle's `while`: its body overwrites variables of the blocks around it, the condition among them. These
@@ -158,22 +146,17 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
     let initial = state.iter().map(|name| x.read(name)).collect::<Result<Vec<VarId>, Fault>>()?;
     let types = x.types(&initial);
 
-    let id = x.id();
-    let program = &mut x.reader.program;
-    let ids = [program.create_block(id, None)?, program.create_block(id, None)?];
-    let mut params = |id| {
-        let params = state.iter().zip(&types);
-        params
-            .map(|(name, ty)| program.create_block_parameter(id, name, ty.clone()))
-            .collect::<Result<Vec<_>, _>>()
-    };
-    let (of_condition, of_body) = (params(ids[0])?, params(ids[1])?);
-    let holds = state.iter().zip(of_condition).filter(|(name, _)| **name == condition);
-    let holds: Vec<VarId> = holds.map(|(_, param)| param).collect();
-    program.set_results(ids[0], &holds)?;
-
+    let outer = x.id();
+    let ids = [x.reader.program.create_block(outer, None)?, x.reader.program.create_block(outer, None)?];
+    for (&name, ty) in state.iter().zip(&types) {
+        let param = x.reader.block_parameter(ids[0], name, ty)?;
+        if name == condition {
+            x.reader.program.set_results(ids[0], &[param])?;
+        }
+    }
     x.reader.versions.enter(block, ids[1], names);
-    for (&name, param) in state.iter().zip(of_body) {
+    for (&name, ty) in state.iter().zip(&types) {
+        let param = x.reader.block_parameter(ids[1], name, ty)?;
         x.reader.versions.write(&x.reader.blocks, block, name, param)?;
     }
     let found = x.reader.feeds(block) + x.reader.block(block)?.len();
@@ -184,7 +167,5 @@ pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertEr
     let results = state.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
     x.reader.program.set_results(ids[1], &results)?;
 
-    let outputs = x.emit_blocks(While { limit: While::DEFAULT_LIMIT }, &initial, &ids)?;
-    x.write(&state, &outputs)?;
-    Ok(true)
+    x.define(While { limit: While::DEFAULT_LIMIT }, &initial, &ids, &state)
 }

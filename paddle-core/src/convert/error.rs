@@ -119,6 +119,13 @@ pub enum Fault {
         /// How many it has to.
         expected: usize,
     },
+    /// The operator writes another number of variables than it gives values.
+    Outputs {
+        /// How many variables it writes.
+        found: usize,
+        /// How many values it gives.
+        expected: usize,
+    },
     /// A required attribute is absent.
     MissingAttribute {
         /// The attribute.
@@ -259,6 +266,9 @@ impl fmt::Display for Fault {
             Fault::Variable { name, reason } => write!(f, "variable `{name}`: {reason}"),
             Fault::Slot { slot, found, expected } => {
                 write!(f, "slot `{slot}` has {found} variables, but needs {expected}")
+            }
+            Fault::Outputs { found, expected } => {
+                write!(f, "it writes {found} variables, but gives {expected} values")
             }
             Fault::MissingAttribute { attribute } => write!(f, "the attribute `{attribute}` is missing"),
             Fault::Attribute { attribute, message } => write!(f, "attribute `{attribute}`: {message}"),

@@ -7,11 +7,12 @@ use super::blocks::{WireBlock, blocks};
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
 use super::operators::{self, Reading};
-use super::types::{declare, dtype, fits, parse_type, wire_dims};
+use super::types::{declare, dtype, fits, parse_type, wire_dims, zero};
 use super::versions::Versions;
-use crate::ops::{Fill, Number, Op};
+use crate::ops::{Fill, Op};
 use crate::program::{
-    BlockId, Definition, Dim, FileId, Located, Place, Program, Role, RowsId, Site, SymbolId, Type, VarId,
+    BlockId, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowsId, Site, SymbolId, Type,
+    VarId,
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
@@ -31,6 +32,7 @@ pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Pr
         batch: None,
         sizes: BTreeSet::new(),
         files: BTreeMap::new(),
+        suffixes: BTreeMap::new(),
         gradients: BTreeMap::new(),
     };
     reader.versions.enter(0, Program::GLOBAL, BTreeSet::new());
@@ -56,6 +58,8 @@ pub(super) struct Reader<'a> {
     /// The names of sizes that only the file knows.
     sizes: BTreeSet<String>,
     files: BTreeMap<String, FileId>,
+    /// The last suffix of each variable's versions.
+    suffixes: BTreeMap<String, u64>,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
 }
@@ -171,10 +175,52 @@ impl<'a> Reader<'a> {
             return Err(Fault::FeedCount { block, found: names.len(), expected: types.len() }.into());
         }
         for (name, ty) in names.into_iter().zip(types) {
-            let param = self.program.create_block_parameter(id, name, ty.clone())?;
+            let param = self.block_parameter(id, name, ty)?;
             self.versions.write(&self.blocks, block, name, param)?;
         }
         Ok(())
+    }
+
+    /// Adds a parameter to a block: a new version of a variable.
+    pub(super) fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
+        let name = self.fresh(name);
+        Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
+    }
+
+    /// Appends an operator whose outputs are new versions of these variables.
+    pub(super) fn append(
+        &mut self,
+        block: BlockId,
+        op: Op,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        names: &[&str],
+        site: Site,
+    ) -> Result<Vec<VarId>, Fault> {
+        let types = self.program.infer(block, &op, inputs, blocks, None)?;
+        if types.len() != names.len() {
+            return Err(Fault::Outputs { found: names.len(), expected: types.len() });
+        }
+        let mut outputs = Vec::with_capacity(names.len());
+        for (name, ty) in names.iter().zip(types) {
+            let (name, ty) = (self.fresh(name), self.checked(ty)?);
+            outputs.push(self.program.create_var(block, &name, ty)?);
+        }
+        let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
+        let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };
+        self.program.block_mut(block).ops.push(operator);
+        Ok(outputs)
+    }
+
+    /// A name for the next version of a variable: its own, or with the first free suffix.
+    fn fresh(&mut self, name: &str) -> String {
+        let mut fresh = name.to_string();
+        while self.program.find(&fresh).is_some() {
+            let suffix = self.suffixes.entry(name.to_string()).or_default();
+            *suffix += 1;
+            fresh = format!("{name}_{suffix}");
+        }
+        fresh
     }
 
     /// Reads the operators of a block, and returns what its `fetch` operators fetch.
@@ -309,14 +355,6 @@ fn initializers(startup: &ProgramDesc) -> BTreeMap<&str, (usize, &OpDesc)> {
     let written = |(at, op): (usize, &'_ OpDesc)| (at, op.output("Out").len() == 1);
     let all = ops.iter().enumerate().filter(|&(at, op)| written((at, op)).1);
     all.map(|(at, op)| (op.output("Out")[0].as_str(), (at, op))).collect()
-}
-
-fn zero(dtype: crate::program::DType) -> Number {
-    match dtype {
-        crate::program::DType::Bool => Number::Bool(false),
-        dtype if dtype.is_float() => Number::Float(0.0),
-        _ => Number::Int(0),
-    }
 }
 
 /// The error at an operator.

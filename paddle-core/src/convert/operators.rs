@@ -121,53 +121,33 @@ impl<'a> Reading<'_, 'a> {
             .filter(|&a| (a as i64) < rank)
     }
 
-    /// Appends an operator.
-    pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, Fault> {
-        self.emit_blocks(op, inputs, &[])
+    /// Appends an operator with one output, which no variable holds.
+    fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
+        let (op, id) = (op.into(), self.id());
+        let name = op.name();
+        Ok(self.reader.append(id, op, inputs, &[], &[name], self.site)?[0])
     }
 
-    /// Appends an operator that owns blocks.
-    pub(super) fn emit_blocks(
+    /// Appends an operator whose outputs are the new versions of these variables.
+    pub(super) fn define(
         &mut self,
         op: impl Into<Op>,
         inputs: &[VarId],
         blocks: &[BlockId],
-    ) -> Result<Vec<VarId>, Fault> {
+        names: &[&'a str],
+    ) -> Result<bool, ConvertError> {
         let id = self.id();
-        let outputs = self.reader.program.append_block_op(id, op, inputs, blocks, self.site)?;
-        for &output in &outputs {
-            self.reader.checked(self.ty(output).clone())?;
-        }
-        Ok(outputs)
-    }
-
-    /// Makes values the new versions of variables, and gives them their names.
-    pub(super) fn write(&mut self, names: &[&'a str], values: &[VarId]) -> Result<(), Fault> {
-        // One of several values may have, for the moment, the name that another one is to get.
-        if values.len() > 1 {
-            for &value in values {
-                self.reader.program.rename(value, "~");
-            }
-        }
-        for (&name, &value) in names.iter().zip(values) {
-            self.reader.program.rename(value, name);
+        let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
+        for (&name, value) in names.iter().zip(values) {
             self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
         }
-        Ok(())
-    }
-
-    /// Makes a value the new version of the only variable in an output slot.
-    fn output(&mut self, slot: &'static str, value: VarId) -> Result<(), Fault> {
-        let desc = self.desc;
-        self.write(&[one(desc.output(slot), slot)?], &[value])
-    }
-
-    fn append(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
-        let outputs = self.emit(op, inputs)?;
-        for &value in &outputs {
-            self.output("Out", value)?;
-        }
         Ok(true)
+    }
+
+    /// Appends an operator whose only output is the variable in slot `Out`.
+    fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.define(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
     }
 
     /// An operator of the same name and slots, without attributes that matter.
@@ -180,9 +160,7 @@ impl<'a> Reading<'_, 'a> {
         let desc = self.desc;
         let names = schema.outputs.iter().map(|slot| one(desc.output(slot), slot));
         let names = names.collect::<Result<Vec<_>, _>>()?;
-        let outputs = self.emit(op, &inputs)?;
-        self.write(&names, &outputs)?;
-        Ok(true)
+        self.define(op, &inputs, &[], &names)
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
@@ -199,13 +177,13 @@ impl<'a> Reading<'_, 'a> {
             if missing > 0 {
                 let mut dims = self.ty(y).dims.clone();
                 dims.extend(std::iter::repeat_n(Dim::from(1), missing as usize));
-                y = self.emit(Reshape { dims }, &[y])?[0];
+                y = self.emit(Reshape { dims }, &[y])?;
             }
         } else if axis < -1 {
             return Ok(false);
         }
         let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
-        self.append(op, &[x, y])
+        self.out(op, &[x, y])
     }
 
     /// The bias may be added before the multiplication.
@@ -222,13 +200,13 @@ impl<'a> Reading<'_, 'a> {
         if !self.bool("bias_after_scale", true)? {
             bias *= scale;
         }
-        self.append(Scale { scale, bias }, &[x])
+        self.out(Scale { scale, bias }, &[x])
     }
 
     fn increment(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let step = float(self.desc, "step", "rust.step", 1.0)?;
-        self.append(Scale { scale: 1.0, bias: step }, &[x])
+        self.out(Scale { scale: 1.0, bias: step }, &[x])
     }
 
     /// Only from a type to itself.
@@ -237,7 +215,7 @@ impl<'a> Reading<'_, 'a> {
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         match VarKind::try_from(to).ok().and_then(dtype) {
-            Some(to) if to == self.ty(x).dtype => self.append(Assign, &[x]),
+            Some(to) if to == self.ty(x).dtype => self.out(Assign, &[x]),
             _ => Ok(false),
         }
     }
@@ -249,7 +227,7 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         let op = Matmul { trans_x: self.bool("trans_x", false)?, trans_y: self.bool("trans_y", false)? };
-        self.append(op, &[x, y])
+        self.out(op, &[x, y])
     }
 
     /// The product of two values as matrices: the first `num_col_dims` dimensions are one, the others are the other.
@@ -275,20 +253,20 @@ impl<'a> Reading<'_, 'a> {
             matrices[side] = var;
             if rank != 2 {
                 let dims = if rows { vec![product(right)?] } else { vec![product(left)?, product(right)?] };
-                matrices[side] = self.emit(Reshape { dims }, &[var])?[0];
+                matrices[side] = self.emit(Reshape { dims }, &[var])?;
             }
         }
-        let mut out = self.emit(Matmul { trans_x: false, trans_y: false }, &matrices)?[0];
-        if self.ty(out).dims != kept {
-            out = self.emit(Reshape { dims: kept }, &[out])?[0];
+        let product = Matmul { trans_x: false, trans_y: false };
+        if kept.len() + usize::from(self.ty(matrices[0]).rows.is_some()) == 2 {
+            return self.out(product, &matrices);
         }
-        self.output("Out", out)?;
-        Ok(true)
+        let product = self.emit(product, &matrices)?;
+        self.out(Reshape { dims: kept }, &[product])
     }
 
     fn mean(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        self.append(Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false }, &[x])
+        self.out(Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false }, &[x])
     }
 
     /// Negative axes count from the end; none, or `reduce_all`, are all.
@@ -312,7 +290,7 @@ impl<'a> Reading<'_, 'a> {
             axes.sort_unstable();
             axes.dedup();
         }
-        self.append(Reduce { kind, axes, keep_dim }, &[x])
+        self.out(Reduce { kind, axes, keep_dim }, &[x])
     }
 
     /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
@@ -329,7 +307,7 @@ impl<'a> Reading<'_, 'a> {
         if !is_small_product(&dims) || !is_small_product(&self.ty(x).dims) {
             return Ok(false);
         }
-        self.append(Reshape { dims }, &[x])
+        self.out(Reshape { dims }, &[x])
     }
 
     fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
@@ -393,7 +371,7 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         match source_op(&self.reader.program, self.desc)? {
-            Some(op) => self.append(op, &[]),
+            Some(op) => self.out(op, &[]),
             None => Ok(false),
         }
     }
@@ -404,21 +382,20 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         let inputs = [self.input("Param")?, self.input("LearningRate")?, self.input("Grad")?];
-        self.emit(Sgd, &inputs)?;
-        Ok(true)
+        self.define(Sgd, &inputs, &[], &[])
     }
 
     fn size(&mut self) -> Result<bool, ConvertError> {
         let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
         let x = self.input("X")?;
-        self.append(Size { axes }, &[x])
+        self.out(Size { axes }, &[x])
     }
 
     fn expand(&mut self) -> Result<bool, ConvertError> {
         let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
         let op = Expand { axes, keep_dim: self.bool("keep_dim", false)? };
         let inputs = [self.input("X")?, self.input("Y")?];
-        self.append(op, &inputs)
+        self.out(op, &inputs)
     }
 
     /// An operator that is not known. Its outputs are what is declared.
@@ -451,8 +428,7 @@ impl<'a> Reading<'_, 'a> {
             return Err(Fault::Attribute { attribute: TYPES, message }.into());
         }
         let op = Foreign { name: desc.r#type.clone(), desc: anonymous(desc), types };
-        let values = self.emit(op, &inputs)?;
-        self.write(&outputs, &values)?;
+        self.define(op, &inputs, &[], &outputs)?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! row space 0 and whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of
 //! the program's `rust.program` operator.
 
+use crate::ops::Number;
 use crate::program::{DType, Dim, Program, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 
@@ -31,6 +32,15 @@ pub(super) fn element(dtype: DType) -> VarKind {
 /// The element type of this kind, if there is one.
 pub(super) fn dtype(kind: VarKind) -> Option<DType> {
     DType::ALL.into_iter().find(|&dtype| element(dtype) == kind)
+}
+
+/// Nothing, of an element type.
+pub(super) fn zero(dtype: DType) -> Number {
+    match dtype {
+        DType::Bool => Number::Bool(false),
+        DType::I32 | DType::I64 => Number::Int(0),
+        DType::F32 | DType::F64 => Number::Float(0.0),
+    }
 }
 
 /// The dimensions on the wire: rows and symbolic sizes are -1.

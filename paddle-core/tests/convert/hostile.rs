@@ -1,6 +1,6 @@
 //! Programs that are made to do harm, or are broken: each is refused with its place and its reason.
 
-use paddle_core::convert::{ConvertError, Fault, VariableFault, from_wire, to_wire};
+use paddle_core::convert::{ConvertError, Fault, VariableFault, from_wire, legalise, to_wire};
 use paddle_core::program::{BuildError, Program};
 use paddle_core::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, WireError};
 
@@ -78,6 +78,7 @@ fn the_deepest_program_fits_the_stack() {
     assert_eq!(program.blocks().len(), 2 * Program::MAX_DEPTH + 1);
     let wire = to_wire(&program);
     assert!(from_wire(&wire.main, Some(&wire.startup)).is_ok());
+    assert!(legalise(&program).is_ok());
     assert!(matches!(refuse(&deep(Program::MAX_DEPTH + 1)).fault, Fault::TooDeep { .. }));
 }
 

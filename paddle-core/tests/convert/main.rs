@@ -4,6 +4,7 @@ mod build;
 mod fixtures;
 mod fuzz;
 mod hostile;
+mod legalise;
 mod paddle;
 mod round_trip;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::to_wire::holder;
-use super::super::types::element;
+use super::super::types::{element, zero};
 use super::{LegaliseError, Legaliser, mask_type};
+use crate::ops::Fill;
 use crate::program::{BlockId, DType, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
@@ -63,7 +64,7 @@ impl Legaliser<'_> {
             let block = operator.blocks[i];
             if let Some(rows) = program.block(block).rows {
                 self.masks.insert(rows, (mask.clone(), i == 0));
-                self.samples.insert(rows, sample);
+                self.samples.insert(rows, sample.clone());
             }
             let any = OpDesc::new("reduce_any")
                 .with_attr(OpAttr::longs("dim", [0]))
@@ -72,7 +73,12 @@ impl Legaliser<'_> {
                 .with_attr(OpAttr::int("in_dtype", -1))
                 .with_attr(OpAttr::int("out_dtype", -1));
             let any = self.step(at, any, of_side, &Type::scalar(DType::Bool));
-            sides.push(self.branch(at, any, block)?);
+            let results = self.results(at, block);
+            for (&result, to) in program.block(block).results.iter().zip(&results) {
+                self.without_rows(at, operator, sample.clone(), program.ty(result), to.clone())?;
+            }
+            self.branch(at, any, block, &results)?;
+            sides.push(results);
         }
         for (i, &output) in operator.outputs.iter().enumerate() {
             let out = self.define(at, output);
@@ -93,9 +99,10 @@ impl Legaliser<'_> {
         let program = self.program;
         let condition = self.name(operator.inputs[0]);
         let ty = program.ty(operator.inputs[0]);
-        let yes = self.branch(at, condition.clone(), operator.blocks[0])?;
         let not = self.step(at, OpDesc::new("logical_not"), condition.clone(), ty);
-        let no = self.branch(at, not, operator.blocks[1])?;
+        let [yes, no] = [0, 1].map(|side| self.results(at, operator.blocks[side]));
+        self.branch(at, condition.clone(), operator.blocks[0], &yes)?;
+        self.branch(at, not, operator.blocks[1], &no)?;
         let cast = OpDesc::new("cast")
             .with_attr(OpAttr::int("in_dtype", element(DType::Bool).into()))
             .with_attr(OpAttr::int("out_dtype", element(DType::I32).into()));
@@ -111,28 +118,52 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// A block that runs if a scalar condition holds. Its results are copied into variables around it.
-    fn branch(&mut self, at: usize, condition: String, block: BlockId) -> Result<Vec<String>, LegaliseError> {
+    /// Variables for the results of a branch.
+    fn results(&mut self, at: usize, block: BlockId) -> Vec<String> {
+        let program = self.program;
+        let results = program.block(block).results.iter().map(|&result| program.var(result));
+        results.map(|result| self.declare(at, &result.name, &result.ty)).collect()
+    }
+
+    /// What a branch leaves that does not run: no rows. Without this, a variable would have those of the run before.
+    fn without_rows(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        sample: String,
+        ty: &Type,
+        to: String,
+    ) -> Result<(), LegaliseError> {
+        if ty.dims.iter().any(|dim| dim.constant().is_none()) {
+            return self.refuse(operator, "the sizes of results have to be numbers");
+        }
+        self.fill_like(at, operator, sample, &Fill { value: zero(ty.dtype), ty: ty.clone() }, to)
+    }
+
+    /// A block that runs if a scalar condition holds, and then copies its results into variables around it.
+    fn branch(
+        &mut self,
+        at: usize,
+        condition: String,
+        block: BlockId,
+        results: &[String],
+    ) -> Result<(), LegaliseError> {
         let program = self.program;
         let inner = self.new_block(Some(at));
         self.block(inner, block)?;
-        let mut results = Vec::new();
-        for &result in &program.block(block).results {
-            let from = self.name(result);
-            let to = self.declare(at, &from, program.ty(result));
-            self.assign(inner, from, to.clone());
-            results.push(to);
+        for (&result, to) in program.block(block).results.iter().zip(results) {
+            self.assign(inner, self.name(result), to.clone());
         }
         let scope = self.special(at, "conditional_block.scope");
         let desc = OpDesc::new("conditional_block")
             .with_input("Cond", [condition])
             .with_input("Input", self.captured(inner))
-            .with_output("Out", results.clone())
+            .with_output("Out", results.iter().cloned())
             .with_output("Scope", [scope])
             .with_attr(OpAttr::block("sub_block", inner as i32))
             .with_attr(OpAttr::bool("is_scalar_condition", true));
         self.push(at, desc);
-        Ok(results)
+        Ok(())
     }
 
     /// State in variables that the body overwrites when it ends.

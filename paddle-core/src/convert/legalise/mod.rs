@@ -11,7 +11,8 @@
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
 //!
-//! A branch without rows must not run: the real kernels refuse matrices without rows.
+//! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
+//! either, which has to be written: a variable keeps what it held in the run before.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -81,6 +82,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         program,
         blocks: Vec::new(),
         taken: [FEED, FETCH, EMPTY, ""].map(str::to_string).into(),
+        suffixes: BTreeMap::new(),
         names: BTreeMap::new(),
         samples: BTreeMap::new(),
         masks: BTreeMap::new(),
@@ -124,6 +126,8 @@ struct Legaliser<'a> {
     blocks: Vec<BlockDesc>,
     /// Names in use.
     taken: BTreeSet<String>,
+    /// The last suffix that each of them got.
+    suffixes: BTreeMap<String, u64>,
     /// The variable that holds a value.
     names: BTreeMap<VarId, String>,
     /// A variable with these rows.
@@ -184,9 +188,9 @@ impl Legaliser<'_> {
 
     fn free(&mut self, name: &str) -> String {
         let mut free = name.to_string();
-        let mut suffix = 0;
         while !self.taken.insert(free.clone()) {
-            suffix += 1;
+            let suffix = self.suffixes.entry(name.to_string()).or_default();
+            *suffix += 1;
             free = format!("{name}_{suffix}");
         }
         free

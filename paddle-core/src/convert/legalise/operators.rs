@@ -4,7 +4,7 @@ use super::super::describe::{describe, fill_value};
 use super::super::names::OURS;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Fill, Op, Reshape};
+use crate::ops::{Fill, Op};
 use crate::program::{BlockId, Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -34,7 +34,7 @@ impl Legaliser<'_> {
             Op::SoftmaxWithCrossEntropy(_) => self.cross_entropy(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
             Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
-            Op::Reshape(op) => self.reshape(at, operator, op),
+            Op::Reshape(_) => self.reshape(at, operator),
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
@@ -88,10 +88,22 @@ impl Legaliser<'_> {
             let name = &self.program.row_space(rows).name;
             return self.refuse(operator, format!("no input has the rows of `{name}`"));
         };
+        let out = self.define(at, operator.outputs[0]);
+        self.fill_like(at, operator, sample, op, out)
+    }
+
+    /// Fills a variable, with as many rows as `sample` has.
+    pub(super) fn fill_like(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        sample: String,
+        op: &Fill,
+        out: String,
+    ) -> Result<(), LegaliseError> {
         let Some(shape) = small(&wire_dims(&op.ty)) else {
             return self.refuse(operator, "a size exceeds 32 bits");
         };
-        let out = self.define(at, operator.outputs[0]);
         let mut desc = OpDesc::new("fill_constant_batch_size_like")
             .with_input("Input", [sample])
             .with_output("Out", [out])
@@ -113,7 +125,7 @@ impl Legaliser<'_> {
         self.same(at, operator)
     }
 
-    fn reshape(&mut self, at: usize, operator: &Operator, _: &Reshape) -> Result<(), LegaliseError> {
+    fn reshape(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let (from, to) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
         let x = self.name(operator.inputs[0]);

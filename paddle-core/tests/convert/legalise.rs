@@ -1,0 +1,184 @@
+//! What is written for the real PaddlePaddle. Whether it runs there is for `tests/oracle.rs` of the workspace to see.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paddle_core::convert::{ExportError, Fault, LegaliseError, export, from_wire, legalise, load_params};
+use paddle_core::program::Program;
+use paddle_core::text;
+use paddle_core::wire::{AttrType, ProgramDesc, TensorRecord, VarKind};
+
+use crate::golden;
+
+fn source(name: &str) -> Program {
+    golden().into_iter().find(|(path, _)| path.ends_with(name)).expect("there is one").1
+}
+
+/// The types of the operators of each block.
+fn operators(desc: &ProgramDesc) -> Vec<Vec<&str>> {
+    desc.blocks.iter().map(|block| block.ops.iter().map(|op| op.r#type.as_str()).collect()).collect()
+}
+
+/// Nothing of ours; every variable is declared where it is used; blocks are owned and know their parents.
+pub(crate) fn is_paddle(desc: &ProgramDesc) {
+    let mut owned = BTreeSet::from([0]);
+    for (at, block) in desc.blocks.iter().enumerate() {
+        assert_eq!(block.idx as usize, at);
+        let mut visible: BTreeSet<&str> = BTreeSet::new();
+        let mut around = Some(block);
+        while let Some(outer) = around {
+            visible.extend(outer.vars.iter().map(|var| var.name.as_str()));
+            around = usize::try_from(outer.parent_idx).ok().map(|parent| &desc.blocks[parent]);
+        }
+        for op in &block.ops {
+            assert!(!op.r#type.contains('.'), "{} is ours", op.r#type);
+            for argument in op.inputs.iter().chain(&op.outputs).flat_map(|slot| &slot.arguments) {
+                assert!(
+                    visible.contains(argument.as_str()) || argument == "@EMPTY@",
+                    "{argument} in {}",
+                    op.r#type
+                );
+            }
+            for attr in &op.attrs {
+                assert!(!attr.name.contains('.'), "{} of {} is ours", attr.name, op.r#type);
+                if attr.r#type == i32::from(AttrType::Block) {
+                    let inner = attr.block_idx.expect("it has a value");
+                    assert_eq!(desc.blocks[inner as usize].parent_idx, at as i32);
+                    assert!(owned.insert(inner), "block {inner} is owned twice");
+                }
+            }
+        }
+    }
+    assert_eq!(owned.len(), desc.blocks.len());
+}
+
+#[test]
+fn forward_programs_become_paddlepaddles() {
+    let mut written = 0;
+    for (name, program) in golden() {
+        match legalise(&program) {
+            Ok(desc) => {
+                is_paddle(&desc);
+                written += 1;
+            }
+            Err(LegaliseError::Operator { reason, .. }) => {
+                assert!(reason.contains("training"), "{name}: {reason}");
+                assert!(!name.ends_with("while_scalar.txt"));
+            }
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    assert!(written > 4);
+}
+
+/// Each branch runs if it has rows; both are merged; what has no rows is not split.
+#[test]
+fn rows_of_branches() {
+    let desc = legalise(&source("if_per_row.txt")).expect("it is written");
+    let [global, yes, no] = &operators(&desc)[..] else { panic!("three blocks") };
+    assert_eq!(global[..6], ["feed", "feed", "feed", "fill_constant", "greater_than", "split_lod_tensor"]);
+    let branch =
+        ["reduce_any", "fill_constant_batch_size_like", "fill_constant_batch_size_like", "conditional_block"];
+    assert_eq!(global[6], "logical_not");
+    assert_eq!((&global[7..11], &global[11..15]), (&branch[..], &branch[..]));
+    assert_eq!(global[15..], ["merge_lod_tensor", "merge_lod_tensor", "fetch", "fetch"]);
+    assert_eq!(yes[..], ["split_lod_tensor", "elementwise_add", "softmax", "assign", "assign"]);
+    assert_eq!(
+        no[..],
+        [
+            "split_lod_tensor",
+            "matmul_v2",
+            "elementwise_add",
+            "fill_constant",
+            "elementwise_add",
+            "assign",
+            "assign"
+        ]
+    );
+}
+
+/// What is written for PaddlePaddle's `while` is read back as a loop of ours.
+#[test]
+fn loops_are_read_back() {
+    let program = source("while_scalar.txt");
+    let desc = legalise(&program).expect("it is written");
+    let [global, body] = &operators(&desc)[..] else { panic!("two blocks") };
+    let before = ["feed", "fill_constant", "fill_constant", "assign", "assign", "less_than", "assign"];
+    assert_eq!(global[..7], before);
+    assert_eq!(global[7..], ["while", "reduce_mean", "fetch"]);
+    assert_eq!(body[..], ["matmul_v2", "tanh", "scale", "assign", "assign", "less_than", "assign"]);
+    let again = from_wire(&desc, None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.to_string().matches(" = while(").count(), 1);
+    assert_eq!(again.show(again.ty(again.outputs()[0])), "f32[]");
+}
+
+fn refused(source: &str) -> String {
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    legalise(&program).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn what_cannot_be_exported() {
+    let symbolic = "program {\n  size T\n  block 0 (x: f32[T]) {\n    y: f32[T] = fill_constant(value=1.0)\n    return x, y\n  }\n}\n";
+    assert_eq!(
+        refused(symbolic),
+        "`fill_constant` cannot be exported: a constant's sizes have to be numbers"
+    );
+    let no_rows = "program {\n  rows _\n  block 0 () {\n    y: f32[_] = fill_constant(value=1.0)\n    return y\n  }\n}\n";
+    assert_eq!(refused(no_rows), "`fill_constant` cannot be exported: no input has the rows of `_`");
+    let name = "program {\n  rows _\n  block 0 (feed: f32[_]) {\n    return feed\n  }\n}\n";
+    assert_eq!(refused(name), "an input or parameter cannot be exported under the name `feed`; rename it");
+    let error = legalise(&source("linear_regression.backward.txt")).expect_err("it is refused").to_string();
+    assert!(error.contains("export the program from before `backward`"), "{error}");
+}
+
+/// Symbolic sizes stay unknown; a value is fetched once, and an input under another name.
+#[test]
+fn sizes_and_outputs() {
+    let source = "program {
+  rows _
+  size T
+  block 0 (x: f32[_, T, 4]) {
+    y: f32[_, 4 * T] = reshape2(x, dims=[4 * T])
+    z: f32[_, T, 2, 2] = reshape2(x, dims=[T, 2, 2])
+    return y, z, y, x
+  }
+}
+";
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let desc = legalise(&program).unwrap_or_else(|error| panic!("{error}"));
+    is_paddle(&desc);
+    let block = &desc.blocks[0];
+    let shapes: Vec<&[i32]> =
+        block.ops.iter().filter_map(|op| op.attr_ints("shape").expect("they are INTS")).collect();
+    assert_eq!(shapes, [&[0, -1][..], &[0, 0, 2, 2]]);
+    let fetched: BTreeSet<&str> =
+        block.ops.iter().filter(|op| op.r#type == "fetch").map(|op| op.input("X")[0].as_str()).collect();
+    assert_eq!(fetched.len(), 4);
+    assert!(!fetched.contains("x"));
+}
+
+#[test]
+fn parameters_are_checked_and_sorted() {
+    let program = source("if_in_while.txt");
+    let record = |dims: &[i64]| TensorRecord {
+        lod: Vec::new(),
+        element: VarKind::Fp32,
+        dims: dims.to_vec(),
+        data: vec![1; 4 * dims.iter().product::<i64>() as usize],
+    };
+    let mut params =
+        BTreeMap::from([("w".to_string(), record(&[4, 4])), ("other".to_string(), record(&[2]))]);
+    let fault = |params: &BTreeMap<String, TensorRecord>| match export(&program, params) {
+        Err(ExportError::Parameters(error)) => error.fault,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fault(&params), Fault::MissingParameter { name: "b".into() });
+    params.insert("b".into(), record(&[1, 4]));
+    assert!(matches!(fault(&params), Fault::Parameter { .. }));
+    params.insert("b".into(), record(&[4]));
+    let files = export(&program, &params).expect("it is written");
+    let desc = ProgramDesc::decode(&files.model).expect("it is a program");
+    let loaded = load_params(&desc, &program, &files.params).expect("they are those of the program");
+    params.remove("other");
+    assert_eq!(loaded, params);
+}

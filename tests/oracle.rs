@@ -1,0 +1,172 @@
+//! Programs of ours, exported, in the real PaddlePaddle 2.6.2, against our own executor.
+//!
+//! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
+//! `numpy<2`.
+
+mod support;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use paddle::Cpu;
+use paddle::core::convert::export;
+use paddle::core::text;
+use support::runner::Runner;
+use support::tensor::{Tensor, Values};
+
+/// Runs a program here and there on each batch, and compares every output.
+fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
+    if std::env::var("PADDLE_ORACLE").as_deref() != Ok("1") {
+        eprintln!("skipped: PADDLE_ORACLE is not 1");
+        return;
+    }
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut runner = Runner::new(Cpu::new().expect("a processor"), &program);
+    let params = runner.parameters();
+    let params = params.iter().map(|(name, tensor)| (name.clone(), tensor.to_record())).collect();
+    let model = export(&program, &params).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle");
+    std::fs::create_dir_all(&directory).expect("it can be made");
+    let prefix = directory.join(name);
+    std::fs::write(prefix.with_extension("pdmodel"), &model.model).expect("it can be written");
+    if !model.params.is_empty() {
+        std::fs::write(prefix.with_extension("pdiparams"), &model.params).expect("it can be written");
+    }
+
+    let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
+    for api in ["executor", "predictor"] {
+        let theirs = oracle(&prefix, api, batches);
+        assert_eq!(theirs.len(), ours.len(), "{name}: batches");
+        for (at, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+            assert_eq!(theirs.len(), ours.len(), "{name}: outputs");
+            for (k, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                theirs.assert_close(
+                    ours,
+                    1e-5,
+                    1e-6,
+                    &format!("{name} in the {api}, batch {at}, output {k}"),
+                );
+            }
+        }
+    }
+}
+
+/// What PaddlePaddle computes for each batch.
+fn oracle(prefix: &Path, api: &str, batches: &[Vec<Tensor>]) -> Vec<Vec<Tensor>> {
+    let python =
+        std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/run.py");
+    let mut child = Command::new(python)
+        .args([script.as_os_str(), prefix.as_os_str(), api.as_ref()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the interpreter starts");
+    let lines =
+        batches.iter().map(|batch| batch.iter().map(|tensor| show(tensor) + "\n").collect::<String>() + "\n");
+    let input: String = lines.collect();
+    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("the script reads");
+    let output = child.wait_with_output().expect("the script ends");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{api} on {prefix:?}: {}\n{err}", output.status);
+    let mut found = vec![Vec::new()];
+    for line in out.lines() {
+        match line {
+            "" => found.push(Vec::new()),
+            _ => found.last_mut().expect("there is one").push(parse(line)),
+        }
+    }
+    assert_eq!(found.pop(), Some(Vec::new()), "the output ends with an empty line");
+    found
+}
+
+fn show(tensor: &Tensor) -> String {
+    let (kind, values): (&str, Vec<String>) = match &tensor.values {
+        Values::Bool(values) => ("bool", values.iter().map(|&value| u8::from(value).to_string()).collect()),
+        Values::I32(values) => ("int32", values.iter().map(i32::to_string).collect()),
+        Values::I64(values) => ("int64", values.iter().map(i64::to_string).collect()),
+        Values::F32(values) => ("float32", values.iter().map(f32::to_string).collect()),
+        Values::F64(values) => ("float64", values.iter().map(f64::to_string).collect()),
+    };
+    let dims: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+    let dims = if dims.is_empty() { "-".to_string() } else { dims.join(",") };
+    [kind, &dims].into_iter().chain(values.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+fn parse(line: &str) -> Tensor {
+    let mut words = line.split(' ');
+    let (kind, dims) = (words.next().expect("a type"), words.next().expect("dimensions"));
+    let shape = dims.split(',').filter(|dim| *dim != "-").map(|dim| dim.parse().expect("a size")).collect();
+    fn all<T: std::str::FromStr>(words: std::str::Split<'_, char>) -> Vec<T> {
+        words.map(|word| word.parse().unwrap_or_else(|_| panic!("`{word}` is not a value"))).collect()
+    }
+    let values = match kind {
+        "bool" => Values::Bool(all::<u8>(words).into_iter().map(|value| value != 0).collect()),
+        "int32" => Values::I32(all(words)),
+        "int64" => Values::I64(all(words)),
+        "float32" => Values::F32(all(words)),
+        "float64" => Values::F64(all(words)),
+        other => panic!("elements of type {other}"),
+    };
+    Tensor { shape, values }
+}
+
+/// Numbers that look random, between -1 and 1.
+fn numbers(shape: &[usize], seed: usize) -> Tensor {
+    let count = shape.iter().product();
+    let values: Vec<f32> = (0..count).map(|i| ((i * 37 + seed * 11) % 41) as f32 / 20.0 - 1.0).collect();
+    Tensor::f32(shape, &values)
+}
+
+fn column(values: &[f32]) -> Tensor {
+    Tensor::f32(&[values.len(), 1], values)
+}
+
+/// The rows of both branches; of one only; a single row.
+#[test]
+fn if_per_row() {
+    let batch = |values: &[f32]| vec![column(values), Tensor::f32(&[], &[0.5]), column(values)];
+    let batches = [
+        batch(&[20.0, 30.0]),
+        batch(&[10.0, 20.0, 30.0, 5.0]),
+        batch(&[1.0, 2.0, 3.0]),
+        batch(&[16.0]),
+        batch(&[1.0]),
+    ];
+    check("if_per_row", include_str!("../paddle-core/tests/golden/if_per_row.txt"), &batches);
+}
+
+/// A loop; loops in branches; branches in loops.
+#[test]
+fn loops() {
+    let scalar = include_str!("../paddle-core/tests/golden/while_scalar.txt");
+    check("while_scalar", scalar, &[vec![numbers(&[3, 4], 1)], vec![numbers(&[1, 4], 2)]]);
+    let if_in_while = include_str!("../paddle-core/tests/golden/if_in_while.txt");
+    let batch = |rows, limit| vec![numbers(&[rows, 4], rows), Tensor::f32(&[], &[limit])];
+    check("if_in_while", if_in_while, &[batch(3, 2.0), batch(5, -100.0), batch(2, 0.0), batch(1, 6.0)]);
+    let while_in_if = include_str!("../paddle-core/tests/golden/while_in_if.txt");
+    let batch = |rows, by: f32| {
+        let scales: Vec<f32> = (0..rows).map(|i| if i % 2 == 0 { by } else { -by }).collect();
+        vec![numbers(&[rows, 4], rows), column(&scales)]
+    };
+    check("while_in_if", while_in_if, &[batch(4, 1.0), batch(1, 1.0), batch(1, -1.0)]);
+}
+
+/// Every operator that a network is written with, and every form of control flow in another.
+#[test]
+fn everything() {
+    let batch = |rows: usize, flag: f32, steps| {
+        let labels: Vec<i64> = (0..rows as i64).map(|i| i % 3).collect();
+        vec![
+            numbers(&[rows, 3], rows),
+            numbers(&[rows], rows + 5),
+            Tensor::i64(&[rows], &labels),
+            Tensor::f32(&[], &[flag]),
+            Tensor::i64(&[1], &[steps]),
+        ]
+    };
+    let batches = [batch(4, 1.0, 3), batch(7, -1.0, 0), batch(1, 1.0, 5), batch(1, -1.0, 1)];
+    check("everything", include_str!("oracle/everything.txt"), &batches);
+}

@@ -1,0 +1,74 @@
+"""Runs an exported model in the real PaddlePaddle: run.py PREFIX (executor | predictor).
+
+Reads batches from the standard input, one line for each input, in the order in which they are fed:
+
+    ELEMENT_TYPE DIMENSIONS VALUES
+
+(`float32 2,3 1.0 2.0 …`; a scalar has `-` for its dimensions), an empty line after each batch. Writes the outputs of
+each batch in the same form.
+"""
+
+import os
+import sys
+
+os.environ.setdefault("GLOG_v", "0")
+
+import numpy as np
+import paddle
+
+
+def executor(prefix):
+    paddle.enable_static()
+    exe = paddle.static.Executor(paddle.CPUPlace())
+    program, feeds, fetches = paddle.static.load_inference_model(prefix, exe)
+    return lambda batch: exe.run(program, feed=dict(zip(feeds, batch)), fetch_list=fetches)
+
+
+def predictor(prefix):
+    from paddle import inference
+
+    params = prefix + ".pdiparams"
+    config = inference.Config(prefix + ".pdmodel", params if os.path.exists(params) else "")
+    config.disable_gpu()
+    config.disable_glog_info()
+    run = inference.create_predictor(config)
+
+    def on(batch):
+        for name, value in zip(run.get_input_names(), batch):
+            handle = run.get_input_handle(name)
+            handle.reshape(value.shape)
+            handle.copy_from_cpu(value)
+        run.run()
+        return [run.get_output_handle(name).copy_to_cpu() for name in run.get_output_names()]
+
+    return on
+
+
+def parse(line):
+    dtype, dims, *values = line.split(" ")
+    shape = [] if dims == "-" else [int(dim) for dim in dims.split(",")]
+    numbers = [int(v) if "int" in dtype or dtype == "bool" else float(v) for v in values]
+    return np.array(numbers, dtype=dtype).reshape(shape)
+
+
+def show(value):
+    dims = ",".join(map(str, value.shape)) or "-"
+    whole = value.dtype.kind in "ib"
+    values = [repr(int(v)) if whole else repr(float(v)) for v in value.reshape(-1)]
+    return " ".join([str(value.dtype), dims, *values])
+
+
+def main():
+    prefix, api = sys.argv[1:]
+    run = {"executor": executor, "predictor": predictor}[api](prefix)
+    batch = []
+    for line in sys.stdin.read().split("\n")[:-1]:
+        if line:
+            batch.append(parse(line))
+            continue
+        outputs = run(batch)
+        batch = []
+        print("".join(show(np.asarray(output)) + "\n" for output in outputs), flush=True)
+
+
+main()
