@@ -94,10 +94,6 @@ impl<'a> Lowering<'a, '_> {
     }
 
     fn layer(&mut self, layer: &'static Layer, call: &'a Call, at: Extent) -> Value<'a> {
-        let path = match layer.has_parameters() {
-            true => Some(()),
-            false => None,
-        };
         let by_position = layer.positional.iter().zip(&call.positional);
         let by_name = call.named.iter().filter_map(|named| {
             let argument = layer.named.iter().find(|argument| argument.name == text(&named.ident))?;
@@ -115,7 +111,10 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         // The name is taken also by a call that fails: later calls keep theirs.
-        let path = path.map(|()| self.parameter_path(layer, &arguments)).unwrap_or_default();
+        let path = match layer.has_parameters() {
+            true => self.parameter_path(layer, &arguments),
+            false => String::new(),
+        };
         if !complete {
             return Value::Unknown;
         }
@@ -125,8 +124,10 @@ impl<'a> Lowering<'a, '_> {
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
         match (layer.build)(&mut build) {
             Ok(value) => {
-                let call = self.calls.first().map(|frame| frame.call);
-                self.first_uses.entry(path).or_insert(FirstUse { at, call });
+                if layer.has_parameters() {
+                    let call = self.calls.first().map(|frame| frame.call);
+                    self.first_uses.entry(path).or_insert(FirstUse { at, call });
+                }
                 Value::Var(value)
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
