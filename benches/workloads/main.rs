@@ -112,17 +112,21 @@ fn steps_per_run(workload: &mut dyn Workload) -> Run<usize> {
 fn measure(name: &str, threads: usize, workload: &mut dyn Workload) -> Run {
     let (first, last) = check(workload)?;
     let steps = steps_per_run(workload)?;
-    let mut rates = Vec::with_capacity(RUNS);
+    let (mut rates, mut cpu) = (Vec::with_capacity(RUNS), f64::INFINITY);
     for _ in 0..RUNS {
+        let before = process::cpu_seconds();
         rates.push(steps as f64 / run(workload, CHECKED, steps)?);
+        cpu = cpu.min((process::cpu_seconds() - before) / steps as f64);
     }
     rates.sort_by(f64::total_cmp);
     let (least, median, most) = (rates[0], rates[RUNS / 2], rates[RUNS - 1]);
     println!(
         "{{\"framework\":\"paddle-rust\",\"workload\":\"{name}\",\"threads\":{threads},\
          \"steps_per_s\":{median:.2},\"ms_per_step\":{:.6},\"loss_first\":{first:.6},\"loss_last\":{last:.6},\
-         \"steps_per_s_min\":{least:.2},\"steps_per_s_max\":{most:.2},\"peak_rss_mb\":{:.1}}}",
+         \"steps_per_s_min\":{least:.2},\"steps_per_s_max\":{most:.2},\
+         \"cpu_ms_per_step_min\":{:.6},\"peak_rss_mb\":{:.1}}}",
         1000.0 / median,
+        1000.0 * cpu,
         process::peak_megabytes(),
     );
     Ok(())

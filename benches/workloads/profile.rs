@@ -1,13 +1,12 @@
 //! A backend that measures another: where the time of a step goes.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use paddle::core::ops::Op;
 use paddle::core::plan::{
-    Backend, Elements, Group, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location, OutOfMemory,
-    Rows, Unsupported,
+    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location,
+    OutOfMemory, Rows, Unsupported,
 };
 use paddle::core::program::DType;
 
@@ -15,64 +14,110 @@ use paddle::core::program::DType;
 #[derive(Clone)]
 pub(crate) struct Profiled<B> {
     inner: B,
-    times: Arc<Mutex<BTreeMap<String, Time>>>,
+    entries: Arc<Mutex<Vec<Entry>>>,
 }
 
-/// A kernel and what it is called in the report.
-pub(crate) struct Named<K> {
+/// A kernel, and the number of its entry.
+pub(crate) struct Numbered<K> {
     kernel: K,
-    name: String,
+    entry: usize,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Time {
+/// One kind of work.
+struct Entry {
+    name: String,
     calls: u32,
     total: Duration,
 }
 
+/// The work that is not kernels: the first entries.
+#[derive(Clone, Copy)]
+enum Other {
+    Upload,
+    Download,
+    Select,
+    Gather,
+    Scatter,
+    Copy,
+    Zero,
+    Add,
+}
+
+const OTHERS: [&str; 8] = ["upload", "download", "select", "gather", "scatter", "copy", "zero", "add"];
+
 impl<B> Profiled<B> {
     pub(crate) fn new(inner: B) -> Self {
-        Profiled { inner, times: Arc::default() }
+        let profiled = Profiled { inner, entries: Arc::default() };
+        for name in OTHERS {
+            profiled.add_entry(name.to_string());
+        }
+        profiled
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add_entry(&self, name: String) -> usize {
+        let mut entries = self.entries();
+        entries.push(Entry { name, calls: 0, total: Duration::ZERO });
+        entries.len() - 1
     }
 
     /// Forgets what was measured.
     pub(crate) fn reset(&self) {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for entry in self.entries().iter_mut() {
+            (entry.calls, entry.total) = (0, Duration::ZERO);
+        }
     }
 
     /// A line for each kind of work, the longest first, per step; then what is left of `wall`.
     pub(crate) fn report(&self, steps: u32, wall: Duration) -> String {
-        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines: Vec<_> = times.iter().collect();
-        lines.sort_by_key(|(_, time)| std::cmp::Reverse(time.total));
-        let per_step = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(steps);
-        let share = |time: Duration| 100.0 * time.as_secs_f64() / wall.as_secs_f64();
-        let line = |calls: f64, time: Duration, name: &str| {
-            format!("{:9.3} µs {:5.1} % {calls:6.2} × {name}\n", per_step(time), share(time))
-        };
-        let measured: Duration = times.values().map(|time| time.total).sum();
-        let mut report: String = lines
-            .into_iter()
-            .map(|(name, time)| line(f64::from(time.calls) / f64::from(steps), time.total, name))
+        let steps = f64::from(steps);
+        let mut lines: Vec<_> = self
+            .entries()
+            .iter()
+            .filter(|entry| entry.calls > 0)
+            .map(|entry| (entry.total.as_secs_f64(), f64::from(entry.calls) / steps, entry.name.clone()))
             .collect();
-        report += &line(1.0, wall.saturating_sub(measured), "between kernels, and the clock itself");
-        report += &line(1.0, wall, "a step");
-        report
+        lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let measured: f64 = lines.iter().map(|line| line.0).sum();
+        // Half of what a measurement costs falls into what it measures.
+        let calls: f64 = lines.iter().map(|line| line.1).sum();
+        let clock = calls * steps * self.seconds_per_measurement() / 2.0;
+        let wall = wall.as_secs_f64();
+        lines.push((clock, calls, "reading the clock, outside of the above".to_string()));
+        lines.push((wall - measured - clock, 1.0, "between kernels".to_string()));
+        lines.push((wall, 1.0, "a step".to_string()));
+        let line = |(seconds, calls, name): (f64, f64, String)| {
+            let (micros, share) = (seconds * 1e6 / steps, 100.0 * seconds / wall);
+            format!("{micros:9.3} µs {share:5.1} % {calls:6.2} × {name}\n")
+        };
+        lines.into_iter().map(line).collect()
     }
 
-    fn time<R>(&self, name: &str, work: impl FnOnce() -> R) -> R {
+    fn seconds_per_measurement(&self) -> f64 {
+        const COUNT: u32 = 10_000;
+        let entry = self.add_entry("nothing".to_string());
+        let start = Instant::now();
+        for _ in 0..COUNT {
+            self.time(entry, || ());
+        }
+        start.elapsed().as_secs_f64() / f64::from(COUNT)
+    }
+
+    fn time<R>(&self, entry: usize, work: impl FnOnce() -> R) -> R {
         let start = Instant::now();
         let result = work();
         let took = start.elapsed();
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        if !times.contains_key(name) {
-            times.insert(name.to_string(), Time::default());
-        }
-        if let Some(time) = times.get_mut(name) {
-            time.calls += 1;
-            time.total += took;
-        }
+        let entry = &mut self.entries()[entry];
+        entry.calls += 1;
+        entry.total += took;
         result
+    }
+
+    fn time_other<R>(&self, other: Other, work: impl FnOnce() -> R) -> R {
+        self.time(other as usize, work)
     }
 }
 
@@ -80,9 +125,9 @@ impl<B> Profiled<B> {
 fn name(group: &Group) -> String {
     let ops: Vec<_> = group.ops.iter().map(|op| op.op.name()).collect();
     let shape = |layout: &Layout| {
-        let size = |extent: &paddle::core::plan::Extent| match extent {
-            paddle::core::plan::Extent::Fixed(size) => size.to_string(),
-            paddle::core::plan::Extent::Bound(_) => "_".to_string(),
+        let size = |extent: &Extent| match extent {
+            Extent::Fixed(size) => size.to_string(),
+            Extent::Bound(_) => "_".to_string(),
         };
         format!("[{}]", layout.shape.iter().map(size).collect::<Vec<_>>().join(", "))
     };
@@ -92,7 +137,7 @@ fn name(group: &Group) -> String {
 
 impl<B: Backend> Backend for Profiled<B> {
     type Buffer = B::Buffer;
-    type Kernel = Named<B::Kernel>;
+    type Kernel = Numbered<B::Kernel>;
 
     fn name(&self) -> &'static str {
         self.inner.name()
@@ -107,7 +152,7 @@ impl<B: Backend> Backend for Profiled<B> {
     }
 
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported> {
-        Ok(Named { kernel: self.inner.compile(group)?, name: name(group) })
+        Ok(Numbered { kernel: self.inner.compile(group)?, entry: self.add_entry(name(group)) })
     }
 
     fn allocate(&self, bytes: usize) -> Result<B::Buffer, OutOfMemory> {
@@ -123,11 +168,11 @@ impl<B: Backend> Backend for Profiled<B> {
     }
 
     fn upload(&self, from: HostSlice<'_>, to: &mut B::Buffer, offset: usize) {
-        self.time("upload", || self.inner.upload(from, to, offset));
+        self.time_other(Other::Upload, || self.inner.upload(from, to, offset));
     }
 
     fn download(&self, from: &B::Buffer, offset: usize, to: HostSliceMut<'_>) {
-        self.time("download", || self.inner.download(from, offset, to));
+        self.time_other(Other::Download, || self.inner.download(from, offset, to));
     }
 
     fn launch(
@@ -136,7 +181,7 @@ impl<B: Backend> Backend for Profiled<B> {
         launch: Launch<'_>,
         buffers: &mut [B::Buffer],
     ) -> Result<(), KernelError> {
-        self.time(&kernel.name, || self.inner.launch(&kernel.kernel, launch, buffers))
+        self.time(kernel.entry, || self.inner.launch(&kernel.kernel, launch, buffers))
     }
 
     fn test(&self, at: Location, buffers: &[B::Buffer]) -> bool {
@@ -151,26 +196,26 @@ impl<B: Backend> Backend for Profiled<B> {
         no: Location,
         buffers: &mut [B::Buffer],
     ) -> usize {
-        self.time("select", || self.inner.select(mask, rows, yes, no, buffers))
+        self.time_other(Other::Select, || self.inner.select(mask, rows, yes, no, buffers))
     }
 
     fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time("gather", || self.inner.gather(rows, from, index, to, buffers));
+        self.time_other(Other::Gather, || self.inner.gather(rows, from, index, to, buffers));
     }
 
     fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time("scatter", || self.inner.scatter(rows, from, index, to, buffers));
+        self.time_other(Other::Scatter, || self.inner.scatter(rows, from, index, to, buffers));
     }
 
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time("copy", || self.inner.copy(bytes, from, to, buffers));
+        self.time_other(Other::Copy, || self.inner.copy(bytes, from, to, buffers));
     }
 
     fn zero(&self, elements: Elements, at: Location, buffers: &mut [B::Buffer]) {
-        self.time("zero", || self.inner.zero(elements, at, buffers));
+        self.time_other(Other::Zero, || self.inner.zero(elements, at, buffers));
     }
 
     fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time("add", || self.inner.add(elements, from, to, buffers));
+        self.time_other(Other::Add, || self.inner.add(elements, from, to, buffers));
     }
 }
