@@ -24,6 +24,7 @@ mod softmax_with_cross_entropy;
 mod sum;
 mod vector;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::{env, fmt, io, thread};
 
@@ -56,14 +57,7 @@ impl Cpu {
     /// With as many threads as `PADDLE_THREADS` says, or else as the machine has cores for this process, and the
     /// instruction set that `PADDLE_ISA` names, or else the best.
     pub fn new() -> Result<Cpu, CpuError> {
-        let threads = match env::var_os(THREADS) {
-            None => thread::available_parallelism().map_or(1, |threads| threads.get()),
-            Some(value) => {
-                let value = value.to_string_lossy();
-                value.trim().parse().map_err(|_| CpuError::Threads(value.into_owned()))?
-            }
-        };
-        Cpu::with_threads(threads)
+        Cpu::with_threads(threads(env::var_os(THREADS))?)
     }
 
     /// With this many threads, the calling one included, and the instruction set that `PADDLE_ISA` names, or else the
@@ -89,6 +83,17 @@ impl Cpu {
     /// The instruction set.
     pub fn isa(&self) -> Isa {
         self.machine.isa
+    }
+}
+
+/// How many threads the variable asks for.
+fn threads(variable: Option<OsString>) -> Result<usize, CpuError> {
+    match variable {
+        None => Ok(thread::available_parallelism().map_or(1, |threads| threads.get())),
+        Some(value) => {
+            let value = value.to_string_lossy();
+            value.trim().parse().map_err(|_| CpuError::Threads(value.into_owned()))
+        }
     }
 }
 
@@ -253,5 +258,20 @@ impl Backend for Cpu {
 
     fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Buffer]) {
         accumulate::add(&self.machine, elements, from, to, Memories::new(buffers));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_is_a_number_of_threads() {
+        assert!(threads(None).unwrap() >= 1);
+        assert_eq!(threads(Some(" 3 ".into())).unwrap(), 3);
+        for nonsense in ["", "many", "-1", "1.5", "99999999999999999999"] {
+            let error = threads(Some(nonsense.into())).unwrap_err();
+            assert!(matches!(&error, CpuError::Threads(found) if found == nonsense), "{error:?}");
+        }
     }
 }
