@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use strsim::osa_distance;
+
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $id:literal $name:ident { $($field:ident),* } $text:literal)*) => {
         /// A message with what it is about.
@@ -127,30 +129,11 @@ messages! {
 /// "; did you mean `price`?", if one of the candidates is near.
 pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let limit = (name.chars().count() / 3).max(1);
-    let near = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
+    let near = candidates.into_iter().map(|candidate| (osa_distance(name, candidate), candidate));
     match near.filter(|(distance, _)| *distance <= limit).min() {
         Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
         None => String::new(),
     }
-}
-
-/// How many letters have to be inserted, removed, replaced or swapped with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let best = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                if swapped { best.min(rows[i - 2][j - 2] + 1) } else { best }
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -162,7 +145,5 @@ mod tests {
         assert_eq!(did_you_mean("sofmax", ["softmax", "mean"]), "; did you mean `softmax`?");
         assert_eq!(did_you_mean("tahn", ["tanh"]), "; did you mean `tanh`?");
         assert_eq!(did_you_mean("conv", ["softmax", "mean"]), "");
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }
