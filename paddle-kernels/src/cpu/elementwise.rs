@@ -166,6 +166,13 @@ impl<'a> Compiler<'a> {
             Some(operand) => self.layout(*operand).dtype,
             None => self.layout(output).dtype,
         };
+        // Loops trust the types of their operands, and that what they write is not what they read.
+        let result = if matches!(op.op, Op::Compare(_)) { DType::Bool } else { dtype };
+        let alike = op.inputs.iter().all(|operand| self.layout(*operand).dtype == dtype);
+        let complete = op.inputs.len() == op.op.schema().inputs.len() && !op.inputs.contains(&output);
+        if !alike || !complete || self.layout(output).dtype != result {
+            return unsupported(&format!("`{}` on these operands", op.op.name()));
+        }
         let run = match &op.op {
             Op::Fill(fill) => {
                 let constant = self.constant(fill.value, dtype)?;
@@ -192,8 +199,8 @@ impl<'a> Compiler<'a> {
             Op::UnaryGrad(unary) => loops::unary_grad(unary.kind, dtype),
             Op::Binary(binary) => loops::binary(binary.kind, dtype),
             Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
-            Op::Logical(logical) => Some(loops::logical(logical.kind)),
-            Op::Not(_) => Some(loops::not()),
+            Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
+            Op::Not(_) => (dtype == DType::Bool).then(loops::not),
             Op::Expand(_)
             | Op::Foreign(_)
             | Op::GatherRows(_)
@@ -361,7 +368,7 @@ impl Body for Program {
             }
             return Ok(());
         }
-        let chunk = (CHUNK / self.steps.len()).max(tile) / tile * tile;
+        let chunk = (CHUNK / self.steps.len().max(1)).max(tile) / tile * tile;
         machine.team.run(count.div_ceil(chunk), &|index| {
             let first = index * chunk;
             run.chunk(first..count.min(first + chunk));

@@ -1,9 +1,9 @@
 //! Threads, instruction sets, and the operands of a launch.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Op, Reduce, ReduceKind, Reshape,
-    Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryKind,
-    UniformRandom,
+    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Not, Op, Reduce, ReduceKind,
+    Reshape, Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary,
+    UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
 use paddle_core::program::{DType, Type};
@@ -114,6 +114,12 @@ fn groups_without_a_kernel_say_why() {
     assert!(message(&Case::of(add, &[bools[0].clone(), bools[0].clone()], &bools)).contains("bool"));
     let ints = [dense(DType::I32, &[2, 2])];
     assert!(message(&Case::of(Softmax, &ints, &ints)).contains("`softmax` of i32"));
+    let mixed = [dense(F32, &[2]), dense(DType::F64, &[2])];
+    assert!(message(&Case::of(add, &mixed, &rows)).contains("these operands"));
+    assert!(
+        message(&Case::of(add, &[rows[0].clone(), rows[0].clone()], &mixed[1..])).contains("these operands")
+    );
+    assert!(message(&Case::of(Not, &rows, &rows)).contains("`logical_not` of f32"));
     assert!(message(&Case::of(add, &[dense(F32, &[3]), dense(F32, &[2])], &rows)).contains("shape"));
 }
 
