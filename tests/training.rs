@@ -165,6 +165,15 @@ fn steps_follow_the_gradient() {
     assert_eq!(parameters.get::<f32>("b").unwrap(), array![0.1 * 4.0].into_dyn());
 }
 
+/// Reductions over no rows are 0, and so are the gradients.
+#[test]
+fn a_batch_without_rows_changes_nothing() {
+    let (net, mut parameters, mut trainer) = line();
+    let outcome = trainer.step(&net, &mut parameters, Vec::<Sample>::new()).unwrap();
+    assert_eq!((outcome.cost(), outcome.rows(), outcome.metric("average")), (0.0, 0, Some(0.0)));
+    assert_eq!(parameters.get::<f32>("b").unwrap()[0], 0.0);
+}
+
 #[test]
 fn training_finds_the_line_and_inference_sees_it() {
     let (net, predict) = (network::<Sample>(LINE), network::<[f32; 3]>(LINE_PRICE));
@@ -303,4 +312,71 @@ fn a_class_id_without_a_class() {
     assert_eq!(before, parameters.get::<f32>("deep.w").unwrap());
     trainer.step(&net, &mut parameters, [row(6)]).unwrap();
     assert_ne!(before, parameters.get::<f32>("deep.w").unwrap());
+}
+
+/// Parameters may be shared between threads, which then infer in turn; everything may be sent to another one.
+#[test]
+fn inference_from_several_threads() {
+    fn assert_send<T: Send>(_: &T) {}
+    let (net, mut parameters, mut trainer) = line();
+    trainer.step(&net, &mut parameters, samples(8)).unwrap();
+    assert_send(&trainer);
+    let batch = net.batch(samples(50)).unwrap();
+    let cost = || infer(&net, &parameters, &batch).unwrap().at::<f32>(0).unwrap()[[]].to_bits();
+    let expected = cost();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| (0..50).all(|_| cost() == expected))).collect();
+        assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    });
+}
+
+/// A trainer serves several networks and several sets of parameters; each pair has its own plan, each network its own
+/// count of passes.
+#[test]
+fn one_trainer_for_several_networks_and_parameters() {
+    let (net, mut first, mut trainer) = line();
+    let other: Line = network(LINE);
+    let mut second = Parameters::create((&net, &other)).unwrap();
+    let rows = samples(4);
+    let cost = |outcome: paddle::Outcome<'_>| outcome.cost();
+    let begin = cost(trainer.step(&net, &mut first, &rows).unwrap());
+    let next = cost(trainer.step(&net, &mut first, &rows).unwrap());
+    assert!(next < begin);
+    assert_eq!(cost(trainer.step(&net, &mut second, &rows).unwrap()), begin);
+    assert_eq!(cost(trainer.step(&other, &mut second, &rows).unwrap()), next);
+
+    let mut passes = Vec::new();
+    for net in [&net, &other, &net] {
+        let reader = [&rows[..]];
+        trainer
+            .train(net, &mut second, reader, Options::default(), |event| {
+                if let EventKind::BeginPass { pass } = event.kind() {
+                    passes.push(pass);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert_eq!(passes, [0, 0, 1]);
+}
+
+/// A macro's network is decoded once, however often it is made, so its plans and counts are found again.
+#[test]
+fn a_network_that_is_made_again_is_the_same() {
+    let batch = mlp().batch([mlp().row([0.5; 37], 1)]).unwrap();
+    let mut parameters = Parameters::create(&mlp()).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    trainer.step(&mlp(), &mut parameters, &batch).unwrap();
+    let mut last = None;
+    for _ in 0..2 {
+        trainer
+            .train(&mlp(), &mut parameters, [&batch], Options::default(), |event| {
+                if let EventKind::BeginPass { pass } = event.kind() {
+                    last = Some(pass);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert_eq!(last, Some(1));
 }
