@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use paddle::Cpu;
-use paddle::core::convert::export;
+use paddle::core::convert::{export, from_wire, legalise};
 use paddle::core::text;
 use support::runner::Runner;
 use support::tensor::{Tensor, Values};
@@ -152,6 +152,43 @@ fn loops() {
         vec![numbers(&[rows, 4], rows), column(&scales)]
     };
     check("while_in_if", while_in_if, &[batch(4, 1.0), batch(1, 1.0), batch(1, -1.0)]);
+}
+
+/// What is written for PaddlePaddle's `while` is read back and computes the same here. State is exchanged: what one
+/// variable gets is what the other one was before.
+#[test]
+fn loops_are_read_back() {
+    let source = "program {
+  rows _
+  parameter w: f32[2, 2] = uniform_random(min=-1.0, max=1.0)
+  block 0 (x: f32[_, 2], y: f32[_, 2], n: i64[]) {
+    zero: i64[] = fill_constant(value=0)
+    i: i64[], a: f32[_, 2], b: f32[_, 2] = while(zero, x, y) {
+      block 1 (i_1: i64[], a_1: f32[_, 2], b_1: f32[_, 2]) {
+        less: bool[] = less_than(i_1, n)
+        yield less
+      }
+      block 2 (i_2: i64[], a_2: f32[_, 2], b_2: f32[_, 2]) {
+        next: i64[] = scale(i_2, bias=1.0)
+        product: f32[_, 2] = matmul_v2(a_2, w)
+        sum: f32[_, 2] = elementwise_add(product, b_2)
+        yield next, b_2, sum
+      }
+    }
+    return i, a, b
+  }
+}
+";
+    let program = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
+    let again = legalise(&program).unwrap_or_else(|error| panic!("{error}"));
+    let again = from_wire(&again, None).unwrap_or_else(|error| panic!("{error}"));
+    let mut ours = Runner::new(Cpu::new().expect("a processor"), &program);
+    let mut theirs = Runner::new(Cpu::new().expect("a processor"), &again);
+    theirs.set(&ours.parameters());
+    for steps in [0, 1, 4] {
+        let batch = [numbers(&[3, 2], 1), numbers(&[3, 2], 2), Tensor::i64(&[], &[steps])];
+        assert_eq!(theirs.run(&batch), ours.run(&batch), "{steps} iterations");
+    }
 }
 
 /// Every operator that a network is written with, and every form of control flow in another.

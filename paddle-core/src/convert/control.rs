@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
-use super::operators::Reading;
+use super::reading::Reading;
 use super::versions::written_outside;
 use crate::ops::{If, While, WhileGrad};
 use crate::program::{BlockId, RowsId, Type, VarId};

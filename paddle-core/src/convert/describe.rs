@@ -1,8 +1,9 @@
 //! Operators on their way to the wire: name, attributes, slots.
 
-use super::names::{DIMS, EMPTY, OURS, TYPE, TYPES};
+use super::foreign::describe_foreign;
+use super::names::{DIMS, OURS, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
-use crate::ops::{Fill, Foreign, Number, Op, Reshape};
+use crate::ops::{Fill, Number, Op, Reshape};
 use crate::program::Type;
 use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
 
@@ -155,27 +156,4 @@ fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {
         attrs.push(OpAttr::strings(DIMS, op.dims.iter().map(dim_text)));
     }
     attrs
-}
-
-/// The description as it came, with the variables that its slots hold now. In the stored one, a name stands for
-/// nothing but "a variable", or for none.
-fn describe_foreign(foreign: &Foreign, inputs: &[String], outputs: &[String]) -> OpDesc {
-    let mut desc = match OpDesc::decode(&foreign.desc) {
-        Ok(desc) if count(&desc.inputs) == inputs.len() && count(&desc.outputs) == outputs.len() => desc,
-        _ => OpDesc::new(foreign.name.clone())
-            .with_input("X", inputs.iter().cloned())
-            .with_output("Out", outputs.iter().cloned()),
-    };
-    for (slots, names) in [(&mut desc.inputs, inputs), (&mut desc.outputs, outputs)] {
-        let arguments = slots.iter_mut().flat_map(|slot| &mut slot.arguments);
-        for (argument, name) in arguments.filter(|argument| *argument != EMPTY).zip(names) {
-            argument.clone_from(name);
-        }
-    }
-    desc.attrs.push(OpAttr::strings(TYPES, foreign.types.iter().map(type_text)));
-    desc
-}
-
-fn count(slots: &[OpVar]) -> usize {
-    slots.iter().flat_map(|slot| &slot.arguments).filter(|argument| *argument != EMPTY).count()
 }

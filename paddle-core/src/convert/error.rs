@@ -174,6 +174,8 @@ pub enum Fault {
         /// Its type.
         ty: String,
     },
+    /// The program would take too much memory.
+    Memory,
     /// A gradient of a parameter is not of the parameter's shape, or not a value of the outermost block.
     GradientPair {
         /// The parameter.
@@ -289,6 +291,7 @@ impl fmt::Display for Fault {
                 write!(f, "block {block} has {found} `feed` operators, but {expected} values come in")
             }
             Fault::Size { ty } => write!(f, "a value would be {ty}, which is too large"),
+            Fault::Memory => f.write_str("the program has more values than memory is given to"),
             Fault::GradientPair { parameter } => {
                 write!(f, "the gradient of parameter `{parameter}` is not a value of the parameter's type")
             }

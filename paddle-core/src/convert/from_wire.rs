@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::blocks::{WireBlock, blocks};
+use super::constants::initializer;
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
-use super::operators::{self, Reading};
-use super::types::{declare, dtype, fits, parse_type, wire_dims, zero};
+use super::reading::Reading;
+use super::types::{declare, dim_text, dtype, fits, parse_type, wire_dims, zero};
 use super::versions::Versions;
 use crate::ops::{Fill, Op};
 use crate::program::{
@@ -16,13 +17,24 @@ use crate::program::{
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
+/// The memory that the values of one program may take, roughly. A few bytes can ask for many values: a loop in loops
+/// in loops has the state of the innermost one in each.
+const MEMORY: usize = 256 << 20;
+
+/// What a value takes beside its name and its symbolic sizes, roughly.
+const VALUE: usize = 200;
+
 /// Reads a program.
 ///
 /// Parameters are initialised as `startup` says, and with zeros where it does not; their values come from
 /// [`load_params`](super::load_params).
 ///
-/// Whatever the messages hold: no panic, memory in proportion to them, and an error that says where.
+/// Whatever the messages hold: no panic, bounded memory, and an error that says where.
 pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Program, ConvertError> {
+    read(main, startup, MEMORY)
+}
+
+fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Result<Program, ConvertError> {
     let blocks = blocks(main)?;
     let mut reader = Reader {
         versions: Versions::new(blocks.len()),
@@ -33,6 +45,7 @@ pub fn from_wire(main: &ProgramDesc, startup: Option<&ProgramDesc>) -> Result<Pr
         sizes: BTreeSet::new(),
         files: BTreeMap::new(),
         suffixes: BTreeMap::new(),
+        memory,
         gradients: BTreeMap::new(),
     };
     reader.versions.enter(0, Program::GLOBAL, BTreeSet::new());
@@ -60,6 +73,8 @@ pub(super) struct Reader<'a> {
     files: BTreeMap<String, FileId>,
     /// The last suffix of each variable's versions.
     suffixes: BTreeMap<String, u64>,
+    /// How much memory is left for values.
+    memory: usize,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
 }
@@ -115,7 +130,7 @@ impl<'a> Reader<'a> {
             let zeros = Op::from(Fill { value: zero(ty.dtype), ty: ty.clone() });
             let op = match initializers.get(var.name.as_str()) {
                 Some(&(at, op)) => {
-                    let initializer = operators::initializer(&self.program, op, &ty);
+                    let initializer = initializer(&self.program, op, &ty);
                     let initializer = initializer.map_err(|fault| place(fault, 0, at, op))?;
                     initializer.unwrap_or(zeros)
                 }
@@ -184,6 +199,7 @@ impl<'a> Reader<'a> {
     /// Adds a parameter to a block: a new version of a variable.
     pub(super) fn block_parameter(&mut self, id: BlockId, name: &str, ty: &Type) -> Result<VarId, Fault> {
         let name = self.fresh(name);
+        self.charge(&name, ty)?;
         Ok(self.program.create_block_parameter(id, &name, ty.clone())?)
     }
 
@@ -204,12 +220,21 @@ impl<'a> Reader<'a> {
         let mut outputs = Vec::with_capacity(names.len());
         for (name, ty) in names.iter().zip(types) {
             let (name, ty) = (self.fresh(name), self.checked(ty)?);
+            self.charge(&name, &ty)?;
             outputs.push(self.program.create_var(block, &name, ty)?);
         }
         let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
         let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };
         self.program.block_mut(block).ops.push(operator);
         Ok(outputs)
+    }
+
+    /// Takes the memory of a value from what is left.
+    fn charge(&mut self, name: &str, ty: &Type) -> Result<(), Fault> {
+        let symbolic = ty.dims.iter().filter(|dim| dim.constant().is_none());
+        let takes = VALUE + 2 * name.len() + symbolic.map(|dim| 16 * dim_text(dim).len()).sum::<usize>();
+        self.memory = self.memory.checked_sub(takes).ok_or(Fault::Memory)?;
+        Ok(())
     }
 
     /// A name for the next version of a variable: its own, or with the first free suffix.
@@ -389,4 +414,22 @@ fn in_order<T>(mut columns: Vec<(i32, T)>) -> Option<Vec<T>> {
     columns.sort_by_key(|&(column, _)| column);
     let counted = columns.iter().enumerate().all(|(at, &(column, _))| usize::try_from(column) == Ok(at));
     counted.then(|| columns.into_iter().map(|(_, found)| found).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::to_wire;
+    use crate::text;
+
+    #[test]
+    fn memory_is_bounded() {
+        let source =
+            "program {\n  size T\n  block 0 (x: f32[T]) {\n    y: f32[T] = relu(x)\n    return y\n  }\n}\n";
+        let wire = to_wire(&text::parse(source).unwrap());
+        assert!(super::read(&wire.main, None, 300).is_ok());
+        let error = super::read(&wire.main, None, 100).unwrap_err();
+        assert_eq!(error.fault, Fault::Memory);
+        assert_eq!(error.place.unwrap().op_type, "relu");
+    }
 }

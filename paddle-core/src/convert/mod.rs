@@ -37,6 +37,9 @@
 //! | `describe.rs` | operators → wire: one row per operator |
 //! | `to_wire.rs` | programs → wire |
 //! | `operators.rs` | wire → operators: one rule per operator |
+//! | `constants.rs` | the same, for operators without inputs |
+//! | `foreign.rs` | operators that are not known, both ways |
+//! | `reading.rs` | what the rules are written with |
 //! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
 //! | `versions.rs` | variables that are written many times |
 //! | `blocks.rs` | what is checked of blocks before they are read |
@@ -47,15 +50,18 @@
 //! | `error.rs` | everything that can be wrong |
 
 mod blocks;
+mod constants;
 mod control;
 mod describe;
 mod error;
 mod export;
+mod foreign;
 mod from_wire;
 mod legalise;
 mod names;
 mod operators;
 mod params;
+mod reading;
 mod to_wire;
 mod types;
 mod versions;

@@ -4,17 +4,16 @@
 //! the output slots. A rule returns `false` for a form that is not of ours (a softmax along another axis); the
 //! operator then stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
+use super::constants::{constant, float};
 use super::control;
-use super::error::{ConvertError, Fault, VariableFault};
-use super::from_wire::{Reader, one};
-use super::names::{CALLSTACK, DIMS, EMPTY, OURS, ROLE, ROLE_VAR, TYPE, TYPES};
-use super::types::{dtype, fits, is_small_product, parse_dim, parse_type};
-use crate::ops::{
-    Assign, Expand, Fill, Foreign, GaussianRandom, Matmul, Number, Op, Reduce, ReduceKind, Reshape, Scale,
-    Sgd, Size, UniformRandom,
-};
-use crate::program::{BlockId, DType, Dim, Program, Role, Site, Type, VarId};
-use crate::wire::{AttrType, OpDesc, VarKind};
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::names::{DIMS, OURS};
+use super::reading::Reading;
+use super::types::{dtype, is_small_product, parse_dim};
+use crate::ops::{Assign, Expand, Matmul, Op, Reduce, ReduceKind, Reshape, Scale, Sgd, Size};
+use crate::program::{Dim, Role, VarId};
+use crate::wire::VarKind;
 
 /// What a rule is.
 type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
@@ -55,16 +54,7 @@ fn rule(name: &str) -> Option<Rule> {
     })
 }
 
-/// One operator while it is read.
-pub(super) struct Reading<'r, 'a> {
-    pub(super) reader: &'r mut Reader<'a>,
-    pub(super) desc: &'a OpDesc,
-    /// The block of the wire.
-    pub(super) block: usize,
-    pub(super) site: Site,
-}
-
-impl<'a> Reading<'_, 'a> {
+impl Reading<'_, '_> {
     /// Reads the operator by its rule, or keeps it as foreign.
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
         let known = match rule(&self.desc.r#type) {
@@ -80,74 +70,6 @@ impl<'a> Reading<'_, 'a> {
             self.reader.note_gradients(self.desc, self.block)?;
         }
         Ok(())
-    }
-
-    pub(super) fn id(&self) -> BlockId {
-        // A block's operators are read after it was entered.
-        self.reader.versions.id(self.block).unwrap_or(BlockId(u32::MAX))
-    }
-
-    /// The variables in an input slot.
-    pub(super) fn inputs(&self, slot: &str) -> Result<Vec<VarId>, Fault> {
-        self.desc.input(slot).iter().map(|name| self.read(name)).collect()
-    }
-
-    /// The only variable in an input slot.
-    pub(super) fn input(&self, slot: &'static str) -> Result<VarId, Fault> {
-        self.read(one(self.desc.input(slot), slot)?)
-    }
-
-    pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
-        self.reader.versions.read(&self.reader.blocks, self.block, name)
-    }
-
-    pub(super) fn ty(&self, var: VarId) -> &Type {
-        self.reader.program.ty(var)
-    }
-
-    /// Whether one of these optional slots holds something.
-    fn has(&self, slots: &[&str]) -> bool {
-        slots.iter().any(|slot| !self.desc.input(slot).is_empty())
-    }
-
-    fn bool(&self, name: &str, default: bool) -> Result<bool, Fault> {
-        Ok(self.desc.attr_bool(name)?.unwrap_or(default))
-    }
-
-    fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
-        let rank = self.ty(var).rank() as i64;
-        usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })
-            .ok()
-            .filter(|&a| (a as i64) < rank)
-    }
-
-    /// Appends an operator with one output, which no variable holds.
-    fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
-        let (op, id) = (op.into(), self.id());
-        let name = op.name();
-        Ok(self.reader.append(id, op, inputs, &[], &[name], self.site)?[0])
-    }
-
-    /// Appends an operator whose outputs are the new versions of these variables.
-    pub(super) fn define(
-        &mut self,
-        op: impl Into<Op>,
-        inputs: &[VarId],
-        blocks: &[BlockId],
-        names: &[&'a str],
-    ) -> Result<bool, ConvertError> {
-        let id = self.id();
-        let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
-        for (&name, value) in names.iter().zip(values) {
-            self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
-        }
-        Ok(true)
-    }
-
-    /// Appends an operator whose only output is the variable in slot `Out`.
-    fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
-        let desc = self.desc;
-        self.define(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
     }
 
     /// An operator of the same name and slots, without attributes that matter.
@@ -370,7 +292,7 @@ impl<'a> Reading<'_, 'a> {
         if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
             return Ok(false);
         }
-        match source_op(&self.reader.program, self.desc)? {
+        match constant(&self.reader.program, self.desc)? {
             Some(op) => self.out(op, &[]),
             None => Ok(false),
         }
@@ -397,167 +319,9 @@ impl<'a> Reading<'_, 'a> {
         let inputs = [self.input("X")?, self.input("Y")?];
         self.out(op, &inputs)
     }
-
-    /// An operator that is not known. Its outputs are what is declared.
-    fn foreign(&mut self) -> Result<(), ConvertError> {
-        let desc = self.desc;
-        let blocks = [AttrType::Block, AttrType::Blocks].map(i32::from);
-        if desc.attrs.iter().any(|attr| blocks.contains(&attr.r#type)) {
-            return Err(Fault::UnknownStructure.into());
-        }
-        let names = |slots: &'a [crate::wire::OpVar]| {
-            slots.iter().flat_map(|slot| &slot.arguments).map(String::as_str).filter(|name| *name != EMPTY)
-        };
-        let inputs = names(&desc.inputs).map(|name| self.read(name)).collect::<Result<Vec<_>, _>>()?;
-        let outputs: Vec<&'a str> = names(&desc.outputs).collect();
-        let types = match desc.attr_strings(TYPES)? {
-            Some(texts) => {
-                let parse = |text: &String| {
-                    let ty = parse_type(&self.reader.program, text);
-                    ty.filter(fits).ok_or_else(|| Fault::Attribute {
-                        attribute: TYPES,
-                        message: format!("`{text}` is not a type"),
-                    })
-                };
-                texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?
-            }
-            None => outputs.iter().map(|name| self.declared(name)).collect::<Result<Vec<_>, _>>()?,
-        };
-        if types.len() != outputs.len() {
-            let message = format!("{} types for {} outputs", types.len(), outputs.len());
-            return Err(Fault::Attribute { attribute: TYPES, message }.into());
-        }
-        let op = Foreign { name: desc.r#type.clone(), desc: anonymous(desc), types };
-        self.define(op, &inputs, &[], &outputs)?;
-        Ok(())
-    }
-
-    /// The declared type of a variable that is visible here.
-    fn declared(&mut self, name: &str) -> Result<Type, Fault> {
-        let mut at = Some(self.block);
-        while let Some(block) = at {
-            if let Some(&var) = self.reader.blocks[block].declared.get(name) {
-                return self.reader.declared_type(var, true);
-            }
-            at = self.reader.blocks[block].parent;
-        }
-        Err(Fault::Undeclared { name: name.to_string() })
-    }
-}
-
-/// The description of an operator without what the program holds beside it: names of variables, role, place.
-fn anonymous(desc: &OpDesc) -> Vec<u8> {
-    let mut desc = desc.clone();
-    let ours = [ROLE, ROLE_VAR, CALLSTACK, TYPES];
-    desc.attrs.retain(|attr| !ours.contains(&attr.name.as_str()));
-    for argument in desc.inputs.iter_mut().chain(&mut desc.outputs).flat_map(|slot| &mut slot.arguments) {
-        if argument != EMPTY {
-            argument.clear();
-        }
-    }
-    desc.encode_to_vec()
 }
 
 fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
     product.map_err(|_| Fault::Size { ty: "of a size that overflows".into() })
-}
-
-/// A number: the exact one, if it is there; else the one of single precision, as it is.
-fn float(desc: &OpDesc, name: &str, exact: &str, default: f64) -> Result<f64, Fault> {
-    if let Some(attr) = desc.attr(exact)
-        && attr.r#type == i32::from(AttrType::Float64)
-        && let Some(value) = attr.float64
-    {
-        return Ok(value);
-    }
-    Ok(desc.attr_float(name)?.map_or(default, f64::from))
-}
-
-/// The initialiser of a parameter of type `ty`; `None` if nothing is known of it but that it exists.
-pub(super) fn initializer(program: &Program, desc: &OpDesc, ty: &Type) -> Result<Option<Op>, Fault> {
-    if !desc.inputs.iter().all(|slot| slot.arguments.is_empty()) {
-        return Ok(None);
-    }
-    match source_op(program, desc)? {
-        Some(op) => Ok(Some(op)),
-        None if desc.outputs.iter().flat_map(|slot| &slot.arguments).count() == 1 => {
-            let (name, desc) = (desc.r#type.clone(), anonymous(desc));
-            Ok(Some(Foreign { name, desc, types: vec![ty.clone()] }.into()))
-        }
-        None => Ok(None),
-    }
-}
-
-/// An operator without inputs.
-fn source_op(program: &Program, desc: &OpDesc) -> Result<Option<Op>, Fault> {
-    let kind = desc.r#type.as_str();
-    if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random") {
-        return Ok(None);
-    }
-    let Some(ty) = source_type(program, desc)? else { return Ok(None) };
-    Ok(Some(match kind {
-        "fill_constant" => Fill { value: fill_value(desc, ty.dtype)?, ty }.into(),
-        "uniform_random" => UniformRandom {
-            min: float(desc, "min", "rust.min", -1.0)?,
-            max: float(desc, "max", "rust.max", 1.0)?,
-            ty,
-        }
-        .into(),
-        _ => GaussianRandom {
-            mean: float(desc, "mean", "rust.mean", 0.0)?,
-            std: float(desc, "std", "rust.std", 1.0)?,
-            ty,
-        }
-        .into(),
-    }))
-}
-
-/// The type of an operator without inputs; `None` if some size comes from elsewhere.
-fn source_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault> {
-    let ty = match desc.attr_string(TYPE)? {
-        Some(text) => parse_type(program, text).ok_or_else(|| Fault::Attribute {
-            attribute: TYPE,
-            message: format!("`{text}` is not a type"),
-        })?,
-        None => {
-            let number = desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
-            let Some(dtype) = VarKind::try_from(number).ok().and_then(dtype) else { return Ok(None) };
-            let shape = desc.attr_longs("shape")?.unwrap_or_default();
-            if shape.contains(&-1) {
-                return Ok(None);
-            }
-            Type::new(dtype, shape)
-        }
-    };
-    if !fits(&ty) {
-        return Err(Fault::Variable {
-            name: desc.output("Out").first().cloned().unwrap_or_default(),
-            reason: VariableFault::Dimensions(super::types::wire_dims(&ty)),
-        });
-    }
-    Ok(Some(ty))
-}
-
-/// The value of a constant: `str_value` if there is one, which is exact.
-fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
-    let attribute = "str_value";
-    let text = desc.attr_string(attribute)?.unwrap_or_default();
-    let single = desc.attr_float("value")?.unwrap_or(0.0);
-    let number = match text {
-        "" => Number::Float(f64::from(single)),
-        _ => match (text.parse(), text.parse()) {
-            (Ok(int), _) => Number::Int(int),
-            (_, Ok(float)) => Number::Float(float),
-            _ => return Err(Fault::Attribute { attribute, message: format!("`{text}` is not a number") }),
-        },
-    };
-    Ok(match dtype {
-        DType::Bool => Number::Bool(number.as_f64() != 0.0),
-        DType::I32 | DType::I64 => match number {
-            Number::Float(value) => Number::Int(value as i64),
-            number => number,
-        },
-        DType::F32 | DType::F64 => number,
-    })
 }

@@ -13,10 +13,10 @@ use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 pub(super) const MAX_RANK: usize = 16;
 
 /// A symbolic dimension is at most this long as text, so that arithmetic on hostile ones stays small.
-const MAX_DIM_TEXT: usize = 160;
+const MAX_DIM_TEXT: usize = 1024;
 
-/// Floor divisions nest at most this deep in a dimension.
-const MAX_DIVISIONS: usize = 8;
+/// A dimension has at most this many floor divisions; the reading of one recurses.
+const MAX_DIVISIONS: usize = 64;
 
 /// The element type on the wire.
 pub(super) fn element(dtype: DType) -> VarKind {

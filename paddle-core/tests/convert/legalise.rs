@@ -131,6 +131,33 @@ fn what_cannot_be_exported() {
     assert!(error.contains("export the program from before `backward`"), "{error}");
 }
 
+/// The condition of a loop is written before it and at the end of its body. A loop in the condition of a loop in the
+/// condition of a loop … doubles each time.
+#[test]
+fn loops_in_conditions_of_loops() {
+    let nested = |depth: usize| {
+        let mut text = "program {\n  block 0 (c: bool[]) {\n".to_string();
+        for at in 0..depth {
+            let (condition, inner) =
+                (2 * at + 1, if at == 0 { "c".to_string() } else { format!("p{}", at - 1) });
+            text += &format!("o{at}: bool[] = while({inner}) {{\nblock {condition} (p{at}: bool[]) {{\n");
+        }
+        text += &format!("yield p{}\n}}\n", depth - 1);
+        for at in (0..depth).rev() {
+            text += &format!(
+                "block {} (q{at}: bool[]) {{\nr{at}: bool[] = logical_not(q{at})\nyield r{at}\n}}\n}}\n",
+                2 * at + 2
+            );
+            text += &if at == 0 { "return o0\n}\n}\n".to_string() } else { format!("yield o{at}\n}}\n") };
+        }
+        text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let desc = legalise(&nested(3)).unwrap_or_else(|error| panic!("{error}"));
+    is_paddle(&desc);
+    assert_eq!(desc.blocks.len(), 8);
+    assert!(matches!(legalise(&nested(60)), Err(LegaliseError::TooLarge { .. })));
+}
+
 /// Symbolic sizes stay unknown; a value is fetched once, and an input under another name.
 #[test]
 fn sizes_and_outputs() {

@@ -28,11 +28,15 @@ use std::fmt;
 use super::names::EMPTY;
 use super::to_wire::holder;
 use super::types::{tensor_type, wire_dims};
+use crate::ops::Op;
 use crate::program::{BlockId, DType, Located, Operator, Program, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
 
 /// The version that is written: 2.6.2.
 const PADDLE_VERSION: i64 = 2_006_002;
+
+/// More operators than these are not written.
+const MAX_OPERATORS: usize = 1 << 20;
 
 /// A program that cannot be written for PaddlePaddle.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +52,11 @@ pub enum LegaliseError {
         place: Option<Located>,
         /// Why not, and what to do.
         reason: String,
+    },
+    /// The program would have too many operators.
+    TooLarge {
+        /// How many.
+        operators: usize,
     },
     /// An input or a parameter has a name that PaddlePaddle keeps for itself.
     Name {
@@ -66,6 +75,11 @@ impl fmt::Display for LegaliseError {
                 }
                 write!(f, "`{operator}` cannot be exported: {reason}")
             }
+            LegaliseError::TooLarge { operators } => write!(
+                f,
+                "the exported program would have {operators} operators or more: the condition of a loop is written \
+                 twice, and with it the loops in it"
+            ),
             LegaliseError::Name { name } => {
                 write!(f, "an input or parameter cannot be exported under the name `{name}`; rename it")
             }
@@ -78,6 +92,10 @@ impl std::error::Error for LegaliseError {}
 /// Writes a program, which has no operators of training, with PaddlePaddle's own operators.
 pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     program.verify().map_err(LegaliseError::Verify)?;
+    let operators = size(program, Program::GLOBAL);
+    if operators > MAX_OPERATORS {
+        return Err(LegaliseError::TooLarge { operators });
+    }
     let mut to = Legaliser {
         program,
         blocks: Vec::new(),
@@ -115,6 +133,19 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     }
     let version = Version { version: Some(PADDLE_VERSION), ..Version::default() };
     Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
+}
+
+/// How many of a program's operators are written for a block.
+fn size(program: &Program, block: BlockId) -> usize {
+    let of_operator = |operator: &Operator| {
+        let sizes: Vec<usize> = operator.blocks.iter().map(|&inner| size(program, inner)).collect();
+        let again = match (&operator.op, sizes.as_slice()) {
+            (Op::While(_), &[condition, _]) => condition,
+            _ => 0,
+        };
+        sizes.into_iter().fold(again.saturating_add(1), usize::saturating_add)
+    };
+    program.block(block).ops.iter().map(of_operator).fold(0, usize::saturating_add)
 }
 
 /// The variables that hold what is fed and fetched. PaddlePaddle finds them by name.

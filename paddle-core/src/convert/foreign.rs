@@ -1,0 +1,95 @@
+//! Operators that are not known: kept as they came, and written back so.
+//!
+//! The stored description has no names of variables, role or place, which the program holds: a name in it stands for
+//! "a variable", or for none.
+
+use super::error::{ConvertError, Fault};
+use super::names::{CALLSTACK, EMPTY, ROLE, ROLE_VAR, TYPES};
+use super::reading::Reading;
+use super::types::{fits, parse_type, type_text};
+use crate::ops::Foreign;
+use crate::program::Type;
+use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
+
+/// The description as it came, with the variables that its slots hold now.
+pub(super) fn describe_foreign(foreign: &Foreign, inputs: &[String], outputs: &[String]) -> OpDesc {
+    let mut desc = match OpDesc::decode(&foreign.desc) {
+        Ok(desc) if count(&desc.inputs) == inputs.len() && count(&desc.outputs) == outputs.len() => desc,
+        _ => OpDesc::new(foreign.name.clone())
+            .with_input("X", inputs.iter().cloned())
+            .with_output("Out", outputs.iter().cloned()),
+    };
+    for (slots, names) in [(&mut desc.inputs, inputs), (&mut desc.outputs, outputs)] {
+        let arguments = slots.iter_mut().flat_map(|slot| &mut slot.arguments);
+        for (argument, name) in arguments.filter(|argument| *argument != EMPTY).zip(names) {
+            argument.clone_from(name);
+        }
+    }
+    desc.attrs.push(OpAttr::strings(TYPES, foreign.types.iter().map(type_text)));
+    desc
+}
+
+fn count(slots: &[OpVar]) -> usize {
+    slots.iter().flat_map(|slot| &slot.arguments).filter(|argument| *argument != EMPTY).count()
+}
+
+impl<'a> Reading<'_, 'a> {
+    /// An operator that is not known. Its outputs are what is declared.
+    pub(super) fn foreign(&mut self) -> Result<(), ConvertError> {
+        let desc = self.desc;
+        let blocks = [AttrType::Block, AttrType::Blocks].map(i32::from);
+        if desc.attrs.iter().any(|attr| blocks.contains(&attr.r#type)) {
+            return Err(Fault::UnknownStructure.into());
+        }
+        let names = |slots: &'a [OpVar]| {
+            slots.iter().flat_map(|slot| &slot.arguments).map(String::as_str).filter(|name| *name != EMPTY)
+        };
+        let inputs = names(&desc.inputs).map(|name| self.read(name)).collect::<Result<Vec<_>, _>>()?;
+        let outputs: Vec<&'a str> = names(&desc.outputs).collect();
+        let types = match desc.attr_strings(TYPES)? {
+            Some(texts) => {
+                let parse = |text: &String| {
+                    let ty = parse_type(&self.reader.program, text);
+                    ty.filter(fits).ok_or_else(|| Fault::Attribute {
+                        attribute: TYPES,
+                        message: format!("`{text}` is not a type"),
+                    })
+                };
+                texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?
+            }
+            None => outputs.iter().map(|name| self.declared(name)).collect::<Result<Vec<_>, _>>()?,
+        };
+        if types.len() != outputs.len() {
+            let message = format!("{} types for {} outputs", types.len(), outputs.len());
+            return Err(Fault::Attribute { attribute: TYPES, message }.into());
+        }
+        let op = Foreign { name: desc.r#type.clone(), desc: anonymous(desc), types };
+        self.define(op, &inputs, &[], &outputs)?;
+        Ok(())
+    }
+
+    /// The declared type of a variable that is visible here.
+    fn declared(&mut self, name: &str) -> Result<Type, Fault> {
+        let mut at = Some(self.block);
+        while let Some(block) = at {
+            if let Some(&var) = self.reader.blocks[block].declared.get(name) {
+                return self.reader.declared_type(var, true);
+            }
+            at = self.reader.blocks[block].parent;
+        }
+        Err(Fault::Undeclared { name: name.to_string() })
+    }
+}
+
+/// The description as it is stored.
+pub(super) fn anonymous(desc: &OpDesc) -> Vec<u8> {
+    let mut desc = desc.clone();
+    let ours = [ROLE, ROLE_VAR, CALLSTACK, TYPES];
+    desc.attrs.retain(|attr| !ours.contains(&attr.name.as_str()));
+    for argument in desc.inputs.iter_mut().chain(&mut desc.outputs).flat_map(|slot| &mut slot.arguments) {
+        if argument != EMPTY {
+            argument.clear();
+        }
+    }
+    desc.encode_to_vec()
+}

@@ -1,0 +1,86 @@
+//! One operator of the wire while it is read: its slots, and what the rules for operators and control flow append.
+
+use super::error::{ConvertError, Fault};
+use super::from_wire::{Reader, one};
+use crate::ops::Op;
+use crate::program::{BlockId, Site, Type, VarId};
+use crate::wire::OpDesc;
+
+/// One operator while it is read.
+pub(super) struct Reading<'r, 'a> {
+    pub(super) reader: &'r mut Reader<'a>,
+    pub(super) desc: &'a OpDesc,
+    /// The block of the wire.
+    pub(super) block: usize,
+    pub(super) site: Site,
+}
+
+impl<'a> Reading<'_, 'a> {
+    pub(super) fn id(&self) -> BlockId {
+        // A block's operators are read after it was entered.
+        self.reader.versions.id(self.block).unwrap_or(BlockId(u32::MAX))
+    }
+
+    /// The variables in an input slot.
+    pub(super) fn inputs(&self, slot: &str) -> Result<Vec<VarId>, Fault> {
+        self.desc.input(slot).iter().map(|name| self.read(name)).collect()
+    }
+
+    /// The only variable in an input slot.
+    pub(super) fn input(&self, slot: &'static str) -> Result<VarId, Fault> {
+        self.read(one(self.desc.input(slot), slot)?)
+    }
+
+    pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
+        self.reader.versions.read(&self.reader.blocks, self.block, name)
+    }
+
+    pub(super) fn ty(&self, var: VarId) -> &Type {
+        self.reader.program.ty(var)
+    }
+
+    /// Whether one of these optional slots holds something.
+    pub(super) fn has(&self, slots: &[&str]) -> bool {
+        slots.iter().any(|slot| !self.desc.input(slot).is_empty())
+    }
+
+    pub(super) fn bool(&self, name: &str, default: bool) -> Result<bool, Fault> {
+        Ok(self.desc.attr_bool(name)?.unwrap_or(default))
+    }
+
+    pub(super) fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
+        let rank = self.ty(var).rank() as i64;
+        usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })
+            .ok()
+            .filter(|&a| (a as i64) < rank)
+    }
+
+    /// Appends an operator with one output, which no variable holds.
+    pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
+        let (op, id) = (op.into(), self.id());
+        let name = op.name();
+        Ok(self.reader.append(id, op, inputs, &[], &[name], self.site)?[0])
+    }
+
+    /// Appends an operator whose outputs are the new versions of these variables.
+    pub(super) fn define(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        names: &[&'a str],
+    ) -> Result<bool, ConvertError> {
+        let id = self.id();
+        let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
+        for (&name, value) in names.iter().zip(values) {
+            self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
+        }
+        Ok(true)
+    }
+
+    /// Appends an operator whose only output is the variable in slot `Out`.
+    pub(super) fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.define(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
+    }
+}
