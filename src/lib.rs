@@ -43,7 +43,6 @@ extern crate self as paddle;
 mod batch;
 pub mod data;
 mod element;
-mod embedded;
 mod error;
 pub mod event;
 mod infer;

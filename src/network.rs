@@ -1,16 +1,19 @@
 //! Networks: what `network!` and `#[network]` make of a model's source.
 
+use std::any::TypeId;
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use paddle_core::convert::from_wire;
 use paddle_core::program::Program;
+use paddle_core::wire::ProgramDesc;
 
+use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
-use crate::{Error, embedded};
 
 /// The type that stands for one network of the source. The macros write it.
 pub trait Spec: 'static {
@@ -53,8 +56,11 @@ impl<S: Spec> Network<S> {
         if let Some(model) = self.model.get() {
             return Ok(model);
         }
-        let decode = || Model::new(S::NAME, embedded::decode(S::PROGRAM, S::STARTUP)?);
-        let model = Model::embedded(std::any::TypeId::of::<S>(), decode)?;
+        let decode = || {
+            let [program, startup] = [S::PROGRAM, S::STARTUP].map(ProgramDesc::decode);
+            Model::new(S::NAME, from_wire(&program?, Some(&startup?))?)
+        };
+        let model = Model::embedded(TypeId::of::<S>(), decode)?;
         Ok(self.model.get_or_init(|| model))
     }
 }
