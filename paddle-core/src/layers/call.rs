@@ -123,7 +123,7 @@ impl Call<'_> {
         (layer.build)(&mut call)
     }
 
-    /// A mistake in the argument `name`: "`x` is f32[13], but …".
+    /// A mistake in the argument `name`: "`x` is `f32[13]`, but …".
     pub fn wrong(&self, name: &str, kind: MismatchKind, but: &str) -> BuildError {
         let at = self.arguments.iter().position(|passed| passed.name == name);
         let is = self.arguments.iter().find(|passed| passed.name == name).map(|passed| {

@@ -2,7 +2,7 @@
 //! lowering to operators, and the documented functions that editors show.
 //!
 //! To add one: write its function in a file of its own, or a line of `operators.rs` for a single operator, and add a
-//! row to [`with_layers!`].
+//! row to [`with_layers!`](crate::with_layers).
 
 mod call;
 mod fc;

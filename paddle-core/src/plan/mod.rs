@@ -17,8 +17,8 @@ mod machine;
 mod storage;
 
 pub use backend::{
-    ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Layout,
-    Location, Memory, Operand, OutOfMemory, Rows, Unsupported,
+    ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
+    Layout, Location, Memory, Operand, OutOfMemory, Rows, Unsupported,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
