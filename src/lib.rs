@@ -77,3 +77,8 @@ pub use updater::{Sgd, Updater};
 pub mod attribute {
     pub use paddle_macros::network_module as network;
 }
+
+/// The README's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
