@@ -45,8 +45,8 @@ pub(super) struct Slot {
 /// A step of a run.
 #[derive(Debug)]
 pub(super) enum Instruction<K> {
-    /// Runs a kernel on inputs, then outputs.
-    Launch { kernel: K, operands: Vec<SlotId>, origin: Origin },
+    /// Runs a kernel on operands: so many inputs, then outputs.
+    Launch { kernel: K, operands: Vec<SlotId>, inputs: usize, origin: Origin },
     /// Brings the rows of a block's row space.
     Gather { space: usize, from: SlotId, to: SlotId },
     /// Copies a value.
@@ -62,9 +62,9 @@ pub(super) enum Instruction<K> {
 /// What an instruction was made from.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
-    /// The operator, or the first of several.
-    pub(super) operator: &'static str,
-    /// Its source place.
+    /// The operators, in order; more than one in a fused group.
+    pub(super) operators: Vec<&'static str>,
+    /// The source place of the first.
     pub(super) place: Option<Place>,
 }
 

@@ -78,6 +78,11 @@ impl<B: Backend> Executor<B> {
         })
     }
 
+    /// The plan as text: instructions in order, and where their operands live.
+    pub fn plan(&self) -> impl std::fmt::Display {
+        &self.plan
+    }
+
     /// The seed of operators that draw random numbers.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;

@@ -79,7 +79,9 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
             match instruction {
-                Instruction::Launch { kernel, operands, origin } => self.launch(kernel, operands, origin)?,
+                Instruction::Launch { kernel, operands, origin, .. } => {
+                    self.launch(kernel, operands, origin)?
+                }
                 Instruction::Gather { space, from, to } => self.gather(*space, *from, *to),
                 Instruction::Copy(copy) => self.copy(copy),
                 Instruction::If(code) => self.conditional(code)?,
@@ -133,7 +135,7 @@ impl<B: Backend> Machine<'_, B> {
         }
         let launch = Launch { sizes: &self.state.sizes, locations: &self.state.locations, seed: self.seed };
         self.backend.launch(kernel, launch, self.buffers).map_err(|error| RunError::Kernel {
-            operator: origin.operator.to_string(),
+            operator: origin.operators.join(" + "),
             place: self.place(origin),
             message: error.message,
         })

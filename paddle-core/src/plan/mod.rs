@@ -14,6 +14,7 @@ mod layout;
 mod live;
 mod lower;
 mod machine;
+mod show;
 mod storage;
 
 pub use backend::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::backend::{Backend, Group, GroupOp, Layout, Operand};
-use super::super::code::Instruction;
+use super::super::code::{Instruction, Origin};
 use super::super::error::PlanError;
 use super::super::fuse::is_constant;
 use super::super::live::At;
@@ -88,7 +88,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for output in outputs {
             operands.push(self.define(output)?);
         }
-        Ok(Some(Instruction::Launch { kernel, operands, origin: self.origin(first) }))
+        let operators = unit.iter().map(|&i| block.ops[i].op.name()).collect();
+        let origin = Origin { operators, place: first.site.place };
+        Ok(Some(Instruction::Launch { kernel, operands, inputs: group.inputs.len(), origin }))
     }
 
     /// The operator that makes the value, if it is a constant.

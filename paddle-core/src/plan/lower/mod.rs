@@ -175,7 +175,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     fn origin(&self, operator: &Operator) -> Origin {
-        Origin { operator: operator.op.name(), place: operator.site.place }
+        Origin { operators: vec![operator.op.name()], place: operator.site.place }
     }
 
     fn finish(mut self, mut code: Vec<Instruction<B::Kernel>>) -> Result<Plan<B::Kernel>, PlanError> {
