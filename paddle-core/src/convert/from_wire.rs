@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         }
         let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
         let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };
-        self.program.block_mut(block).ops.push(operator);
+        self.program.push_op(block, operator);
         Ok(outputs)
     }
 

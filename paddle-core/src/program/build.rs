@@ -160,7 +160,9 @@ impl Program {
     /// Adds a value to a block, to be written by [`Program::append_op_into`].
     pub fn create_var(&mut self, block: BlockId, name: &str, ty: Type) -> Result<VarId, BuildError> {
         self.check_block(block)?;
-        self.add_var(name, ty, block, Definition::Operator)
+        let var = self.add_var(name, ty, block, Definition::Operator)?;
+        self.unwritten.insert(var);
+        Ok(var)
     }
 
     /// Adds a parameter to a nested block.
@@ -270,14 +272,12 @@ impl Program {
     ) -> Result<(), BuildError> {
         let op = op.into();
         let types = self.infer(block, &op, inputs, blocks, None)?;
-        let written = |var: VarId| self.blocks.iter().flat_map(|b| &b.ops).any(|o| o.outputs.contains(&var));
         for (i, &output) in outputs.iter().enumerate() {
             let var = self.check_var(output)?;
             let fits = var.block == block
-                && var.definition == Definition::Operator
+                && self.unwritten.contains(&output)
                 && types.get(i) == Some(&var.ty)
-                && !outputs[..i].contains(&output)
-                && !written(output);
+                && !outputs[..i].contains(&output);
             if !fits {
                 return Err(BuildError::NotWritable { name: var.name.clone() });
             }
@@ -286,15 +286,17 @@ impl Program {
             let message = format!("`{}` has {} outputs, not {}", op.name(), types.len(), outputs.len());
             return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
         }
-        let operator = Operator {
-            op,
-            inputs: inputs.to_vec(),
-            outputs: outputs.to_vec(),
-            blocks: blocks.to_vec(),
-            site,
-        };
-        self.blocks[block.0 as usize].ops.push(operator);
+        let (inputs, outputs, blocks) = (inputs.to_vec(), outputs.to_vec(), blocks.to_vec());
+        self.push_op(block, Operator { op, inputs, outputs, blocks, site });
         Ok(())
+    }
+
+    /// Appends an operator as it is, without checks.
+    pub(crate) fn push_op(&mut self, block: BlockId, operator: Operator) {
+        for output in &operator.outputs {
+            self.unwritten.remove(output);
+        }
+        self.blocks[block.0 as usize].ops.push(operator);
     }
 
     #[expect(clippy::too_many_arguments, reason = "the one place that every form of insertion goes through")]
@@ -454,7 +456,7 @@ impl Program {
         self.set_results(Program::GLOBAL, outputs)
     }
 
-    /// Names a value, as far as the name is free; otherwise with the first free suffix `_1`, `_2`, …
+    /// Names a value, as far as the name is free; otherwise with a free suffix: `_1`, `_2`, …
     pub fn rename(&mut self, var: VarId, name: &str) {
         self.names.remove(&self.vars[var.0 as usize].name);
         let name = self.fresh_name(name);
@@ -507,28 +509,30 @@ impl Program {
         Ok(id)
     }
 
+    /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so
+    /// the end of those in use is found by doubling and halving.
     fn fresh_name(&self, name: &str) -> String {
         if !self.names.contains_key(name) {
             return name.to_string();
         }
-        let mut suffix = self.suffix_hint(name);
-        loop {
-            let candidate = format!("{name}_{suffix}");
-            if !self.names.contains_key(&candidate) {
-                return candidate;
+        let taken = |suffix: u64| self.names.contains_key(&format!("{name}_{suffix}"));
+        let (mut used, mut free) = (0, 1);
+        while taken(free) {
+            let Some(next) = free.checked_mul(2) else {
+                // Only names made for it go this far.
+                return self.fresh_name(&format!("{name}_{free}"));
+            };
+            (used, free) = (free, next);
+        }
+        while free - used > 1 {
+            let middle = used + (free - used) / 2;
+            if taken(middle) {
+                used = middle;
+            } else {
+                free = middle;
             }
-            suffix += 1;
         }
-    }
-
-    /// A suffix that is not far from the first free one, so that many values of one name stay cheap.
-    fn suffix_hint(&self, name: &str) -> u64 {
-        let free = |n: u64| !self.names.contains_key(&format!("{name}_{n}"));
-        let mut step = 1;
-        while !free(step * 2) {
-            step *= 2;
-        }
-        if step == 1 { 1 } else { step + 1 }
+        format!("{name}_{free}")
     }
 
     fn check_block(&self, block: BlockId) -> Result<&Block, BuildError> {

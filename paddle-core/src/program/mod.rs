@@ -19,7 +19,7 @@ mod operator;
 mod ty;
 mod verify;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 pub use build::{BuildError, Words};
@@ -107,6 +107,8 @@ pub struct Program {
     gradients: Vec<ParameterGradient>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,
+    /// Values that were made to be written, and are not yet.
+    unwritten: BTreeSet<VarId>,
 }
 
 impl Program {

@@ -235,7 +235,7 @@ impl Reader {
         for operator in &block.operators {
             let built = self.operator(operator, role)?;
             let role = inherited(built.site.role);
-            self.program.block_mut(id).ops.push(built);
+            self.program.push_op(id, built);
             operator.blocks.iter().try_for_each(|block| self.operators(block, role))?;
         }
         self.program.block_mut(id).results = self.values(&block.results)?;
