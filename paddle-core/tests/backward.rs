@@ -7,7 +7,7 @@ use paddle_core::ops::{
 };
 use paddle_core::ops::{Softmax, Unary, UnaryKind, UniformRandom};
 use paddle_core::passes::backward::{backward, gradients};
-use paddle_core::program::{BlockId, BuildError, DType, Program, Site, Type, VarId};
+use paddle_core::program::{BlockId, BuildError, DType, Place, Program, Site, Type, VarId};
 use paddle_core::text;
 
 fn golden(name: &str) -> std::path::PathBuf {
@@ -250,4 +250,22 @@ fn a_program_is_differentiated_once_and_for_parameters_and_inputs() {
     backward(&mut program).expect("the first time");
     let error = backward(&mut program).expect_err("the second time");
     assert_eq!(error.to_string(), "the program has its gradients already");
+}
+
+/// A cost that cannot be trained is reported where it is computed.
+#[test]
+fn a_cost_with_rows_has_a_place() {
+    let mut program = Program::new();
+    let batch = program.create_rows("_");
+    let x = program.create_input("x", Type::with_rows(DType::F32, batch, [1])).unwrap();
+    let place = Place { file: program.create_file("src/model.rs"), line: 7, column: 5 };
+    let site = Site { place: Some(place), ..Site::default() };
+    let cost = program.append_op(Program::GLOBAL, Unary { kind: UnaryKind::Square }, &[x], site).unwrap();
+    program.set_outputs(&cost).unwrap();
+    let error = backward(&mut program).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "src/model.rs:7:5: the cost `square` is f32[_, 1], but training needs a floating-point scalar; \
+         reduce it with `mean` or `sum`"
+    );
 }

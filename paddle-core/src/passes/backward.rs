@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number};
-use crate::program::{BlockId, Definition, Program, Role, Site, VarId};
+use crate::program::{BlockId, Definition, Located, Program, Role, Site, VarId};
 
 /// Appends the gradient of the first output, which has to be a floating-point scalar, and records (parameter,
 /// gradient) pairs.
@@ -54,7 +54,7 @@ pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<V
             program.var(cost).name,
             program.show(&ty)
         );
-        return Err(GradientError { place: None, message });
+        return Err(GradientError { place: place_of(program, cost), message });
     }
     let differentiable = |&var: &VarId| {
         let var = program.var(var);
@@ -77,6 +77,13 @@ pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<V
     let seed = program.append_op(Program::GLOBAL, seed, &[], site)?[0];
     let grads = differentiate(program, &active, Program::GLOBAL, Program::GLOBAL, &[(cost, seed)])?;
     Ok(wanted.iter().map(|var| grads.get(var).copied()).collect())
+}
+
+/// Where the operator that writes an output comes from.
+fn place_of(program: &Program, output: VarId) -> Option<Located> {
+    let block = program.block(program.var(output).block);
+    let operator = block.ops.iter().find(|operator| operator.outputs.contains(&output))?;
+    operator.site.place.map(|place| program.locate(place))
 }
 
 /// The direction in which [`reach`] follows derivatives.
