@@ -2,54 +2,37 @@
 
 mod networks;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::alloc::System;
 
 use networks::awkward::{control, mlp};
 use paddle::{Batch, Cpu, Network, Parameters, Sgd, Spec, Trainer};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is handed on to the system's allocator as it is.
-#[allow(unsafe_code, reason = "an allocator is unsafe by its trait")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that `System` asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// How many allocations an action makes.
+fn count(action: impl FnOnce()) -> usize {
+    let region = Region::new(ALLOCATOR);
+    action();
+    let change = region.change();
+    change.allocations + change.reallocations
+}
 
 /// Trains on the batches and returns how many allocations there were in the first 32 of them, and afterwards.
 fn allocations<S: Spec>(net: &Network<S>, batches: &[Batch<S>]) -> (usize, usize) {
     let cpu = Cpu::with_threads(3).unwrap();
     let mut parameters = Parameters::create_on(cpu, net, 0).unwrap();
     let mut trainer = Trainer::new(Sgd::new(0.01));
-    let mut count = |batches: &[Batch<S>]| {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for batch in batches {
-            trainer.step(net, &mut parameters, batch).unwrap();
-        }
-        ALLOCATIONS.load(Ordering::Relaxed) - before
+    let mut steps = |batches: &[Batch<S>]| {
+        count(|| {
+            for batch in batches {
+                trainer.step(net, &mut parameters, batch).unwrap();
+            }
+        })
     };
-    (count(&batches[..32]), count(&batches[32..]))
+    (steps(&batches[..32]), steps(&batches[32..]))
 }
 
 /// 200 batches of 1 to 97 rows; the largest is among the first 32.
@@ -86,8 +69,6 @@ fn filled_again() {
     let net = mlp();
     let rows: Vec<_> = (0..97).map(|i| mlp::Row { x: [i as f32; 37], y: 0 }).collect();
     let mut batch = net.batch(&rows).unwrap();
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    batch.fill(&rows[..50]).unwrap();
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(count(|| batch.fill(&rows[..50]).unwrap()), 0);
     assert_eq!(batch.rows(), Ok(50));
 }

@@ -1,9 +1,6 @@
 //! Launches allocate nothing, on any thread.
-#![allow(unsafe_code, reason = "counts the allocations of the process")]
 
-use std::alloc::{GlobalAlloc, Layout as Block, System};
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::SeqCst;
+use std::alloc::System;
 
 use paddle_core::ops::{
     Binary, BinaryKind, Matmul, Op, Reduce, ReduceKind, Scale, Sgd, SoftmaxWithCrossEntropy, Unary,
@@ -14,27 +11,16 @@ use paddle_core::plan::{
 };
 use paddle_core::program::{DType, Type};
 use paddle_kernels::Cpu;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, block: Block) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, SeqCst);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(block) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, block: Block) {
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(start, block) }
-    }
-}
-
+/// Counts what all threads ask of the system.
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn allocations() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.allocations + stats.reallocations
+}
 
 fn layout(dtype: DType, shape: &[usize]) -> Layout {
     Layout { dtype, shape: shape.iter().map(|size| Extent::Fixed(*size)).collect() }
@@ -90,7 +76,7 @@ fn launches_allocate_nothing() {
     let cpu = Cpu::with_threads(3).unwrap();
     // Threads allocate while they start.
     let mut seen = usize::MAX;
-    while std::mem::replace(&mut seen, ALLOCATIONS.load(SeqCst)) != seen {
+    while std::mem::replace(&mut seen, allocations()) != seen {
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     for rows in [3, 700] {
@@ -109,17 +95,17 @@ fn launches_allocate_nothing() {
                 .collect();
             let mut buffers = [cpu.allocate(end).unwrap()];
             let launch = Launch { sizes: &[], locations: &locations, seed: 0 };
-            let before = ALLOCATIONS.load(SeqCst);
+            let before = allocations();
             for _ in 0..3 {
                 cpu.launch(&kernel, launch, &mut buffers).unwrap();
             }
-            assert_eq!(ALLOCATIONS.load(SeqCst), before, "{:?}", group.ops[0].op);
+            assert_eq!(allocations(), before, "{:?}", group.ops[0].op);
         }
     }
     let mut buffers: [_; Memory::COUNT] = std::array::from_fn(|_| cpu.allocate(1 << 20).unwrap());
     let [a, b, c, d] = [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameters]
         .map(|memory| Location { memory, offset: 0 });
-    let before = ALLOCATIONS.load(SeqCst);
+    let before = allocations();
     let count = cpu.select(a, 10_000, b, c, &mut buffers);
     let rows = Rows { count: 10_000 - count, bytes: 100 };
     cpu.gather(rows, a, c, d, &mut buffers);
@@ -128,5 +114,5 @@ fn launches_allocate_nothing() {
     cpu.add(elements, a, b, &mut buffers);
     cpu.zero(elements, c, &mut buffers);
     cpu.copy(1 << 20, a, d, &mut buffers);
-    assert_eq!(ALLOCATIONS.load(SeqCst), before);
+    assert_eq!(allocations(), before);
 }
