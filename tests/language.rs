@@ -44,6 +44,27 @@ fn one_input_is_the_row() {
 }
 
 #[test]
+fn an_input_may_have_any_name() {
+    let net = network!(|network: Tensor<f32, _, 2>, r#type: Tensor<f32, _, 2>, v: Tensor<f32>| {
+        let any = network * v;
+        any - r#type
+    });
+    let row: ([f32; 2], [f32; 2], f32) = net.row([0.0; 2], [1.0; 2], 2.0);
+    net.batch([row]).unwrap();
+}
+
+#[test]
+fn parts_from_a_macro() {
+    macro_rules! wide {
+        ($x:ident: $ty:ty, $size:expr, $act:ident, $more:expr) => {
+            network!(|$x: $ty| -> Tensor<f32, _, { $size * 2 }> { fc($x, $size * 2, act = $act) + $more })
+        };
+    }
+    let net = wide!(x: Tensor<f32, _, 4>, 1 + 2, tanh, 0.5 * 2.0);
+    assert!(net.program().unwrap().to_string().contains("f32[4, 6]"));
+}
+
+#[test]
 fn sub_networks() {
     let text = text!(|x: Tensor<f32, _, 4>, y: Tensor<f32, _, 4>| {
         let bias = mean(y);

@@ -39,6 +39,8 @@ pub(crate) struct Constant {
     pub(crate) ident: Ident,
     pub(crate) binding: Option<BindingId>,
     pub(crate) ty: DType,
+    /// Whether it is a `usize`, which is not negative.
+    pub(crate) counts: bool,
     pub(crate) value: Expr,
     /// The whole item, as it was written.
     pub(crate) tokens: TokenStream,

@@ -69,18 +69,19 @@ fn expression(
     let (row, value) = tuple(&lowered.inputs, &columns);
     let spec = spec(name, "network", &quote!(#row), lowered.program.as_ref());
     let names = lowered.inputs.iter().map(|input| &input.ident);
+    // With braces, the type's name is no value, so that an input may have it.
     quote! {{
         #ghost
         #(#chains)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
-        struct #name;
+        struct #name {}
         #spec
         impl #name {
             #[allow(dead_code, clippy::too_many_arguments)]
             pub fn row(&self, #(#names: #columns),*) -> #row { #value }
         }
-        ::paddle::Network::new(#name)
+        ::paddle::Network::new(#name {})
     }}
 }
 

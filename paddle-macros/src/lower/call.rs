@@ -183,7 +183,7 @@ impl<'a> Lowering<'a, '_> {
                         number => return Some(Given::Number(number.as_f64())),
                     },
                     (_, Operand::Var(var)) => {
-                        format!("{}, a value of the network", self.program.show(self.program.ty(var)))
+                        format!("{}, a value of the network", self.show(self.program.ty(var)))
                     }
                 };
                 let message = Message::ArgumentKind {

@@ -32,7 +32,8 @@ impl<'a> Lowering<'a, '_> {
                 return self.constant_error(constant.value.at, why);
             }
         };
-        match found.adapt(constant.ty) {
+        let number = found.adapt(constant.ty);
+        match number.filter(|number| !constant.counts || number.as_i64().is_some_and(|size| size >= 0)) {
             // A `usize` is not bound to i64: a size of 1 is also a factor.
             Some(number) => {
                 let dtype = Some(constant.ty).filter(|dtype| *dtype != DType::I64);

@@ -216,7 +216,7 @@ impl<'a> Lowering<'a, '_> {
                 constant.number,
                 constant.own_dtype(),
                 of.words(),
-                self.program.show(&ty)
+                self.show(&ty)
             );
             if let Some(name) = self.whole_states.get(&var) {
                 text.push_str(&format!("; `{name}` begins as a whole number: for a float, begin with `0.0`"));

@@ -1,6 +1,6 @@
 //! Types that the user declares, of values, arguments and results, against what was found.
 
-use paddle_core::ops::BinaryKind;
+use paddle_core::ops::{BinaryKind, Number};
 use paddle_core::program::{DType, Dim, VarId};
 
 use super::Lowering;
@@ -30,7 +30,7 @@ impl<'a> Lowering<'a, '_> {
                 if self.matches(*dtype, dims, var) {
                     return Value::Var(var);
                 }
-                self.program.show(self.program.ty(var))
+                self.show(self.program.ty(var))
             }
             (TypeKind::Tensor { dtype, dims }, Value::Constant(constant)) if dims.is_empty() => {
                 match constant.adapt(*dtype) {
@@ -46,8 +46,26 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Unassigned) => "not assigned".to_string(),
         };
         let what = what.to_string();
-        self.error(at, Message::DeclaredType { what, found, expected: show(ty) });
+        self.error(at, Message::DeclaredType { what, found, expected: self.expected(ty) });
         Value::Unknown
+    }
+
+    /// A declared type, and what is known of the dimensions that it names.
+    fn expected(&self, ty: &TypeExpr) -> String {
+        let TypeKind::Tensor { dims, .. } = &ty.kind else { return show(ty) };
+        let mut text = show(ty);
+        for dim in dims {
+            if let DimKind::Name { ident, constant: None } = &dim.kind
+                && let Some(bound) = self.dims.get(&self::text(ident))
+            {
+                let (name, bound) = (self::text(ident), self.program.show_dim(bound));
+                let note = format!(", where `{name}` is {bound}");
+                if name != bound && !text.contains(&note) {
+                    text.push_str(&note);
+                }
+            }
+        }
+        text
     }
 
     fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
@@ -76,15 +94,26 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// A size as it is written; `None` when it has been reported.
+    /// A dimension as it is written; `None` when it has been reported.
     pub(super) fn dim(&mut self, dim: &'a DimExpr) -> Option<Dim> {
+        let size = self.size(dim)?;
+        match size.constant() {
+            Some(number) if number <= 0 => {
+                self.no_size(dim, format!("a dimension is a whole number above 0, but this is {number}"))
+            }
+            _ => Some(size),
+        }
+    }
+
+    /// What a dimension is made of may be any whole number.
+    fn size(&mut self, dim: &'a DimExpr) -> Option<Dim> {
         match &dim.kind {
             DimKind::Size(size) => Some(Dim::from(*size)),
             DimKind::Name { ident, constant } => match constant.and_then(|id| self.env.get(&id)) {
                 Some(slot) => match &slot.value {
-                    Value::Constant(constant) => match constant.number.as_i64() {
-                        Some(size) => Some(Dim::from(size)),
-                        None => self.no_size(dim, format!("`{}` is not a whole number", text(ident))),
+                    Value::Constant(constant) => match constant.number {
+                        Number::Int(size) => Some(Dim::from(size)),
+                        _ => self.no_size(dim, format!("`{}` is not a whole number", text(ident))),
                     },
                     _ => None,
                 },
@@ -95,7 +124,7 @@ impl<'a> Lowering<'a, '_> {
             },
             DimKind::Any => self.no_size(dim, "`_` has no size to compute with".to_string()),
             DimKind::Binary(kind, x, y) => {
-                let (x, y) = (self.dim(x)?, self.dim(y)?);
+                let (x, y) = (self.size(x)?, self.size(y)?);
                 let result = match kind {
                     BinaryKind::Add => (&x + &y).ok(),
                     BinaryKind::Sub => (&x - &y).ok(),

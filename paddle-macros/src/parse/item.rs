@@ -4,6 +4,7 @@ use paddle_core::program::DType;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 
 use super::{Form, Parser, Source};
 use crate::ast::{
@@ -57,14 +58,19 @@ impl Parser<'_> {
         let (mut functions, mut constants): (Vec<Function>, Vec<Constant>) = (Vec::new(), Vec::new());
         for item in items {
             match item {
-                syn::Item::Fn(function) => functions.push(self.function(function)),
+                syn::Item::Fn(function) => {
+                    let function = self.function(function);
+                    match functions.iter().any(|other: &Function| other.ident == function.ident) {
+                        true => self.duplicate(&function.ident),
+                        false => functions.push(function),
+                    }
+                }
                 syn::Item::Const(constant) => {
                     let constant = self.constant(constant);
-                    if constants.iter().any(|other: &Constant| other.ident == constant.ident) {
-                        let name = text(&constant.ident);
-                        self.sink.error(constant.ident.span(), Message::Duplicate { name });
+                    match constants.iter().any(|other: &Constant| other.ident == constant.ident) {
+                        true => self.duplicate(&constant.ident),
+                        false => constants.push(constant),
                     }
-                    constants.push(constant);
                 }
                 syn::Item::Use(import) => self.not_supported(
                     &import,
@@ -75,17 +81,16 @@ impl Parser<'_> {
                 other => self.foreign(&other, "this item", "a module of networks has `fn`s and `const`s"),
             }
         }
-        for at in 1..functions.len() {
-            let ident = &functions[at].ident;
-            if functions[..at].iter().any(|other| other.ident == *ident) {
-                self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
-            }
-        }
         if !functions.iter().any(|function| function.topology) {
             self.sink.error(ident.span(), Message::NoTopology { name: text(ident) });
         }
         let network = Network { constants, functions, bindings: Vec::new() };
         Some(Source { network, form: Form::Module { head } })
+    }
+
+    /// The second of a name is left out: rustc would report it as well.
+    fn duplicate(&mut self, ident: &Ident) {
+        self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
     }
 
     fn function(&mut self, item: syn::ItemFn) -> Function {
@@ -104,6 +109,12 @@ impl Parser<'_> {
             let instead =
                 "a `fn` is generic as it is: write `x: _`, or name a dimension, `Tensor<f32, _, D>`";
             self.not_supported(&signature.generics, "generic parameters", instead);
+        }
+        if let Some(clause) = &signature.generics.where_clause {
+            self.foreign(clause, "a `where` clause", "remove it");
+        }
+        if let Some(variadic) = &signature.variadic {
+            self.foreign(variadic, "`...`", "name the inputs: `x: Tensor<f32, _, 13>`");
         }
         let topology = match &item.vis {
             syn::Visibility::Inherited => false,
@@ -137,11 +148,12 @@ impl Parser<'_> {
 
     fn constant(&mut self, item: syn::ItemConst) -> Constant {
         let tokens = item.to_token_stream();
+        let counts = matches!(&*item.ty, syn::Type::Path(path) if path.path.is_ident("usize"));
         let (ty, value) = match self.constant_type(&item.ty) {
             Some(ty) => (ty, self.expr(*item.expr)),
             None => (DType::I64, Expr { kind: ExprKind::Invalid, at: Extent::of(&item.expr) }),
         };
-        Constant { ident: item.ident, binding: None, ty, value, tokens }
+        Constant { ident: item.ident, binding: None, ty, counts, value, tokens }
     }
 
     fn result(&mut self, output: syn::ReturnType) -> Option<TypeExpr> {
@@ -194,7 +206,12 @@ impl Parser<'_> {
             other => {
                 let instead = "bind a name, `x`, or names, `(a, b)`";
                 self.foreign(&other, "this pattern", instead);
-                PatternKind::Wildcard
+                // The names that it binds are known, so that their uses are no mistakes of their own.
+                let mut names = Names(Vec::new());
+                names.visit_pat(&other);
+                let name = |ident| PatternKind::Name { ident, mutable: None, binding: None };
+                let parts = names.0.into_iter().map(|ident| Pattern { kind: name(ident), at });
+                PatternKind::Tuple(parts.collect())
             }
         };
         Pattern { kind, at }
@@ -250,5 +267,15 @@ impl Parser<'_> {
     pub(super) fn foreign_macro(&mut self, call: &syn::Macro) {
         let name = call.path.to_token_stream().to_string().replace(' ', "");
         self.error(call, Message::Macro { name });
+    }
+}
+
+/// The names that a pattern of Rust binds.
+struct Names(Vec<Ident>);
+
+impl Visit<'_> for Names {
+    fn visit_pat_ident(&mut self, name: &syn::PatIdent) {
+        self.0.push(name.ident.clone());
+        syn::visit::visit_pat_ident(self, name);
     }
 }

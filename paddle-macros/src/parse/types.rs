@@ -19,7 +19,10 @@ impl Parser<'_> {
                 TypeKind::Tuple(tuple.elems.iter().map(|part| self.ty(part)).collect())
             }
             syn::Type::Path(path) if path.qself.is_none() => self.named_type(&path.path),
-            other => self.no_type(other),
+            other => {
+                self.error(other, Message::TypeSyntax { found: "this".to_string() });
+                TypeKind::Invalid
+            }
         };
         TypeExpr { kind, at: Extent::of(ty) }
     }
@@ -49,9 +52,9 @@ impl Parser<'_> {
         }
     }
 
-    fn no_type(&mut self, tokens: &impl ToTokens) -> TypeKind {
-        let found = tokens.to_token_stream().to_string().replace(' ', "");
-        self.error(tokens, Message::TypeSyntax { found: format!("`{found}`") });
+    fn no_type(&mut self, path: &syn::Path) -> TypeKind {
+        let found = path.to_token_stream().to_string().replace(' ', "");
+        self.error(path, Message::TypeSyntax { found: format!("`{found}`") });
         TypeKind::Invalid
     }
 
@@ -115,6 +118,7 @@ impl Parser<'_> {
                 None => return self.no_dim(expr),
             },
             syn::Expr::Paren(paren) => return self.size(&paren.expr),
+            syn::Expr::Group(group) => return self.size(&group.expr),
             syn::Expr::Block(block) => match &block.block.stmts[..] {
                 [syn::Stmt::Expr(inner, None)] => return self.size(inner),
                 _ => return self.no_dim(expr),
