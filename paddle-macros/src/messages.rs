@@ -119,7 +119,7 @@ messages! {
     /// One parameter, two shapes.
     "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
     /// Not a name for parameters.
-    "parameter-name" ParameterName { found } "`{found}` cannot name parameters; write words of letters, digits and `_`, joined by `.`: `param = \"encoder.embedding\"`"
+    "parameter-name" ParameterName { found } "\"{found}\" cannot name parameters; write words of letters, digits and `_`, joined by `.`: `param = \"encoder.embedding\"`"
     /// More than a program can hold: blocks that nest too deep.
     "limit" Limit { text } "{text}"
     /// An input that nothing reads.
@@ -128,7 +128,9 @@ messages! {
 
 /// "; did you mean `price`?", if one of the candidates is near.
 pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    let limit = (name.chars().count() / 3).max(1);
+    // Another name of one letter is no nearer than any other.
+    let length = name.chars().count();
+    let limit = (length / 3).max(1).min(length.saturating_sub(1));
     let near = candidates.into_iter().map(|candidate| (osa_distance(name, candidate), candidate));
     match near.filter(|(distance, _)| *distance <= limit).min() {
         Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
@@ -145,5 +147,6 @@ mod tests {
         assert_eq!(did_you_mean("sofmax", ["softmax", "mean"]), "; did you mean `softmax`?");
         assert_eq!(did_you_mean("tahn", ["tanh"]), "; did you mean `tanh`?");
         assert_eq!(did_you_mean("conv", ["softmax", "mean"]), "");
+        assert_eq!(did_you_mean("q", ["x", "y"]), "");
     }
 }

@@ -46,6 +46,7 @@ impl Resolver<'_> {
                 self.sink.error(at, Message::NotCallable { name: name.into() });
                 return Meaning::Unresolved;
             }
+            Some((Entry::Unknown(_), _)) => return Meaning::Unresolved,
             None => {}
         }
         if let Some(to) = self.functions.iter().position(|(function, _)| function == name) {

@@ -24,6 +24,8 @@ enum Entry {
     Constant(BindingId),
     /// A closure that takes so many arguments.
     Closure(BindingId, usize),
+    /// A variable whose value is in error; it may have been meant as anything.
+    Unknown(BindingId),
 }
 
 struct Scope {
@@ -129,22 +131,19 @@ impl Resolver<'_> {
             if let Some(ty) = &mut param.ty {
                 self.ty(ty);
             }
-            self.pattern(&mut param.pattern, None);
+            self.pattern(&mut param.pattern, &Entry::Variable);
         }
     }
 
-    /// Declares the variables of a pattern; `closure` is the number of arguments of the closure that it is bound to.
-    fn pattern(&mut self, pattern: &mut Pattern, closure: Option<usize>) {
+    /// Declares the variables of a pattern.
+    fn pattern(&mut self, pattern: &mut Pattern, entry: &dyn Fn(BindingId) -> Entry) {
         match &mut pattern.kind {
             PatternKind::Name { ident, binding, .. } => {
-                *binding = Some(self.declare(ident, |id| match closure {
-                    Some(arity) => Entry::Closure(id, arity),
-                    None => Entry::Variable(id),
-                }));
+                *binding = Some(self.declare(ident, entry));
             }
             PatternKind::Tuple(parts) => {
                 for part in parts {
-                    self.pattern(part, None);
+                    self.pattern(part, entry);
                 }
             }
             PatternKind::Wildcard => {}
@@ -206,7 +205,7 @@ impl Resolver<'_> {
         if let Some(ty) = ty {
             self.ty(ty);
         }
-        let mut closure = None;
+        let (before, mut closure) = (self.sink.len(), None);
         match value.as_mut().map(|value| &mut value.kind) {
             Some(ExprKind::Closure(definition)) if matches!(pattern.kind, PatternKind::Name { .. }) => {
                 closure = Some(definition.params.len());
@@ -228,7 +227,12 @@ impl Resolver<'_> {
                 }
             }
         }
-        self.pattern(pattern, closure);
+        let invalid = value.as_ref().is_some_and(|value| matches!(value.kind, ExprKind::Invalid));
+        match closure {
+            Some(arity) => self.pattern(pattern, &|id| Entry::Closure(id, arity)),
+            None if invalid || self.sink.len() > before => self.pattern(pattern, &Entry::Unknown),
+            None => self.pattern(pattern, &Entry::Variable),
+        }
     }
 
     fn expr(&mut self, expr: &mut Expr) {
@@ -279,7 +283,9 @@ impl Resolver<'_> {
     fn name(&mut self, ident: &Ident) -> Meaning {
         let name = text(ident);
         let message = match self.find(&name) {
-            Some((Entry::Variable(id) | Entry::Constant(id), _)) => return Meaning::Variable(id),
+            Some((Entry::Variable(id) | Entry::Constant(id) | Entry::Unknown(id), _)) => {
+                return Meaning::Variable(id);
+            }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
             None if self.functions.iter().any(|(function, _)| *function == name) => {
                 Message::NotAValue { name, what: "a `fn`".into() }
@@ -313,11 +319,11 @@ impl Resolver<'_> {
             TargetKind::Name { ident, binding } => {
                 let name = text(ident);
                 let message = match self.find(&name) {
-                    Some((Entry::Variable(id), false)) => {
+                    Some((Entry::Variable(id) | Entry::Unknown(id), false)) => {
                         *binding = Some(id);
                         return;
                     }
-                    Some((Entry::Variable(_), true)) => {
+                    Some((Entry::Variable(_) | Entry::Unknown(_), true)) => {
                         let why =
                             "a closure captures values, not variables; give the new value out as its result";
                         Message::Assign { name, why: why.into() }
