@@ -262,10 +262,28 @@ fn a_cost_with_rows_has_a_place() {
     let site = Site { place: Some(place), ..Site::default() };
     let cost = program.append_op(Program::GLOBAL, Unary { kind: UnaryKind::Square }, &[x], site).unwrap();
     program.set_outputs(&cost).unwrap();
-    let error = backward(&mut program).unwrap_err();
+    let error = gradients(&mut program, &[x]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "src/model.rs:7:5: the cost `square` is f32[_, 1], but training needs a floating-point scalar; \
          reduce it with `mean` or `sum`"
+    );
+}
+
+/// Ends soon only if the operators are not gone through for each one.
+#[test]
+fn a_long_chain() {
+    let mut program = Program::new();
+    let x = program.create_input("x", Type::scalar(DType::F32)).unwrap();
+    let tanh = Unary { kind: UnaryKind::Tanh };
+    let mut cost = x;
+    for _ in 0..20_000 {
+        cost = program.append_op(Program::GLOBAL, tanh.clone(), &[cost], Site::default()).unwrap()[0];
+    }
+    program.set_outputs(&[cost]).unwrap();
+    assert!(gradients(&mut program, &[x]).unwrap()[0].is_some());
+    assert_eq!(
+        backward(&mut program).unwrap_err().message,
+        "the network has no parameters, so there is nothing to train; run it with `infer`"
     );
 }

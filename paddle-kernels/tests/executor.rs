@@ -248,6 +248,8 @@ fn a_loop_ends_at_its_limit_with_an_error_at_its_place() {
     let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&a, &[2])];
     executor.begin(&|i| feeds[i]).unwrap();
     let error = executor.run(Part::Compute, &mut parameters).unwrap_err();
+    // What was not computed is not used for an update.
+    assert_eq!(executor.run(Part::Update, &mut parameters), Err(RunError::NotBegun));
     assert_eq!(
         error.to_string(),
         "src/model.rs:3:5: `while` did not end after 10 iterations; does its condition ever turn false?"

@@ -11,12 +11,16 @@ use crate::program::{BlockId, Definition, Located, Program, Role, Site, VarId};
 /// Appends the gradient of the first output, which has to be a floating-point scalar, and records (parameter,
 /// gradient) pairs.
 ///
-/// Errors: the cost is not a scalar or not differentiable, or a parameter has no differentiable path to it.
+/// Errors: the cost is not a scalar or not differentiable, or there is no parameter, or one has no differentiable path to it.
 pub fn backward(program: &mut Program) -> Result<(), GradientError> {
     if !program.gradients().is_empty() {
         return Err(GradientError { place: None, message: "the program has its gradients already".into() });
     }
     let parameters: Vec<VarId> = program.parameters().collect();
+    if parameters.is_empty() {
+        let message = "the network has no parameters, so there is nothing to train; run it with `infer`";
+        return Err(GradientError { place: None, message: message.into() });
+    }
     let grads = gradients(program, &parameters)?;
     for (&parameter, grad) in parameters.iter().zip(grads) {
         let Some(grad) = grad else {
@@ -95,37 +99,36 @@ enum Way {
 
 /// The values that have a derivative with respect to some of `roots`; backward, those with respect to which they have.
 fn reach(program: &Program, roots: &[VarId], way: Way) -> BTreeSet<VarId> {
-    let mut reached: BTreeSet<VarId> = roots.iter().copied().collect();
-    let is_float = |var: &VarId| program.ty(*var).dtype.is_float();
-    // Loops feed values back, so until nothing changes.
-    loop {
-        let before = reached.len();
-        for operator in program.blocks().iter().flat_map(|block| &block.ops) {
-            let operation = operator.op.operation();
-            if operator.op.effects().blocks {
-                for (from, to) in operation.flow(program, operator) {
-                    let (from, to) = match way {
-                        Way::Forward => (from, to),
-                        Way::Back => (to, from),
-                    };
-                    if reached.contains(&from) && is_float(&to) {
-                        reached.insert(to);
-                    }
-                }
-            } else if operation.is_differentiable() {
-                let (from, to) = match way {
-                    Way::Forward => (&operator.inputs, &operator.outputs),
-                    Way::Back => (&operator.outputs, &operator.inputs),
-                };
-                if from.iter().any(|var| reached.contains(var)) {
-                    reached.extend(to.iter().copied().filter(is_float));
-                }
+    let mut next: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();
+    let mut edge = |from: VarId, to: VarId| {
+        let (from, to) = match way {
+            Way::Forward => (from, to),
+            Way::Back => (to, from),
+        };
+        if program.ty(to).dtype.is_float() {
+            next.entry(from).or_default().push(to);
+        }
+    };
+    for operator in program.blocks().iter().flat_map(|block| &block.ops) {
+        let operation = operator.op.operation();
+        if operator.op.effects().blocks {
+            operation.flow(program, operator).into_iter().for_each(|(from, to)| edge(from, to));
+        } else if operation.is_differentiable() {
+            for &input in &operator.inputs {
+                operator.outputs.iter().for_each(|&output| edge(input, output));
             }
         }
-        if reached.len() == before {
-            return reached;
+    }
+    let mut reached: BTreeSet<VarId> = roots.iter().copied().collect();
+    let mut pending = roots.to_vec();
+    while let Some(var) = pending.pop() {
+        for &to in next.get(&var).into_iter().flatten() {
+            if reached.insert(to) {
+                pending.push(to);
+            }
         }
     }
+    reached
 }
 
 /// Appends to `into` the gradient of the operators of `forward`, from gradients of its values, and returns the

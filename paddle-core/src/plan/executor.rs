@@ -254,7 +254,7 @@ impl<B: Backend> Executor<B> {
     }
 
     /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
-    /// with.
+    /// with. After an error, a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
@@ -274,6 +274,7 @@ impl<B: Backend> Executor<B> {
             seed: self.seed,
         };
         let result = machine.run(code);
+        self.begun = result.is_ok();
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
         result
     }
