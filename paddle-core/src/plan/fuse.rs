@@ -8,6 +8,9 @@ use crate::program::{Block, BlockId, Operator, Program};
 /// Operators that are launched together, by position in their block.
 pub(super) type Unit = Vec<usize>;
 
+/// The most operators of a group: a backend holds a tile of each of its values at a time.
+const LONGEST: usize = 32;
+
 /// Whether the operator is a constant that groups absorb instead of reading it from memory.
 pub(super) fn is_constant(operator: &Operator) -> bool {
     let effects = operator.op.effects();
@@ -32,7 +35,7 @@ pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>) -> Vec<
             (ty.rows, &ty.dims, operator.site.role == crate::program::Role::Optimize)
         });
         match units.last_mut() {
-            Some(unit) if shape.is_some() && shape == open => unit.push(i),
+            Some(unit) if shape.is_some() && shape == open && unit.len() < LONGEST => unit.push(i),
             _ => units.push(vec![i]),
         }
         open = shape;

@@ -1,5 +1,6 @@
 //! The CPU backend: the same bits on any number of threads, tiles of every kind, and what it refuses.
 
+mod chains;
 mod launch;
 mod machine;
 mod rows;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::super::backend::{Backend, Group, GroupOp, Layout, Operand};
 use super::super::code::{Instruction, Origin};
 use super::super::error::PlanError;
-use super::super::fuse::is_constant;
 use super::super::live::At;
 use super::super::storage::stream;
 use super::Lowering;
@@ -95,9 +94,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     /// The operator that makes the value, if it is a constant.
     pub(super) fn constant(&self, var: VarId) -> Option<&'a Fill> {
-        let value = self.program.var(var);
-        let mut operators = self.program.block(value.block).ops.iter();
-        match &operators.find(|operator| operator.outputs.contains(&var) && is_constant(operator))?.op {
+        let at = self.constants.get(&var)?;
+        match &self.program.block(at.0).ops[at.1].op {
             Op::Fill(fill) => Some(fill),
             _ => None,
         }
@@ -111,6 +109,6 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let reader = &self.program.block(at.0).ops[at.1];
             (constant && reader.op.effects().element_wise) || (at.0 == id && unit.contains(&at.1))
         };
-        self.escapes.contains(&var) || readers.into_iter().any(|at| !inside(at))
+        self.escapes(var) || readers.into_iter().any(|at| !inside(at))
     }
 }

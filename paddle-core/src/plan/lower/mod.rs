@@ -12,7 +12,7 @@ use super::code::{
     Copy, Home, Input, Instruction, LoopId, LoopInfo, Origin, Output, Plan, Slot, SlotId, Space,
 };
 use super::error::PlanError;
-use super::fuse::units;
+use super::fuse::{is_constant, units};
 use super::live::{At, live};
 use super::storage::Storage;
 use crate::ops::Op;
@@ -38,10 +38,12 @@ struct Lowering<'a, B: Backend> {
     live: BTreeSet<At>,
     /// Live operators that read a value.
     readers: BTreeMap<VarId, Vec<At>>,
-    /// Values that are read other than by an operator: results, outputs, gradients.
-    escapes: BTreeSet<VarId>,
-    /// The operator that owns a block.
-    owners: BTreeMap<BlockId, At>,
+    /// Values that leave the run: outputs, gradients.
+    kept: BTreeSet<VarId>,
+    /// The blocks that hand a value out.
+    results: BTreeMap<VarId, Vec<BlockId>>,
+    /// The operators that make constants.
+    constants: BTreeMap<VarId, At>,
     /// Bodies of loops whose gradient runs.
     recorded: BTreeMap<BlockId, LoopId>,
     /// Those whose gradient has been lowered.
@@ -67,17 +69,24 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut owners = BTreeMap::new();
-        let mut escapes: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
+        let mut kept: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
+        kept.extend(program.outputs());
+        let mut results: BTreeMap<VarId, Vec<BlockId>> = BTreeMap::new();
+        let mut constants = BTreeMap::new();
         let mut differentiated = BTreeSet::new();
-        escapes.extend(program.outputs());
         for &at in &live {
             let operator = &program.block(at.0).ops[at.1];
             for &input in &operator.inputs {
                 readers.entry(input).or_default().push(at);
             }
+            if is_constant(operator) {
+                constants.extend(operator.outputs.iter().map(|&output| (output, at)));
+            }
             for &block in &operator.blocks {
                 owners.insert(block, at);
-                escapes.extend(&program.block(block).results);
+                for &result in &program.block(block).results {
+                    results.entry(result).or_default().push(block);
+                }
                 differentiated.extend(program.block(block).forward);
             }
         }
@@ -92,8 +101,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
             storage,
             live,
             readers,
-            escapes,
-            owners,
+            kept,
+            results,
+            constants,
             loops: vec![LoopInfo::default(); recorded.len()],
             recorded,
             unwound: BTreeSet::new(),
@@ -114,7 +124,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let program = self.program;
         for &var in program.inputs() {
             let ty = program.ty(var);
-            let used = self.readers.contains_key(&var) || self.escapes.contains(&var);
+            let used = self.readers.contains_key(&var) || self.escapes(var);
             let slot = if used { Some(self.define(var)?) } else { None };
             self.inputs.push(Input {
                 slot,
@@ -126,6 +136,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
             });
         }
         Ok(())
+    }
+
+    /// Whether the value is read other than by an operator.
+    fn escapes(&self, var: VarId) -> bool {
+        self.kept.contains(&var) || self.results.contains_key(&var)
     }
 
     /// Lowers a block to code of its own and returns its number.

@@ -54,7 +54,7 @@ impl<B: Backend> Lowering<'_, B> {
         let home = match value.definition {
             Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.offset),
             Definition::Input | Definition::BlockParameter | Definition::Operator => {
-                if value.block == Program::GLOBAL && self.is_kept(var) {
+                if value.block == Program::GLOBAL && self.kept.contains(&var) {
                     Home::Pool
                 } else if self.is_saved(var) {
                     match self.recorded_around(value.block) {
@@ -71,18 +71,11 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(slot)
     }
 
-    /// Whether the value leaves the run.
-    pub(super) fn is_kept(&self, var: VarId) -> bool {
-        let gradient = self.program.gradients().iter().any(|pair| pair.gradient == var);
-        gradient || self.program.outputs().contains(&var)
-    }
-
     /// Whether a gradient block reads the value from the forward block that defines it.
     pub(super) fn is_saved(&self, var: VarId) -> bool {
         let defined_in = self.program.var(var).block;
         let reads = self.readers.get(&var).into_iter().flatten().map(|at| at.0);
-        let results =
-            self.owners.keys().copied().filter(|&block| self.program.block(block).results.contains(&var));
+        let results = self.results.get(&var).into_iter().flatten().copied();
         reads.chain(results).any(|block| !self.is_below(block, defined_in))
     }
 
