@@ -71,6 +71,13 @@ fn types_are_those_of_the_shape_rules() {
 }
 
 #[test]
+fn parameters_have_sizes() {
+    let init = "uniform_random(min=-1.0, max=1.0)";
+    let text = format!("program {{ parameter w: f32[-1, 3] = {init} block 0 {{ return w }} }}");
+    assert_eq!(violations(&text), ["0.-: `w` is f32[-1, 3]: a size is negative"]);
+}
+
+#[test]
 fn operators_have_their_inputs_and_outputs() {
     finds("a: f32[_, 3] = tanh(x, x)", &["0.0: `tanh` takes 1 inputs, not 2"]);
     finds("a: f32[_, 3] = elementwise_add(x)", &["0.0: `elementwise_add` takes 2 inputs, not 1"]);

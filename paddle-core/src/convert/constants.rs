@@ -64,13 +64,15 @@ fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault
             Type::new(dtype, shape)
         }
     };
-    if !fits(&ty) {
-        return Err(Fault::Variable {
-            name: desc.output("Out").first().cloned().unwrap_or_default(),
-            reason: VariableFault::Dimensions(wire_dims(&ty)),
-        });
+    if fits(&ty) {
+        return Ok(Some(ty));
     }
-    Ok(Some(ty))
+    let dims = wire_dims(&ty);
+    if dims.iter().all(|&dim| dim >= 0) {
+        return Err(Fault::Size { ty: format!("{}{dims:?}", ty.dtype) });
+    }
+    let name = desc.output("Out").first().cloned().unwrap_or_default();
+    Err(Fault::Variable { name, reason: VariableFault::Dimensions(dims) })
 }
 
 /// The value of a constant: `str_value` if there is one, which is exact.

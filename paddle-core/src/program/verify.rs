@@ -120,9 +120,10 @@ impl<'a> Check<'a> {
             let parameter = |var: &VarId| self.program.var(*var).definition == Definition::Parameter;
             let fits = operator.inputs.is_empty()
                 && operator.outputs.len() == 1
-                && operator.outputs.iter().all(parameter)
-                && self.written.insert(operator.outputs[0]);
-            if !fits {
+                && operator.outputs.iter().all(parameter);
+            if fits {
+                self.write(Program::GLOBAL, operator.outputs[0]);
+            } else {
                 self.report(format!("`{}` does not initialise a parameter", operator.op.name()));
             }
         }

@@ -250,9 +250,14 @@ fn sizes_that_overflow() {
     let add = op2("elementwise_add", "x", "y", "z");
     let fault = refuse(&network(&inputs, &[float("z", &[])], &[add], &["z"])).fault;
     assert!(matches!(fault, Fault::Size { .. }), "{fault}");
-    let fill =
-        OpDesc::new("fill_constant").with_output("Out", ["z"]).with_attr(OpAttr::longs("shape", [big, big]));
-    let fault = refuse(&network(&[], &[float("z", &[])], &[fill], &["z"])).fault;
+    let fill = |dims: [i64; 2]| {
+        let fill = OpDesc::new("fill_constant").with_output("Out", ["z"]);
+        let fill = fill.with_attr(OpAttr::longs("shape", dims));
+        refuse(&network(&[], &[float("z", &[])], &[fill], &["z"])).fault
+    };
+    let fault = fill([big, big]);
+    assert!(matches!(fault, Fault::Size { .. }), "{fault}");
+    let fault = fill([big, -2]);
     assert!(matches!(fault, Fault::Variable { reason: VariableFault::Dimensions(_), .. }), "{fault}");
     let parameter = parameter("w", &[big, big]);
     let read = op("relu", "w", "z");
