@@ -278,7 +278,7 @@ fn a_long_chain() {
     let tanh = Unary { kind: UnaryKind::Tanh };
     let mut cost = x;
     for _ in 0..20_000 {
-        cost = program.append_op(Program::GLOBAL, tanh.clone(), &[cost], Site::default()).unwrap()[0];
+        cost = program.append_op(Program::GLOBAL, tanh, &[cost], Site::default()).unwrap()[0];
     }
     program.set_outputs(&[cost]).unwrap();
     assert!(gradients(&mut program, &[x]).unwrap()[0].is_some());

@@ -1,7 +1,7 @@
 //! The executor: what it accepts, what it refuses and how, and what it keeps between batches.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Matmul, Number, Op, Reduce, ReduceKind,
+    Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Reduce, ReduceKind,
     SoftmaxWithCrossEntropy, While,
 };
 use paddle_core::plan::{
@@ -262,16 +262,19 @@ fn a_loop_ends_at_its_limit_with_an_error_at_its_place() {
 }
 
 #[test]
-fn a_foreign_operator_is_refused_when_planning_unless_nothing_needs_it() {
+fn foreign_operators_are_refused_when_planning_all_at_once() {
     let mut program = Program::new();
-    let x = program.create_input("x", Type::new(DType::F32, [2, 2])).unwrap();
-    let foreign = Foreign { name: "conv2d".into(), desc: Vec::new(), types: vec![program.ty(x).clone()] };
-    let site = at(&mut program, 9);
-    let op: Op = foreign.into();
-    let out = program.append_op(GLOBAL, op, &[x], site).unwrap()[0];
-    let product =
-        program.append_op(GLOBAL, Matmul { trans_x: false, trans_y: false }, &[x, out], site).unwrap();
-    program.set_outputs(&product).unwrap();
-    let Err(error) = executor(&program) else { panic!("conv2d has no kernel") };
-    assert!(error.to_string().starts_with("src/model.rs:9:5: operator `foreign` does not run"), "{error}");
+    let mut x = program.create_input("x", Type::new(DType::F32, [2, 2])).unwrap();
+    for (line, name) in (9..).zip(["conv2d", "pool2d", "conv2d", "dropout"]) {
+        let foreign = Foreign { name: name.into(), desc: Vec::new(), types: vec![program.ty(x).clone()] };
+        let site = at(&mut program, line);
+        x = program.append_op(GLOBAL, foreign, &[x], site).unwrap()[0];
+    }
+    program.set_outputs(&[x]).unwrap();
+    let Err(error) = executor(&program) else { panic!("they have no kernels") };
+    assert_eq!(
+        error.to_string(),
+        "src/model.rs:9:5: operator `conv2d` does not run on `reference`: it has no kernel, nor have `dropout`, \
+         `pool2d`"
+    );
 }

@@ -26,6 +26,7 @@ pub(super) fn lower<B: Backend>(
 ) -> Result<Plan<B::Kernel>, PlanError> {
     program.verify()?;
     let mut lowering = Lowering::new(backend, program, storage);
+    lowering.kernels()?;
     lowering.inputs()?;
     let code = lowering.block(Program::GLOBAL)?;
     lowering.finish(code)
@@ -120,6 +121,26 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
     }
 
+    /// Checks that the backend has all operators, and names all that it lacks.
+    fn kernels(&self) -> Result<(), PlanError> {
+        let operators = self.live.iter().map(|at| &self.program.block(at.0).ops[at.1]);
+        let mut missing = operators.filter(|operator| match &operator.op {
+            Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
+            op => !self.backend.supports(op),
+        });
+        let Some(first) = missing.next() else {
+            return Ok(());
+        };
+        let mut others: BTreeSet<&str> = missing.map(|operator| called(&operator.op)).collect();
+        others.remove(called(&first.op));
+        let mut message = "it has no kernel".to_string();
+        if !others.is_empty() {
+            let others: Vec<String> = others.into_iter().map(|name| format!("`{name}`")).collect();
+            message += &format!(", nor have {}", others.join(", "));
+        }
+        Err(self.unsupported(first, message))
+    }
+
     fn inputs(&mut self) -> Result<(), PlanError> {
         let program = self.program;
         for &var in program.inputs() {
@@ -182,7 +203,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     fn unsupported(&self, operator: &Operator, message: String) -> PlanError {
         PlanError::Unsupported {
-            operator: operator.op.name().to_string(),
+            operator: called(&operator.op).to_string(),
             backend: self.backend.name(),
             place: operator.site.place.map(|place| self.program.locate(place)),
             message,
@@ -241,6 +262,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             outputs,
             files: program.files().to_vec(),
         })
+    }
+}
+
+/// What an operator is called: one of another system by its name there.
+fn called(op: &Op) -> &str {
+    match op {
+        Op::Foreign(foreign) => &foreign.name,
+        op => op.name(),
     }
 }
 
