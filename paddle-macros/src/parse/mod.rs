@@ -4,7 +4,7 @@ mod expr;
 mod item;
 mod types;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use crate::ast::Network;
@@ -31,6 +31,11 @@ pub(crate) fn parse(tokens: TokenStream, sink: &mut Sink) -> Option<Source> {
     let is_module =
         tokens.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
             && !matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '|');
+    if let Some(at) = too_deep(tokens.clone(), 0) {
+        let text = "this expression is too long, or nests too deep; split it with `let`".to_string();
+        sink.error(at, Message::Limit { text });
+        return None;
+    }
     let mut parser = Parser { sink };
     let parsed = if is_module {
         syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
@@ -44,6 +49,36 @@ pub(crate) fn parse(tokens: TokenStream, sink: &mut Sink) -> Option<Source> {
             None
         }
     }
+}
+
+/// Every operator of an expression may be a level of its tree, and every pair of parentheses is several. The tree is
+/// walked by recursion on the compiler's stack, which has room for more than this.
+const DEPTH: usize = 1000;
+
+/// The first token behind [`DEPTH`], counted from the begin of a statement or an argument.
+fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
+    let mut depth = outer;
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        depth += 1;
+        if depth > DEPTH {
+            return Some(token.span());
+        }
+        match &token {
+            TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | ';') => depth = outer,
+            TokenTree::Group(group) => {
+                if let Some(at) = too_deep(group.stream(), depth + 8) {
+                    return Some(at);
+                }
+                let goes_on = matches!(tokens.peek(), Some(TokenTree::Ident(next)) if next == "else");
+                if group.delimiter() == Delimiter::Brace && !goes_on {
+                    depth = outer;
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 struct Parser<'a> {
