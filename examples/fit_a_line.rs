@@ -7,6 +7,8 @@
 
 use std::env;
 use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use paddle::attribute::network;
 use paddle::data::{Sample, Standardizer, diabetes, housing, least_squares, split};
@@ -38,13 +40,20 @@ mod regression {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("{}", run(env::args().nth(1).as_deref())?);
-    Ok(())
+fn main() -> ExitCode {
+    let path = env::args_os().nth(1).map(PathBuf::from);
+    match run(path.as_deref()) {
+        Ok(line) => println!("{line}"),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// Fits the housing data of a file, or else the embedded data, and says how well.
-pub(crate) fn run(housing_data: Option<&str>) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(housing_data: Option<&Path>) -> Result<String, Box<dyn Error>> {
     match housing_data {
         None => fit(&regression::diabetes_cost(), &regression::diabetes(), diabetes::samples()),
         Some(path) => fit(&regression::housing_cost(), &regression::housing(), housing::read(path)?),

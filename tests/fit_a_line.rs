@@ -43,11 +43,11 @@ fn a_file_of_thirteen_columns() {
     }
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("thirteen_columns.data");
     fs::write(&path, text).unwrap();
-    assert_near(&example::run(path.to_str()).unwrap());
+    assert_near(&example::run(Some(&path)).unwrap());
 }
 
 #[test]
 fn a_file_that_is_not_there() {
-    let error = example::run(Some("no/such/housing.data")).unwrap_err();
+    let error = example::run(Some(Path::new("no/such/housing.data"))).unwrap_err();
     assert!(error.to_string().starts_with("no/such/housing.data: "), "{error}");
 }
