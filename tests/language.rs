@@ -111,6 +111,9 @@ fn loops() {
 /// Two networks of one sub-network.
 #[paddle::attribute::network]
 pub mod line {
+    //! Documentation and attributes may stand inside, too.
+    #![allow(clippy::excessive_precision)]
+
     const SIZE: usize = 2 * HALF;
     const HALF: usize = 3;
     const RATE: f32 = 0.5;

@@ -48,7 +48,11 @@ impl Parser<'_> {
     }
 
     /// The module form.
-    pub(super) fn module(&mut self, item: syn::ItemMod) -> Option<Source> {
+    pub(super) fn module(&mut self, mut item: syn::ItemMod) -> Option<Source> {
+        // `//!` and `#![..]` stand before the module that is emitted.
+        for attribute in &mut item.attrs {
+            attribute.style = syn::AttrStyle::Outer;
+        }
         let (attrs, vis, ident) = (&item.attrs, &item.vis, &item.ident);
         let head = quote!(#(#attrs)* #vis mod #ident);
         let Some((_, items)) = item.content else {
