@@ -81,30 +81,26 @@ impl MemoryLayout {
     /// Places the slots of the arena: largest first, each in the lowest gap among those that live at the same time.
     fn share<K>(&mut self, plan: &Plan<K>, mut slots: Vec<usize>) -> Result<(), RunError> {
         slots.sort_by_key(|&at| (std::cmp::Reverse(self.room[at]), at));
+        // In the order of their offsets.
         let mut placed: Vec<usize> = Vec::with_capacity(slots.len());
-        let mut taken = Vec::new();
         for at in slots {
-            let life = plan.slots[at].life;
-            let overlaps = |&&other: &&usize| {
-                let (birth, death) = plan.slots[other].life;
-                birth <= life.1 && life.0 <= death
+            let (birth, death) = plan.slots[at].life;
+            let overlaps = |other: usize| {
+                let life = plan.slots[other].life;
+                life.0 <= death && birth <= life.1
             };
-            taken.clear();
-            taken
-                .extend(placed.iter().filter(overlaps).map(|&other| (self.offsets[other], self.room[other])));
-            taken.sort_unstable();
             let mut offset = 0;
-            for &(start, room) in &taken {
-                if start >= offset + self.room[at] {
+            for other in placed.iter().copied().filter(|&other| overlaps(other)) {
+                if self.offsets[other] >= offset + self.room[at] {
                     break;
                 }
-                offset = offset.max(start + room);
+                offset = offset.max(self.offsets[other] + self.room[other]);
             }
             self.offsets[at] = offset;
             let end = offset.checked_add(self.room[at]).filter(|&end| end <= isize::MAX as usize);
             let end = end.ok_or_else(|| RunError::TooLarge { value: plan.slots[at].name.clone() })?;
             self.arena = self.arena.max(end);
-            placed.push(at);
+            placed.insert(placed.partition_point(|&other| self.offsets[other] <= offset), at);
         }
         Ok(())
     }
