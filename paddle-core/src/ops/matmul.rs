@@ -62,7 +62,7 @@ impl Operation for Matmul {
                 cx.common_rows(0, 1)?;
             }
             let size = |axis: &Axis| match axis {
-                Axis::Rows(rows) => cx.program.row_space(*rows).name.clone(),
+                Axis::Rows(rows) => format!("the rows `{}`", cx.program.row_space(*rows).name),
                 Axis::Size(dim) => cx.program.show_dim(dim),
             };
             let message = format!(

@@ -119,6 +119,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
+/// As in Rust: rustc computes a `const` of a module too, and has to agree. (`%` of values takes the divisor's sign.)
 fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
     match (x, y) {
         (Number::Bool(_), _) | (_, Number::Bool(_)) => None,
@@ -126,11 +127,14 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
             BinaryKind::Add => x.checked_add(y),
             BinaryKind::Sub => x.checked_sub(y),
             BinaryKind::Mul => x.checked_mul(y),
-            BinaryKind::Div | BinaryKind::Mod | BinaryKind::FloorDiv => {
-                x.checked_div(y).map(|_| kind.apply_int(x, y))
-            }
+            BinaryKind::Div => x.checked_div(y),
+            BinaryKind::Mod => x.checked_rem(y),
+            BinaryKind::FloorDiv => None,
         }
         .map(Number::Int),
-        (x, y) => Some(Number::Float(kind.apply(x.as_f64(), y.as_f64()))),
+        (x, y) => {
+            let (x, y) = (x.as_f64(), y.as_f64());
+            Some(Number::Float(if kind == BinaryKind::Mod { x % y } else { kind.apply(x, y) }))
+        }
     }
 }

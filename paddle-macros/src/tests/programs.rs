@@ -232,6 +232,22 @@ program {
 }
 
 #[test]
+fn arithmetic_on_numbers_is_that_of_rust() {
+    const REMAINDERS: [i64; 2] = [-7 % 3, 7 % -3];
+    let scale = |number: &str| {
+        let text = program(&format!("|x: Tensor<f32, _, 1>| x + {number}")).to_string();
+        text.split("bias=")
+            .nth(1)
+            .and_then(|rest| rest.split(')').next())
+            .map(|bias| bias.parse::<f64>().unwrap())
+    };
+    assert_eq!(scale("(-7 % 3)"), Some(REMAINDERS[0] as f64));
+    assert_eq!(scale("(7 % -3)"), Some(REMAINDERS[1] as f64));
+    assert_eq!(scale("(-7 / 2)"), Some((-7 / 2) as f64));
+    assert_eq!(scale("(-7.5 % 2.0)"), Some(-7.5 % 2.0));
+}
+
+#[test]
 fn every_operator_has_its_place() {
     let program = program("|x: Tensor<f32, _, 2>| {\n    let y = x +\n        fc(x, 2);\n    mean(y)\n}");
     let places: Vec<(u32, u32)> = program.blocks()[0]
