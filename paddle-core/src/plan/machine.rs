@@ -185,6 +185,10 @@ impl<B: Backend> Machine<'_, B> {
                 let [yes, no] = spaces.map(|space| &plan.spaces[space]);
                 if code.splits {
                     let rows = code.rows.get(&self.state.sizes);
+                    // Row numbers are `u32`.
+                    if u32::try_from(rows).is_err() {
+                        return Err(RunError::TooLarge { value: plan.slots[code.condition.0].name.clone() });
+                    }
                     let (mask, yes_at, no_at) =
                         (self.locate(code.condition), self.locate(yes.index), self.locate(no.index));
                     let count = self.backend.select(mask, rows, yes_at, no_at, self.buffers);
