@@ -4,6 +4,7 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Reduce, ReduceKind,
     SoftmaxWithCrossEntropy, While,
 };
+use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{
     Backend, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage, initialize,
 };
@@ -277,4 +278,79 @@ fn foreign_operators_are_refused_when_planning_all_at_once() {
         "src/model.rs:9:5: operator `conv2d` does not run on `reference`: it has no kernel, nor have `dropout`, \
          `pool2d`"
     );
+}
+
+/// `sum(if x > 0 { 2 x } else { 3 x })`, of which only the gradient is wanted.
+#[test]
+fn a_gradient_alone_still_splits_the_rows() {
+    let text = "program {
+  rows _
+  block 0 (x: f32[_, 1]) {
+    zero: f32[] = fill_constant(value=0.0)
+    positive: bool[_, 1] = greater_than(x, zero)
+    out: f32[_, 1] = if(positive) {
+      block 1 on _.1 of _ {
+        x_1: f32[_.1, 1] = gather_rows(x)
+        twice: f32[_.1, 1] = scale(x_1, scale=2.0)
+        yield twice
+      }
+      block 2 on _.2 of _ {
+        x_2: f32[_.2, 1] = gather_rows(x)
+        thrice: f32[_.2, 1] = scale(x_2, scale=3.0)
+        yield thrice
+      }
+    }
+    cost: f32[] = reduce_sum(out)
+    return cost
+  }
+}";
+    let mut program = paddle_core::text::parse(text).unwrap();
+    let x = program.find("x").unwrap();
+    let grad = gradients(&mut program, &[x]).unwrap()[0].unwrap();
+    program.set_outputs(&[grad]).unwrap();
+    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (x, shape) = ([1.0, -1.0, 2.0, -3.0, -4.0], [5, 1]);
+    executor.begin(&|_| floats(&x, &shape)).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+    assert_eq!(f32s(&executor, 0), [2.0, 3.0, 2.0, 3.0, 3.0]);
+}
+
+/// The gradient of a mean wants the shape of what was averaged, not its elements.
+#[test]
+fn a_loop_saves_no_value_for_its_shape() {
+    let text = "program {
+  rows _
+  block 0 (x: f32[_, 2], n: f32[]) {
+    zero: f32[] = fill_constant(value=0.0)
+    i_end: f32[], h_end: f32[_, 2] = while(zero, x) {
+      block 1 (i: f32[], h: f32[_, 2]) {
+        less_than: bool[] = less_than(i, n)
+        yield less_than
+      }
+      block 2 (i_1: f32[], h_1: f32[_, 2]) {
+        one: f32[] = scale(i_1, bias=1.0)
+        squared: f32[_, 2] = square(h_1)
+        centre: f32[] = reduce_mean(squared)
+        next: f32[_, 2] = elementwise_sub(h_1, centre)
+        yield one, next
+      }
+    }
+    cost: f32[] = reduce_sum(h_end)
+    return cost
+  }
+}";
+    let mut program = paddle_core::text::parse(text).unwrap();
+    let (x, cost) = (program.find("x").unwrap(), program.find("cost").unwrap());
+    let grad = gradients(&mut program, &[x]).unwrap()[0].unwrap();
+    program.set_outputs(&[cost, grad]).unwrap();
+    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let plan = executor.plan().to_string();
+    assert!(plan.contains("h_1: frame of loop 0"), "{plan}");
+    assert!(!plan.contains("squared: frame"), "{plan}");
+    let (x, shape, n) = ([0.5, -1.0], [1, 2], [1.0]);
+    let feeds = [floats(&x, &shape), floats(&n, &[])];
+    executor.begin(&|i| feeds[i]).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+    // d/dx Σⱼ (xⱼ - mean(x²)) = 1 - 2 x.
+    assert_eq!(f32s(&executor, 1), [0.0, 3.0]);
 }

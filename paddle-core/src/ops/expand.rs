@@ -54,6 +54,10 @@ impl Operation for Expand {
         Ok(vec![Some(g.emit(sum, &[grad])?), None])
     }
 
+    fn reads(&self, k: usize) -> bool {
+        k == 0
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Expand { axes: Vec::new(), keep_dim: false }]
     }
@@ -96,6 +100,10 @@ impl Operation for Size {
     }
 
     fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn reads(&self, _k: usize) -> bool {
         false
     }
 

@@ -75,6 +75,11 @@ pub trait Operation {
     /// and says where they are. `None` for an input that has none, or is not wanted.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError>;
 
+    /// Whether it reads the elements of input `k`, and not its shape only.
+    fn reads(&self, _k: usize) -> bool {
+        true
+    }
+
     /// Whether the floating-point outputs have derivatives with respect to the floating-point inputs.
     fn is_differentiable(&self) -> bool {
         true

@@ -163,6 +163,8 @@ pub struct GroupOp {
 /// Operators that are launched as one kernel: a single operator, or a chain of element-wise operators over one shape,
 /// that of every output and temporary.
 ///
+/// Inputs of which operators look at the shape only (`Operation::reads`) may be anywhere, written or not.
+///
 /// Every element of every output is written. Outputs overlap neither each other nor inputs, except that an output of an
 /// element-wise group may be at exactly the location of an input of the same layout. An operator whose schema says
 /// `state` (an updater) has no outputs and changes its first input in place.

@@ -35,9 +35,12 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
                 continue;
             }
             let operator = &program.block(at.0).ops[at.1];
-            pending.extend(&operator.inputs);
+            pending.extend(operator.read());
             for &inner in &operator.blocks {
-                pending.extend(&program.block(inner).results);
+                let inner = program.block(inner);
+                pending.extend(&inner.results);
+                // A gradient runs on the rows and the iterations of what it differentiates.
+                operators.extend(inner.forward.and_then(|forward| owners[forward.0 as usize]));
             }
             // An operator runs only where the operator around it does.
             operators.extend(owners[at.0.0 as usize]);

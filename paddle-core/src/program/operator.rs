@@ -93,6 +93,14 @@ pub struct Operator {
     pub site: Site,
 }
 
+impl Operator {
+    /// The inputs whose elements it reads; of the others, only the shape counts.
+    pub fn read(&self) -> impl Iterator<Item = VarId> + '_ {
+        let operation = self.op.operation();
+        self.inputs.iter().enumerate().filter(move |(k, _)| operation.reads(*k)).map(|(_, &input)| input)
+    }
+}
+
 /// A place with its file name, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {

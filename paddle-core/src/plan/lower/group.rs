@@ -79,7 +79,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let kernel = self.backend.compile(&group).map_err(|error| self.unsupported(first, error.message))?;
         let mut operands = Vec::with_capacity(inputs.len() + outputs.len());
         for input in inputs {
-            operands.push(self.read(input)?);
+            let read = unit.iter().any(|&i| block.ops[i].read().any(|var| var == input));
+            operands.push(if read { self.read(input)? } else { self.nowhere(input) });
         }
         for output in outputs {
             operands.push(self.define(output)?);

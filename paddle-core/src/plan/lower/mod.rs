@@ -77,7 +77,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut differentiated = BTreeSet::new();
         for &at in &live {
             let operator = &program.block(at.0).ops[at.1];
-            for &input in &operator.inputs {
+            for input in operator.read() {
                 readers.entry(input).or_default().push(at);
             }
             if is_constant(operator) {

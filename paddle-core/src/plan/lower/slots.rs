@@ -113,6 +113,14 @@ impl<B: Backend> Lowering<'_, B> {
         Ok(slot)
     }
 
+    /// A slot for a value of which only the shape is wanted: it has no room and needs none.
+    pub(super) fn nowhere(&mut self, var: VarId) -> SlotId {
+        let name = self.program.var(var).name.clone();
+        let life = (self.now, self.now);
+        let shape = vec![Extent::Fixed(0)];
+        self.add_slot(Slot { name, shape, element_bytes: 1, dtype: None, home: Home::Arena, life })
+    }
+
     /// Keeps a slot alive to here, and through every loop that began after it.
     pub(super) fn touch(&mut self, slot: SlotId) {
         let life = &mut self.slots[slot.0].life;
