@@ -257,6 +257,9 @@ impl Parser<'_> {
     }
 
     fn local(&mut self, local: syn::Local) -> Statement {
+        for attribute in &local.attrs {
+            self.foreign(attribute, "an attribute of a `let`", "write it in front of the network");
+        }
         let Param { pattern, ty } = self.param(local.pat);
         let value = local.init.map(|init| {
             if let Some((token, block)) = init.diverge {
