@@ -47,8 +47,8 @@ pub(crate) struct OutputSpec {
 }
 
 impl Model {
-    pub(crate) fn new(name: &str, program: Program) -> Result<Self, Error> {
-        program.verify()?;
+    /// The model of a program that is well-formed.
+    pub(crate) fn new(name: &str, program: Program) -> Self {
         let inputs = program.inputs().iter().map(|&input| input_spec(&program, input)).collect();
         let output = |&output: &VarId| OutputSpec {
             name: program.var(output).name.clone(),
@@ -56,7 +56,7 @@ impl Model {
         };
         let outputs = program.outputs().iter().map(output).collect();
         let signature = Arc::new(Signature { network: name.to_string(), inputs });
-        Ok(Model { signature, outputs, program })
+        Model { signature, outputs, program }
     }
 
     /// The model of an embedded program. `spec` is the type that stands for the network, so that a network that

@@ -58,7 +58,7 @@ impl<S: Spec> Network<S> {
         }
         let decode = || {
             let [program, startup] = [S::PROGRAM, S::STARTUP].map(ProgramDesc::decode);
-            Model::new(S::NAME, from_wire(&program?, Some(&startup?))?)
+            Ok(Model::new(S::NAME, from_wire(&program?, Some(&startup?))?))
         };
         let model = Model::embedded(TypeId::of::<S>(), decode)?;
         Ok(self.model.get_or_init(|| model))
@@ -94,7 +94,8 @@ impl<R: Row + 'static> Spec for Dynamic<R> {
 impl<R: Row + 'static> Network<Dynamic<R>> {
     /// The network of a program. Errors if the program is not well-formed.
     pub fn from_program(program: Program) -> Result<Self, Error> {
-        let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program)?);
+        program.verify()?;
+        let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program));
         Ok(Network { spec: Dynamic(PhantomData), model: OnceLock::from(model) })
     }
 }

@@ -2,7 +2,7 @@
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Reduce, ReduceKind,
-    SoftmaxWithCrossEntropy, While,
+    SoftmaxWithCrossEntropy, UniformRandom, While,
 };
 use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{
@@ -353,4 +353,22 @@ fn a_loop_saves_no_value_for_its_shape() {
     executor.run(Part::Compute, &mut parameters).unwrap();
     // d/dx Σⱼ (xⱼ - mean(x²)) = 1 - 2 x.
     assert_eq!(f32s(&executor, 1), [0.0, 3.0]);
+}
+
+#[test]
+fn random_numbers_are_those_of_the_seed() {
+    let mut program = Program::new();
+    let draw = UniformRandom { min: 0.0, max: 1.0, ty: Type::new(DType::F32, [8]) };
+    let drawn = program.append_op(GLOBAL, draw, &[], site()).unwrap();
+    program.set_outputs(&drawn).unwrap();
+    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let mut draw = |seed| {
+        executor.set_seed(seed);
+        executor.begin(&|_| unreachable!("there are no inputs")).unwrap();
+        executor.run(Part::Compute, &mut parameters).unwrap();
+        f32s(&executor, 0)
+    };
+    let first = draw(1);
+    assert_eq!(first, draw(1));
+    assert_ne!(first, draw(2));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::live::At;
-use crate::program::{Block, BlockId, Operator, Program};
+use crate::program::{Block, BlockId, Operator, Program, Role};
 
 /// Operators that are launched together, by position in their block.
 pub(super) type Unit = Vec<usize>;
@@ -32,7 +32,7 @@ pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>) -> Vec<
         }
         let shape = operator.op.effects().element_wise.then(|| {
             let ty = program.ty(operator.outputs[0]);
-            (ty.rows, &ty.dims, operator.site.role == crate::program::Role::Optimize)
+            (ty.rows, &ty.dims, operator.site.role == Role::Optimize)
         });
         match units.last_mut() {
             Some(unit) if shape.is_some() && shape == open && unit.len() < LONGEST => unit.push(i),

@@ -1,6 +1,6 @@
 //! From programs to runs: `Program → Plan → run`.
 //!
-//! A program is planned once for a backend: operators that a run needs ([`live`](mod@self)) are fused into groups and
+//! A program is planned once for a backend: operators that a run needs are fused into groups and
 //! compiled, values get slots with lifetimes, blocks become lists of instructions. For each capacity of the symbolic
 //! sizes the slots are laid out in memory once. A run goes through the instructions; it looks nothing up by name and
 //! allocates nothing.
