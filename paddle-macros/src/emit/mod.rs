@@ -1,16 +1,19 @@
 //! Lowered networks → Rust: data and types, no code that builds anything.
 
-use paddle_core::convert::to_wire;
-use paddle_core::program::{DType, Program};
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+mod row;
+mod spec;
+
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use crate::ast::{Constant, Function, Network, text};
 use crate::errors;
 use crate::ghost::ghost;
-use crate::lower::{Input, Lowered};
+use crate::lower::Lowered;
 use crate::parse::{Form, Source};
 use crate::report::Report;
+use row::{column, row_alias, row_struct, tuple};
+use spec::spec;
 
 /// The expansion. The ghost is compiled only when there are no mistakes; editors see it in any case.
 pub(crate) fn emit(source: &Source, lowered: &[(usize, Lowered)], reports: &[Report]) -> TokenStream {
@@ -85,15 +88,6 @@ fn expression(
     }}
 }
 
-/// The type of a row without names, and its value from variables of the inputs' names.
-fn tuple(inputs: &[Input], columns: &[TokenStream]) -> (TokenStream, TokenStream) {
-    let names: Vec<&Ident> = inputs.iter().map(|input| &input.ident).collect();
-    match (columns, &names[..]) {
-        ([column], [name]) => (column.clone(), quote!(#name)),
-        _ => (quote!((#(#columns,)*)), quote!((#(#names,)*))),
-    }
-}
-
 fn topology(function: &Function, lowered: &Lowered) -> TokenStream {
     let Function { ident, attributes, visibility, .. } = function;
     let name = text(ident);
@@ -132,80 +126,4 @@ fn topology(function: &Function, lowered: &Lowered) -> TokenStream {
             #row
         }
     }
-}
-
-fn row_alias(column: &TokenStream) -> TokenStream {
-    quote! {
-        /// One sample: the value of the only input.
-        pub type Row = #column;
-    }
-}
-
-fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &TokenStream) -> TokenStream {
-    let docs = names.iter().map(|name| format!("The input `{}`.", text(name)));
-    let parts = (0..names.len()).map(Literal::usize_unsuffixed);
-    quote! {
-        /// One sample: a value for each input.
-        #[derive(Clone, Debug, PartialEq)]
-        pub struct Row {
-            #(#[doc = #docs] pub #names: #columns),*
-        }
-
-        impl ::paddle::Row for Row {
-            fn write(&self, columns: &mut ::paddle::Columns<'_>) {
-                #(columns.push(&self.#names);)*
-            }
-        }
-
-        impl ::paddle::reader::IntoItem for Row {
-            type Data = Self;
-
-            fn into_item(self) -> ::paddle::reader::Item<Self> {
-                ::paddle::reader::Item::Data(self)
-            }
-        }
-
-        impl ::core::convert::From<#tuple> for Row {
-            fn from(tuple: #tuple) -> Self {
-                Row { #(#names: tuple.#parts),* }
-            }
-        }
-    }
-}
-
-/// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
-fn spec(ident: &Ident, name: &str, row: &TokenStream, program: Option<&Program>) -> TokenStream {
-    let wire = program.map(to_wire).unwrap_or_default();
-    let main = Literal::byte_string(&wire.main.encode_to_vec());
-    let startup = Literal::byte_string(&wire.startup.encode_to_vec());
-    quote! {
-        impl ::paddle::Spec for #ident {
-            type Row = #row;
-            const NAME: &'static str = #name;
-            const PROGRAM: &'static [u8] = #main;
-            const STARTUP: &'static [u8] = #startup;
-        }
-    }
-}
-
-/// The type of an input's value in one row.
-fn column(input: &Input) -> TokenStream {
-    let element = match input.dtype {
-        DType::Bool => quote!(bool),
-        DType::I32 => quote!(i32),
-        DType::I64 => quote!(i64),
-        DType::F32 => quote!(f32),
-        DType::F64 => quote!(f64),
-    };
-    // `[_, 1]` is one element per row.
-    if input.dims == [Some(1)] {
-        return element;
-    }
-    input.dims.iter().rev().fold(element, |inner, dim| match dim {
-        Some(size) => {
-            let size = Literal::i64_unsuffixed(*size);
-            quote!([#inner; #size])
-        }
-        None => quote!(::std::vec::Vec<#inner>),
-    })
 }

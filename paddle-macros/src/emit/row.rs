@@ -1,0 +1,78 @@
+//! The typed row of a network: what one sample is.
+
+use paddle_core::program::DType;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+
+use crate::ast::text;
+use crate::lower::Input;
+
+/// The type of a row without names, and its value from variables of the inputs' names.
+pub(super) fn tuple(inputs: &[Input], columns: &[TokenStream]) -> (TokenStream, TokenStream) {
+    let names: Vec<&Ident> = inputs.iter().map(|input| &input.ident).collect();
+    match (columns, &names[..]) {
+        ([column], [name]) => (column.clone(), quote!(#name)),
+        _ => (quote!((#(#columns,)*)), quote!((#(#names,)*))),
+    }
+}
+
+pub(super) fn row_alias(column: &TokenStream) -> TokenStream {
+    quote! {
+        /// One sample: the value of the only input.
+        pub type Row = #column;
+    }
+}
+
+pub(super) fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &TokenStream) -> TokenStream {
+    let docs = names.iter().map(|name| format!("The input `{}`.", text(name)));
+    let parts = (0..names.len()).map(Literal::usize_unsuffixed);
+    quote! {
+        /// One sample: a value for each input.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Row {
+            #(#[doc = #docs] pub #names: #columns),*
+        }
+
+        impl ::paddle::Row for Row {
+            fn write(&self, columns: &mut ::paddle::Columns<'_>) {
+                #(columns.push(&self.#names);)*
+            }
+        }
+
+        impl ::paddle::reader::IntoItem for Row {
+            type Data = Self;
+
+            fn into_item(self) -> ::paddle::reader::Item<Self> {
+                ::paddle::reader::Item::Data(self)
+            }
+        }
+
+        impl ::core::convert::From<#tuple> for Row {
+            fn from(tuple: #tuple) -> Self {
+                Row { #(#names: tuple.#parts),* }
+            }
+        }
+    }
+}
+
+/// The type of an input's value in one row.
+pub(super) fn column(input: &Input) -> TokenStream {
+    let element = match input.dtype {
+        DType::Bool => quote!(bool),
+        DType::I32 => quote!(i32),
+        DType::I64 => quote!(i64),
+        DType::F32 => quote!(f32),
+        DType::F64 => quote!(f64),
+    };
+    // `[_, 1]` is one element per row.
+    if input.dims == [Some(1)] {
+        return element;
+    }
+    input.dims.iter().rev().fold(element, |inner, dim| match dim {
+        Some(size) => {
+            let size = Literal::i64_unsuffixed(*size);
+            quote!([#inner; #size])
+        }
+        None => quote!(::std::vec::Vec<#inner>),
+    })
+}
