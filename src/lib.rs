@@ -41,6 +41,8 @@
 extern crate self as paddle;
 
 mod batch;
+#[doc(hidden)]
+pub mod const_text;
 pub mod data;
 mod element;
 mod error;
