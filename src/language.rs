@@ -110,8 +110,8 @@ pub fn rest<T: Default>() -> T {
 
 macro_rules! layers {
     ($($(#[doc = $doc:literal])*
-       $name:ident($($arg:ident: $kind:ident $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $named_doc:literal),*)
+       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
        $($activation:ident)? => $build:expr;)*) => {
         $(layers!(@function [$($doc)*] $name [$($arg $arg_doc)*] [$($named)*]);)*
 
@@ -120,6 +120,29 @@ macro_rules! layers {
             use super::Var;
 
             $(layers!(@named $name [$($named $named_doc)*]);)*
+        }
+
+        /// The words that arguments of layers allow.
+        pub mod choice {
+            $(
+                #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
+                pub mod $name {
+                    $(layers!(@choice $arg $arg_doc $($($word)*)?);)*
+                    $(layers!(@choice $named $named_doc $($($named_word)*)?);)*
+                }
+            )*
+        }
+    };
+    (@choice $argument:ident $doc:literal) => {};
+    (@choice $argument:ident $doc:literal $($word:ident)+) => {
+        #[doc = $doc]
+        pub mod $argument {
+            $(
+                #[doc = $doc]
+                pub fn $word() -> crate::language::Var {
+                    crate::language::v(())
+                }
+            )+
         }
     };
     (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] []) => {
@@ -156,3 +179,19 @@ macro_rules! layers {
 }
 
 paddle_core::with_layers!(layers);
+
+macro_rules! initializers {
+    ($($(#[doc = $doc:literal])* $name:ident($($argument:ident),*) => $build:expr;)*) => {
+        /// What parameters are at first.
+        pub mod initializer {
+            $(
+                $(#[doc = $doc])*
+                pub fn $name($($argument: super::Var),*) -> super::Var {
+                    super::v(($($argument,)*))
+                }
+            )*
+        }
+    };
+}
+
+paddle_core::with_initializers!(initializers);

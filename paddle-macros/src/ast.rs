@@ -1,6 +1,6 @@
 //! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
 
-use paddle_core::layers::Layer;
+use paddle_core::layers::{Initializer, Layer};
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
 use paddle_core::program::DType;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -154,6 +154,8 @@ pub(crate) enum ExprKind {
         meaning: Meaning,
     },
     Tuple(Vec<Expr>),
+    /// `[a, b]`
+    Array(Vec<Expr>),
     Negate {
         op: Span,
         x: Box<Expr>,
@@ -205,6 +207,17 @@ pub(crate) enum Meaning {
     Variable(BindingId),
     Function(FunctionId),
     Layer(&'static Layer),
+    Initializer(&'static Initializer),
+    /// A word that an argument of a layer allows.
+    Choice(Choice),
+}
+
+/// A word, and the argument of a layer that it is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) layer: &'static str,
+    pub(crate) argument: &'static str,
+    pub(crate) word: &'static str,
 }
 
 /// An operator between two values.

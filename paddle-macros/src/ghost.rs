@@ -7,8 +7,8 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::ast::{
-    Block, Call, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Infix, Meaning, Network,
-    Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
+    Block, Call, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Infix, Meaning,
+    Network, Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
 };
 use paddle_core::ops::{CompareKind, LogicalKind};
 
@@ -185,8 +185,18 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             }
             Meaning::Variable(_) => ident.to_token_stream(),
             Meaning::Layer(layer) => helper("activation", language(layer.name, ident.span())),
-            Meaning::Function(_) | Meaning::Unresolved => helper("v", quote!(())),
+            Meaning::Choice(Choice { layer, argument, word }) => {
+                let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
+                let word = Ident::new(word, ident.span());
+                let choice = language("choice", Span::mixed_site());
+                quote!(#choice::#layer::#argument::#word())
+            }
+            Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Unresolved => helper("v", quote!(())),
         },
+        ExprKind::Array(parts) => {
+            let parts = parts.iter().map(ghost);
+            helper("v", quote!([#(#parts,)*]))
+        }
         ExprKind::Tuple(parts) => {
             let parts = parts.iter().map(ghost);
             helper("v", quote!((#(#parts,)*)))
@@ -302,6 +312,11 @@ fn call(call: &Call, network: &Network) -> TokenStream {
             let called = quote!(#ident(#(#arguments),*));
             // The only named argument of a sub-network is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
+        }
+        Meaning::Initializer(initializer) if call.positional.len() == initializer.arguments.len() => {
+            let module = language("initializer", Span::mixed_site());
+            let name = Ident::new(initializer.name, call.ident.span());
+            quote!(#module::#name(#(#arguments),*))
         }
         _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
     }

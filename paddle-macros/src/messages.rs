@@ -73,6 +73,8 @@ messages! {
     "unknown-argument" UnknownArgument { callee, name, hint } "`{callee}` has no argument `{name}`{hint}"
     /// No such activation.
     "unknown-activation" UnknownActivation { name, hint } "there is no activation `{name}`{hint}"
+    /// No such initialiser.
+    "unknown-initializer" UnknownInitializer { name, hint } "there is no initialiser `{name}`{hint}"
     /// Too few or too many arguments.
     "argument-count" ArgumentCount { callee, takes, found } "`{callee}` takes {takes}, but {found}"
     /// An argument given twice.
@@ -136,6 +138,17 @@ pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = 
         Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
         None => String::new(),
     }
+}
+
+/// "; did you mean `max`?", or else all that there are.
+pub(crate) fn one_of<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let hint = did_you_mean(name, candidates.iter().copied());
+    if !hint.is_empty() {
+        return hint;
+    }
+    let all: Vec<String> = candidates.iter().map(|candidate| format!("`{candidate}`")).collect();
+    format!("; there are {}", all.join(", "))
 }
 
 #[cfg(test)]

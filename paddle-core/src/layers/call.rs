@@ -1,22 +1,37 @@
 //! A call of a layer: its arguments, and the program that its operators are appended to.
 
-use super::{Kind, Layer};
+use super::initializers::Fans;
+use super::{Initializer, Kind, Layer};
 use crate::ops::{Mismatch, MismatchKind, Op};
-use crate::program::{BlockId, BuildError, Program, Site, Type, VarId, Words};
+use crate::program::{BlockId, BuildError, Dim, Program, Site, Type, VarId, Words};
 
 /// What an argument is given as.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// A value, on the rows of the block.
     Value(VarId),
+    /// Several values, at least one.
+    Values(Vec<VarId>),
     /// A size, above 0.
-    Size(i64),
+    Size(Dim),
+    /// Several sizes, at least one.
+    Sizes(Vec<Dim>),
+    /// A whole number.
+    Int(i64),
+    /// Several whole numbers, at least one.
+    Ints(Vec<i64>),
     /// A number.
     Number(f64),
+    /// A truth value.
+    Flag(bool),
+    /// A word of those that the argument allows.
+    Choice(&'static str),
     /// A name.
     Name(String),
     /// An activation.
     Activation(&'static Layer),
+    /// An initialiser with its arguments, as many as it takes.
+    Initializer(&'static Initializer, Vec<f64>),
 }
 
 /// An argument as a call passes it.
@@ -60,10 +75,35 @@ impl Call<'_> {
         self.find(name, value).ok_or(BuildError::NoSuch { what: Kind::Value.describe() })
     }
 
-    /// A size.
-    pub fn size(&self, name: &str) -> Result<i64, BuildError> {
-        let size = |given: &Given| if let Given::Size(size) = given { Some(*size) } else { None };
-        self.find(name, size).ok_or(BuildError::NoSuch { what: Kind::Size.describe() })
+    /// Several values.
+    pub fn values(&self, name: &str) -> Result<Vec<VarId>, BuildError> {
+        let values = |given: &Given| if let Given::Values(vars) = given { Some(vars.clone()) } else { None };
+        self.find(name, values).ok_or(BuildError::NoSuch { what: Kind::Values.describe() })
+    }
+
+    /// A size that every call gives.
+    pub fn size(&self, name: &str) -> Result<Dim, BuildError> {
+        self.given_size(name).ok_or(BuildError::NoSuch { what: Kind::Size.describe() })
+    }
+
+    /// A size, if it is given.
+    pub fn given_size(&self, name: &str) -> Option<Dim> {
+        self.find(name, |given| if let Given::Size(size) = given { Some(size.clone()) } else { None })
+    }
+
+    /// Sizes, if they are given.
+    pub fn sizes(&self, name: &str) -> Option<Vec<Dim>> {
+        self.find(name, |given| if let Given::Sizes(sizes) = given { Some(sizes.clone()) } else { None })
+    }
+
+    /// A whole number, if it is given.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.find(name, |given| if let Given::Int(int) = given { Some(*int) } else { None })
+    }
+
+    /// Whole numbers, if they are given.
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.find(name, |given| if let Given::Ints(ints) = given { Some(ints.clone()) } else { None })
     }
 
     /// A number, if it is given.
@@ -71,9 +111,34 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Number(number) = given { Some(*number) } else { None })
     }
 
+    /// A truth value, if it is given.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.find(name, |given| if let Given::Flag(truth) = given { Some(*truth) } else { None })
+    }
+
+    /// A word, if it is given.
+    pub fn choice(&self, name: &str) -> Option<&'static str> {
+        self.find(name, |given| if let Given::Choice(word) = given { Some(*word) } else { None })
+    }
+
     /// An activation, if it is given.
     pub fn activation(&self, name: &str) -> Option<&'static Layer> {
         self.find(name, |given| if let Given::Activation(layer) = given { Some(*layer) } else { None })
+    }
+
+    /// The operator that initialises a parameter of this type: the one that the argument `name` asks for, or else the
+    /// initialiser `otherwise`, which takes no numbers.
+    pub fn initializer(&self, name: &str, otherwise: &str, fans: Fans, ty: Type) -> Result<Op, BuildError> {
+        let given = |given: &Given| match given {
+            Given::Initializer(initializer, numbers) => Some((*initializer, numbers.clone())),
+            _ => None,
+        };
+        let otherwise = || Initializer::find(otherwise).map(|initializer| (initializer, Vec::new()));
+        let (initializer, numbers) = self
+            .find(name, given)
+            .or_else(otherwise)
+            .ok_or(BuildError::NoSuch { what: Kind::Initializer.describe() })?;
+        Ok((initializer.build)(&numbers, fans, ty))
     }
 
     /// The type of a value.
@@ -129,10 +194,24 @@ impl Call<'_> {
         let is = self.arguments.iter().find(|passed| passed.name == name).map(|passed| {
             let shown = match &passed.given {
                 Given::Value(var) => self.program.show(self.ty(*var)),
-                Given::Size(size) => size.to_string(),
+                Given::Values(vars) => {
+                    let shown: Vec<String> =
+                        vars.iter().map(|&var| self.program.show(self.ty(var))).collect();
+                    shown.join(", ")
+                }
+                Given::Size(size) => self.program.show_dim(size),
+                Given::Sizes(sizes) => {
+                    let shown: Vec<String> = sizes.iter().map(|size| self.program.show_dim(size)).collect();
+                    format!("[{}]", shown.join(", "))
+                }
+                Given::Int(int) => int.to_string(),
+                Given::Ints(ints) => format!("{ints:?}"),
                 Given::Number(number) => number.to_string(),
+                Given::Flag(truth) => truth.to_string(),
+                Given::Choice(word) => word.to_string(),
                 Given::Name(text) => text.clone(),
                 Given::Activation(layer) => layer.name.to_string(),
+                Given::Initializer(initializer, _) => initializer.name.to_string(),
             };
             format!("{} is {shown}", passed.words)
         });
@@ -141,14 +220,20 @@ impl Call<'_> {
     }
 
     fn position(&self, var: VarId) -> Option<usize> {
-        let is_it = |passed: &Passed| matches!(passed.given, Given::Value(value) if value == var);
+        let is_it = |passed: &Passed| match &passed.given {
+            Given::Value(value) => *value == var,
+            Given::Values(values) => values.contains(&var),
+            _ => false,
+        };
         self.arguments.iter().position(is_it)
     }
 
     fn words(&self, var: VarId) -> String {
         match self.position(var) {
-            Some(at) => self.arguments[at].words.clone(),
-            None => format!("`{}`", self.program.var(var).name),
+            Some(at) if matches!(self.arguments[at].given, Given::Value(_)) => {
+                self.arguments[at].words.clone()
+            }
+            _ => format!("`{}`", self.program.var(var).name),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `fc`: fully connected.
 
 use super::Call;
-use crate::ops::{Binary, BinaryKind, Fill, Matmul, MismatchKind, Number, Reshape, UniformRandom};
+use super::initializers::Fans;
+use crate::ops::{Binary, BinaryKind, Fill, Matmul, MismatchKind, Number, Reshape};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -16,11 +17,15 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         return Err(call.wrong("x", MismatchKind::Shape, but));
     };
     let size = call.size("size")?;
-    // Xavier's bound keeps the variance of values and gradients from layer to layer.
-    let bound = (6.0 / (inputs as f64 + size as f64)).sqrt();
-    let weight = UniformRandom { min: -bound, max: bound, ty: Type::new(dtype, [inputs, size]) };
-    let w = call.parameter("w", weight)?;
-    let b = call.parameter("b", Fill { value: Number::Float(0.0), ty: Type::new(dtype, [size]) })?;
+    let ty = Type { dtype, rows: None, dims: vec![Dim::from(inputs), size.clone()] };
+    let Some(outputs) = size.constant() else {
+        return Err(call.wrong("size", MismatchKind::Attribute, "its value has to be known"));
+    };
+    let fans = Fans { inputs: inputs as f64, outputs: outputs as f64 };
+    let init = call.initializer("init", "xavier", fans, ty)?;
+    let w = call.parameter("w", init)?;
+    let bias = Type { dtype, rows: None, dims: vec![size] };
+    let b = call.parameter("b", Fill { value: Number::Float(0.0), ty: bias })?;
     let product = call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0];
     let sum = call.emit(Binary { kind: BinaryKind::Add }, &[product, b])?[0];
     call.activate("act", sum)

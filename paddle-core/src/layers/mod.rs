@@ -6,9 +6,11 @@
 
 mod call;
 mod fc;
+mod initializers;
 mod operators;
 
 pub use call::{Call, Given, Passed};
+pub use initializers::{INITIALIZERS, Initializer};
 
 use crate::ops::ReduceKind;
 use crate::ops::UnaryKind;
@@ -19,14 +21,28 @@ use crate::program::{BuildError, VarId};
 pub enum Kind {
     /// A value of the program.
     Value,
+    /// One value of the program, or several: `x`, `[a, b]`.
+    Values,
     /// A whole number above 0 that is known when the network is compiled.
     Size,
+    /// One size, or several: `3`, `[3, 5]`.
+    Sizes,
+    /// A whole number that is known when the network is compiled.
+    Int,
+    /// One whole number, or several: `1`, `[0, 2]`.
+    Ints,
     /// A number that is known when the network is compiled.
     Number,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words, without quotes.
+    Choice(&'static [&'static str]),
     /// A name: a string.
     Name,
     /// A layer that is marked as an activation, without parentheses: `act = relu`.
     Activation,
+    /// What a parameter is at first: `init = uniform(-0.1, 0.1)`.
+    Initializer,
 }
 
 impl Kind {
@@ -34,10 +50,17 @@ impl Kind {
     pub fn describe(self) -> &'static str {
         match self {
             Kind::Value => "a value",
+            Kind::Values => "a value, or several in brackets: `[a, b]`",
             Kind::Size => "a size: a whole number above 0, written out or a `const`",
+            Kind::Sizes => "a size, or several in brackets: whole numbers above 0, written out or `const`s",
+            Kind::Int => "a whole number, written out or a `const`",
+            Kind::Ints => "a whole number, or several in brackets, written out or `const`s",
             Kind::Number => "a number, written out or a `const`",
+            Kind::Flag => "`true` or `false`",
+            Kind::Choice(_) => "one of its words, without quotes",
             Kind::Name => "a name in quotes",
             Kind::Activation => "the name of an activation",
+            Kind::Initializer => "an initialiser, such as `uniform(-0.1, 0.1)`",
         }
     }
 }
@@ -89,8 +112,9 @@ impl Layer {
 
 /// Passes the table of layers to a macro: `with_layers!(callback)`.
 ///
-/// A row: documentation, name, arguments by position and after the `;` by name (each with kind and documentation),
-/// `activation` where it is one, and the function that builds it.
+/// A row: documentation, name, arguments by position and after the `;` by name (each with kind and documentation; a
+/// choice with its words: `kind: Choice(average, max) "How to pool."`), `activation` where it is one, and the function
+/// that builds it.
 #[macro_export]
 macro_rules! with_layers {
     ($($callback:ident)::+) => {
@@ -100,7 +124,8 @@ macro_rules! with_layers {
             /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
             fc(x: Value "What to connect.", size: Size "How many outputs.";
                param: Name "The name of the parameters: `param = \"D\"` makes `D.w` and `D.b`; every use of a name shares.",
-               act: Activation "What to apply to the result.")
+               act: Activation "What to apply to the result.",
+               init: Initializer "What the weights are at first; `xavier()` if it is left out.")
                => fc::build;
 
             /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
@@ -155,15 +180,15 @@ macro_rules! with_layers {
 
 macro_rules! table {
     ($($(#[doc = $doc:literal])*
-       $name:ident($($arg:ident: $kind:ident $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $named_doc:literal),*)
+       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
        $($activation:ident)? => $build:expr;)*) => {
         /// Every layer of the language.
         pub const LAYERS: &[Layer] = &[$(Layer {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
-            positional: &[$(Argument { name: stringify!($arg), kind: Kind::$kind, doc: $arg_doc }),*],
-            named: &[$(Argument { name: stringify!($named), kind: Kind::$named_kind, doc: $named_doc }),*],
+            positional: &[$(Argument { name: stringify!($arg), kind: Kind::$kind $((&[$(stringify!($word)),*]))?, doc: $arg_doc }),*],
+            named: &[$(Argument { name: stringify!($named), kind: Kind::$named_kind $((&[$(stringify!($named_word)),*]))?, doc: $named_doc }),*],
             activation: stringify!($($activation)?).len() != 0,
             build: $build,
         }),*];

@@ -1,12 +1,10 @@
 //! Calls: layers become operators, sub-networks are inlined.
 
-use paddle_core::layers::{self, Given, Kind, Layer, Passed};
-use paddle_core::ops::Number;
+use paddle_core::layers::{self, Given, Layer, Passed};
 use paddle_core::program::BuildError;
 
 use super::Lowering;
-use super::expr::Operand;
-use crate::ast::{Call, Expr, ExprKind, Meaning, Param, PatternKind, text};
+use crate::ast::{Call, ExprKind, Meaning, Param, PatternKind, text};
 use crate::messages::Message;
 use crate::report::{Extent, Frame, Report};
 use crate::values::{Env, Value};
@@ -44,7 +42,7 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => Value::Unknown,
             },
-            Meaning::Unresolved => Value::Unknown,
+            Meaning::Unresolved | Meaning::Initializer(_) | Meaning::Choice(_) => Value::Unknown,
         }
     }
 
@@ -158,44 +156,6 @@ impl<'a> Lowering<'a, '_> {
             _ => None,
         });
         given.unwrap_or_else(|| self.names.layer(self.binding.as_deref(), layer.name))
-    }
-
-    fn argument(&mut self, layer: &Layer, argument: &layers::Argument, expr: &'a Expr) -> Option<Given> {
-        match (argument.kind, &expr.kind) {
-            (Kind::Value, _) => {
-                let value = self.expr(expr);
-                self.materialize(&value, expr.at).map(Given::Value)
-            }
-            (Kind::Name, ExprKind::Text { value, .. }) => Some(Given::Name(value.clone())),
-            (Kind::Activation, ExprKind::Name { meaning: Meaning::Layer(layer), .. }) => {
-                Some(Given::Activation(layer))
-            }
-            (Kind::Name | Kind::Activation, _) => None,
-            (Kind::Size | Kind::Number, _) => {
-                let operand = self.operand(expr)?;
-                let found = match (argument.kind, operand) {
-                    (Kind::Size, Operand::Constant(constant)) => match constant.number {
-                        Number::Int(size) if size > 0 => return Some(Given::Size(size)),
-                        number => format!("`{number}`"),
-                    },
-                    (_, Operand::Constant(constant)) => match constant.number {
-                        Number::Bool(truth) => format!("`{truth}`"),
-                        number => return Some(Given::Number(number.as_f64())),
-                    },
-                    (_, Operand::Var(var)) => {
-                        format!("{}, a value of the network", self.show(self.program.ty(var)))
-                    }
-                };
-                let message = Message::ArgumentKind {
-                    callee: layer.name.into(),
-                    name: argument.name.into(),
-                    expected: argument.kind.describe().into(),
-                    found,
-                };
-                self.error(expr.at, message);
-                None
-            }
-        }
     }
 }
 

@@ -33,7 +33,9 @@ impl<'a> Lowering<'a, '_> {
                     None => Value::Unknown,
                 }
             }
-            ExprKind::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.expr(part)).collect()),
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) => {
+                Value::Tuple(parts.iter().map(|part| self.expr(part)).collect())
+            }
             ExprKind::Paren(inner) => self.expr(inner),
             ExprKind::Negate { op, x } => self.negate(*op, x),
             ExprKind::Not { op, x } => self.not(*op, x),

@@ -1,5 +1,6 @@
 //! Tree → program, with every check of types. Sub-networks are inlined at each call.
 
+mod argument;
 mod branch;
 mod call;
 mod constants;

@@ -60,7 +60,7 @@ fn in_expr(expr: &Expr, found: &mut BTreeSet<BindingId>) {
             in_expr(x, found);
             in_expr(y, found);
         }
-        ExprKind::Tuple(parts) => parts.iter().for_each(|part| in_expr(part, found)),
+        ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().for_each(|part| in_expr(part, found)),
         ExprKind::Call(call) => call.positional.iter().for_each(|argument| in_expr(argument, found)),
         // A closure cannot assign what it captures.
         ExprKind::Closure(_)

@@ -37,6 +37,9 @@ impl Parser<'_> {
             syn::Expr::Tuple(tuple) => {
                 ExprKind::Tuple(tuple.elems.into_iter().map(|part| self.expr(part)).collect())
             }
+            syn::Expr::Array(array) => {
+                ExprKind::Array(array.elems.into_iter().map(|part| self.expr(part)).collect())
+            }
             syn::Expr::Unary(unary) => match unary.op {
                 syn::UnOp::Neg(op) => ExprKind::Negate { op: op.span(), x: self.boxed(*unary.expr) },
                 syn::UnOp::Not(op) => ExprKind::Not { op: op.span(), x: self.boxed(*unary.expr) },
@@ -108,7 +111,6 @@ impl Parser<'_> {
             syn::Expr::Continue(go_on) => {
                 self.later(go_on, "`continue`", "put the rest of the body into an `if`")
             }
-            syn::Expr::Array(array) => self.later(array, "arrays", "write the numbers where they are used"),
             syn::Expr::Return(give) => {
                 self.invalid(&give.return_token, "`return`", "end the block with the value, without `;`")
             }

@@ -1,10 +1,10 @@
 //! Calls: what is called, and whether the arguments fit.
 
-use paddle_core::layers::{Argument, Kind, LAYERS, Layer};
+use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LAYERS, Layer};
 
 use super::{Entry, Resolver};
-use crate::ast::{Call, Expr, ExprKind, FunctionId, Meaning, Named, text};
-use crate::messages::{Message, did_you_mean};
+use crate::ast::{Call, Choice, Expr, ExprKind, FunctionId, Meaning, Named, text};
+use crate::messages::{Message, did_you_mean, one_of};
 use crate::report::Extent;
 use crate::resolve::cycles::Edge;
 
@@ -25,7 +25,7 @@ impl Resolver<'_> {
                     }
                 }
             }
-            Meaning::Variable(_) | Meaning::Function(_) => {
+            Meaning::Variable(_) | Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Choice(_) => {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
@@ -164,20 +164,49 @@ impl Resolver<'_> {
                     Some(layer) => *meaning = Meaning::Layer(layer),
                     None => {
                         let activations = LAYERS.iter().filter(|layer| layer.activation);
-                        let mut hint = did_you_mean(&name, activations.clone().map(|layer| layer.name));
-                        if hint.is_empty() {
-                            let all: Vec<String> = activations.map(|l| format!("`{}`", l.name)).collect();
-                            hint = format!("; there are {}", all.join(", "));
-                        }
+                        let hint = one_of(&name, activations.map(|layer| layer.name));
                         self.sink.error(value.at, Message::UnknownActivation { name, hint });
                     }
                 }
             }
-            (Kind::Activation, _) => self.sink.error(value.at, wrong("something else")),
-            (Kind::Value | Kind::Size | Kind::Number, ExprKind::Text { .. }) => {
-                self.sink.error(value.at, wrong("a text"));
+            (Kind::Choice(words), ExprKind::Name { ident, meaning }) => {
+                let found = text(ident);
+                match words.iter().find(|word| **word == found) {
+                    Some(&word) => {
+                        *meaning = Meaning::Choice(Choice { layer: layer.name, argument: known.name, word });
+                    }
+                    None => {
+                        let hint = one_of(&found, words.iter().copied());
+                        self.sink.error(value.at, wrong(&format!("`{found}`{hint}")));
+                    }
+                }
             }
-            (Kind::Value | Kind::Size | Kind::Number, _) => self.expr(value),
+            (Kind::Initializer, ExprKind::Call(call)) => self.initializer(call),
+            (Kind::Choice(_) | Kind::Initializer, _) => self.sink.error(value.at, wrong("something else")),
+            (Kind::Activation, _) => self.sink.error(value.at, wrong("something else")),
+            (_, ExprKind::Text { .. }) => self.sink.error(value.at, wrong("a text")),
+            _ => self.expr(value),
+        }
+    }
+
+    /// A call of an initialiser; its arguments are numbers.
+    fn initializer(&mut self, call: &mut Call) {
+        let name = text(&call.ident);
+        let Some(initializer) = Initializer::find(&name) else {
+            let hint = one_of(&name, INITIALIZERS.iter().map(|initializer| initializer.name));
+            self.sink.error(call.ident.span(), Message::UnknownInitializer { name, hint });
+            return;
+        };
+        call.callee = Meaning::Initializer(initializer);
+        let arguments: Vec<String> = initializer.arguments.iter().map(|name| name.to_string()).collect();
+        self.count(call, &name, &arguments);
+        for argument in &mut call.positional {
+            self.expr(argument);
+        }
+        for Named { ident, .. } in &call.named {
+            let (callee, name) = (initializer.name.to_string(), text(ident));
+            let hint = "; its arguments are given by their positions".to_string();
+            self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
         }
     }
 

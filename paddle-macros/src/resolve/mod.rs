@@ -7,6 +7,7 @@ mod cycles;
 
 use std::collections::BTreeMap;
 
+use paddle_core::layers::Layer;
 use proc_macro2::Ident;
 
 use crate::ast::{
@@ -244,7 +245,7 @@ impl Resolver<'_> {
                 self.sink.error(expr.at, Message::NotOfTheLanguage { what, instead });
             }
             ExprKind::Name { ident, meaning } => *meaning = self.name(ident),
-            ExprKind::Tuple(parts) => {
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) => {
                 for part in parts {
                     self.expr(part);
                 }
@@ -291,9 +292,7 @@ impl Resolver<'_> {
                 Message::NotAValue { name, what: "a `fn`".into() }
             }
             None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
-            None if paddle_core::layers::Layer::find(&name).is_some() => {
-                Message::NotAValue { name, what: "a layer".into() }
-            }
+            None if Layer::find(&name).is_some() => Message::NotAValue { name, what: "a layer".into() },
             None => {
                 let hint = did_you_mean(&name, self.names_in_scope());
                 Message::UnknownVariable { name, hint }

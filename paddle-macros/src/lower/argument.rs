@@ -1,0 +1,155 @@
+//! Arguments of layers: values, and what is known when the network is compiled.
+
+use paddle_core::layers::{Argument, Given, Kind, Layer};
+use paddle_core::ops::Number;
+use paddle_core::program::Dim;
+
+use super::Lowering;
+use super::expr::Operand;
+use crate::ast::{Choice, Expr, ExprKind, Meaning};
+use crate::messages::Message;
+use crate::values::{Constant, Value};
+
+/// An argument while it is looked at.
+struct Wanted<'l> {
+    layer: &'l Layer,
+    argument: &'l Argument,
+}
+
+impl<'a> Lowering<'a, '_> {
+    /// What the argument is given as; `None` when a mistake has been reported.
+    pub(super) fn argument(&mut self, layer: &Layer, argument: &Argument, expr: &'a Expr) -> Option<Given> {
+        let wanted = &Wanted { layer, argument };
+        match (argument.kind, &expr.kind) {
+            (Kind::Value, _) => {
+                let value = self.expr(expr);
+                self.materialize(&value, expr.at).map(Given::Value)
+            }
+            (Kind::Values, _) => {
+                let vars = self.several(expr, |this, part, value| this.materialize(&value, part.at));
+                vars.and_then(|vars| self.not_empty(vars, wanted, expr)).map(Given::Values)
+            }
+            (Kind::Name, ExprKind::Text { value, .. }) => Some(Given::Name(value.clone())),
+            (Kind::Activation, ExprKind::Name { meaning: Meaning::Layer(layer), .. }) => {
+                Some(Given::Activation(layer))
+            }
+            (Kind::Choice(_), ExprKind::Name { meaning: Meaning::Choice(Choice { word, .. }), .. }) => {
+                Some(Given::Choice(word))
+            }
+            (Kind::Initializer, ExprKind::Call(call)) => {
+                let Meaning::Initializer(initializer) = call.callee else { return None };
+                let numbers = call.positional.iter().map(|number| {
+                    let operand = self.operand(number)?;
+                    self.number_argument(operand, wanted, number)
+                });
+                Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
+            }
+            (Kind::Name | Kind::Activation | Kind::Choice(_) | Kind::Initializer, _) => None,
+            (Kind::Sizes, _) => {
+                let sizes = self.several(expr, |this, part, value| {
+                    let operand = this.single(&value, part.at)?;
+                    this.size_argument(operand, wanted, part)
+                });
+                sizes.and_then(|sizes| self.not_empty(sizes, wanted, expr)).map(Given::Sizes)
+            }
+            (Kind::Ints, _) => {
+                let ints = self.several(expr, |this, part, value| {
+                    let operand = this.single(&value, part.at)?;
+                    this.int_argument(operand, wanted, part)
+                });
+                ints.and_then(|ints| self.not_empty(ints, wanted, expr)).map(Given::Ints)
+            }
+            (Kind::Size, _) => {
+                let operand = self.operand(expr)?;
+                self.size_argument(operand, wanted, expr).map(Given::Size)
+            }
+            (Kind::Int, _) => {
+                let operand = self.operand(expr)?;
+                self.int_argument(operand, wanted, expr).map(Given::Int)
+            }
+            (Kind::Number, _) => {
+                let operand = self.operand(expr)?;
+                self.number_argument(operand, wanted, expr).map(Given::Number)
+            }
+            (Kind::Flag, _) => match self.operand(expr)? {
+                Operand::Constant(Constant { number: Number::Bool(truth), .. }) => Some(Given::Flag(truth)),
+                operand => self.not_of_its_kind(operand, wanted, expr),
+            },
+        }
+    }
+
+    /// Each part of a list, or the one value that stands for a list of one.
+    fn several<T>(
+        &mut self,
+        expr: &'a Expr,
+        mut part: impl FnMut(&mut Self, &'a Expr, Value<'a>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        // The parts of a list that is written out have places of their own.
+        if let ExprKind::Array(parts) | ExprKind::Tuple(parts) = &expr.kind {
+            let given: Vec<Option<T>> = parts
+                .iter()
+                .map(|expr| {
+                    let value = self.expr(expr);
+                    part(self, expr, value)
+                })
+                .collect();
+            return given.into_iter().collect();
+        }
+        match self.expr(expr) {
+            Value::Tuple(values) => values.into_iter().map(|value| part(self, expr, value)).collect(),
+            value => Some(vec![part(self, expr, value)?]),
+        }
+    }
+
+    fn not_empty<T>(&mut self, list: Vec<T>, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<Vec<T>> {
+        if list.is_empty() {
+            self.wrong_argument("an empty list".to_string(), wanted, expr);
+            return None;
+        }
+        Some(list)
+    }
+
+    fn size_argument(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<Dim> {
+        match operand {
+            Operand::Constant(Constant { number: Number::Int(size), .. }) if size > 0 => {
+                Some(Dim::from(size))
+            }
+            operand => self.not_of_its_kind(operand, wanted, expr),
+        }
+    }
+
+    fn int_argument(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<i64> {
+        match operand {
+            Operand::Constant(Constant { number: Number::Int(int), .. }) => Some(int),
+            operand => self.not_of_its_kind(operand, wanted, expr),
+        }
+    }
+
+    fn number_argument(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<f64> {
+        match operand {
+            Operand::Constant(Constant { number: number @ (Number::Int(_) | Number::Float(_)), .. }) => {
+                Some(number.as_f64())
+            }
+            operand => self.not_of_its_kind(operand, wanted, expr),
+        }
+    }
+
+    fn not_of_its_kind<T>(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<T> {
+        let found = match operand {
+            Operand::Constant(constant) => format!("`{}`", constant.number),
+            Operand::Var(var) => format!("{}, a value of the network", self.show(self.program.ty(var))),
+        };
+        self.wrong_argument(found, wanted, expr);
+        None
+    }
+
+    fn wrong_argument(&mut self, found: String, wanted: &Wanted<'_>, expr: &'a Expr) {
+        let message = Message::ArgumentKind {
+            callee: wanted.layer.name.into(),
+            name: wanted.argument.name.into(),
+            expected: wanted.argument.kind.describe().into(),
+            found,
+        };
+        self.error(expr.at, message);
+    }
+}
