@@ -71,7 +71,7 @@ fn linear_regression() -> Result<(), Box<dyn std::error::Error>> {
     let mut global = Block(&mut program, Program::GLOBAL);
     let price = global.fc(x, "price", [13, 1])?;
     let error = global.binary(BinaryKind::Sub, price, y)?;
-    let square = global.op(Unary { kind: UnaryKind::Square }, &[error])?;
+    let square = global.op(Unary::of(UnaryKind::Square), &[error])?;
     let cost = global.op(MEAN, &[square])?;
     program.rename(price, "price");
     program.rename(cost, "cost");
@@ -260,7 +260,7 @@ fn a_cost_with_rows_has_a_place() {
     let x = program.create_input("x", Type::with_rows(DType::F32, batch, [1])).unwrap();
     let place = Place { file: program.create_file("src/model.rs"), line: 7, column: 5 };
     let site = Site { place: Some(place), ..Site::default() };
-    let cost = program.append_op(Program::GLOBAL, Unary { kind: UnaryKind::Square }, &[x], site).unwrap();
+    let cost = program.append_op(Program::GLOBAL, Unary::of(UnaryKind::Square), &[x], site).unwrap();
     program.set_outputs(&cost).unwrap();
     let error = gradients(&mut program, &[x]).unwrap_err();
     assert_eq!(
@@ -275,7 +275,7 @@ fn a_cost_with_rows_has_a_place() {
 fn a_long_chain() {
     let mut program = Program::new();
     let x = program.create_input("x", Type::scalar(DType::F32)).unwrap();
-    let tanh = Unary { kind: UnaryKind::Tanh };
+    let tanh = Unary::of(UnaryKind::Tanh);
     let mut cost = x;
     for _ in 0..20_000 {
         cost = program.append_op(Program::GLOBAL, tanh, &[cost], Site::default()).unwrap()[0];

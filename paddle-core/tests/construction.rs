@@ -3,7 +3,7 @@
 use paddle_core::ops::{Unary, UnaryKind};
 use paddle_core::program::{BuildError, DType, Program, Site, Type, VarId};
 
-const TANH: Unary = Unary { kind: UnaryKind::Tanh };
+const TANH: Unary = Unary::of(UnaryKind::Tanh);
 
 fn scalar() -> Type {
     Type::scalar(DType::F32)

@@ -43,8 +43,7 @@ fn single<const R: usize, const W: usize>(
 fn groups(rows: usize) -> Vec<Group> {
     let f32s = |shape: &[usize]| layout(DType::F32, shape);
     let x = f32s(&[rows, 100]);
-    let mut chain =
-        single(Unary { kind: UnaryKind::Tanh }, [x.clone(), f32s(&[100]), f32s(&[])], [x.clone()]);
+    let mut chain = single(Unary::of(UnaryKind::Tanh), [x.clone(), f32s(&[100]), f32s(&[])], [x.clone()]);
     let add = |inputs: [Operand; 2], output| GroupOp {
         op: Binary { kind: BinaryKind::Add }.into(),
         inputs: inputs.into(),

@@ -3,7 +3,7 @@
 use super::foreign::describe_foreign;
 use super::names::{DIMS, OURS, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
-use crate::ops::{Fill, Number, Op, Reshape};
+use crate::ops::{Fill, Number, Op, Reshape, Unary, UnaryGrad};
 use crate::program::Type;
 use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
 
@@ -19,7 +19,18 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
     desc.inputs = slots(schema.inputs, inputs);
     desc.outputs = slots(schema.outputs, outputs);
     desc.attrs = match op {
-        Op::Assign(_) | Op::Logical(_) | Op::Not(_) | Op::Unary(_) | Op::UnaryGrad(_) => Vec::new(),
+        Op::Assign(_) | Op::Logical(_) | Op::Not(_) => Vec::new(),
+        Op::Unary(Unary { kind, coefficients }) | Op::UnaryGrad(UnaryGrad { kind, coefficients }) => {
+            let mut attrs = Vec::new();
+            for ((name, _), value) in kind.attributes().iter().zip(coefficients) {
+                push_float(&mut attrs, name, *value);
+            }
+            attrs
+        }
+        Op::Cast(op) => {
+            let from = x.map(|x| OpAttr::int("in_dtype", element(x.dtype).into()));
+            from.into_iter().chain([OpAttr::int("out_dtype", element(op.dtype).into())]).collect()
+        }
         Op::Binary(_) => vec![OpAttr::int("axis", -1)],
         Op::Compare(_) => vec![OpAttr::int("axis", -1), OpAttr::bool("force_cpu", false)],
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],

@@ -11,7 +11,10 @@ use super::from_wire::one;
 use super::names::{DIMS, OURS};
 use super::reading::Reading;
 use super::types::{dtype, is_small_product, parse_dim};
-use crate::ops::{Assign, Expand, Matmul, Op, Reduce, ReduceKind, Reshape, Scale, Sgd, Size};
+use crate::ops::{
+    Attribute, AttributeValue, Cast, Expand, Matmul, Op, Reduce, ReduceKind, Reshape, Scale, Sgd, Size,
+    Unary, UnaryGrad, UnaryKind,
+};
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
 
@@ -23,11 +26,10 @@ type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         "assign"                                                            => |x| x.plain(),
-        "relu" | "tanh" | "square"                                          => |x| x.plain(),
-        "relu_grad" | "tanh_grad" | "square_grad"                           => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
         "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
         "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
+        "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
         "less_than" | "less_equal" | "greater_than" | "greater_equal"       => |x| x.aligned(),
         "equal" | "not_equal"                                               => |x| x.aligned(),
         "scale"                                                             => |x| x.scale(),
@@ -50,8 +52,17 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.if"                                                           => control::read_if,
         "rust.while"                                                        => control::read_while,
         "rust.while_grad"                                                   => control::read_while_grad,
+        // The rows of the table of functions.
+        _ if unary(name).is_some()                                          => |x| x.unary(),
         _ => return None,
     })
+}
+
+/// The element-wise function of this name, or its gradient.
+fn unary(name: &str) -> Option<Op> {
+    let functions =
+        UnaryKind::ALL.iter().flat_map(|&kind| [Unary::of(kind).into(), UnaryGrad::of(kind).into()]);
+    functions.into_iter().find(|op: &Op| op.name() == name)
 }
 
 impl Reading<'_, '_> {
@@ -76,13 +87,38 @@ impl Reading<'_, '_> {
     fn plain(&mut self) -> Result<bool, ConvertError> {
         let name = self.desc.r#type.as_str();
         let op = Op::from_attributes(name.strip_prefix(OURS).unwrap_or(name), Vec::new());
-        let Ok(op) = op else { return Ok(false) };
+        match op {
+            Ok(op) => self.same_slots(op),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// An operator whose slots have the names of ours.
+    fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
         let schema = op.schema();
         let inputs = schema.inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
         let desc = self.desc;
         let names = schema.outputs.iter().map(|slot| one(desc.output(slot), slot));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         self.define(op, &inputs, &[], &names)
+    }
+
+    /// A function of one value, whose attributes are numbers.
+    fn unary(&mut self) -> Result<bool, ConvertError> {
+        let Some(op) = unary(&self.desc.r#type) else { return Ok(false) };
+        if self.has(&["FactorTensor", "Min", "Max"]) {
+            return Ok(false);
+        }
+        let mut attributes = Vec::new();
+        for (name, default) in op.attributes() {
+            let Attribute::Number(default) = default else { continue };
+            let value = float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?;
+            attributes.push((name.to_string(), value.to_attribute()));
+        }
+        match op.with_attributes(attributes) {
+            Ok(op) => self.same_slots(op),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
@@ -131,14 +167,13 @@ impl Reading<'_, '_> {
         self.out(Scale { scale: 1.0, bias: step }, &[x])
     }
 
-    /// Only from a type to itself.
     fn cast(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let attribute = "out_dtype";
         let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         match VarKind::try_from(to).ok().and_then(dtype) {
-            Some(to) if to == self.ty(x).dtype => self.out(Assign, &[x]),
-            _ => Ok(false),
+            Some(dtype) => self.out(Cast { dtype }, &[x]),
+            None => Ok(false),
         }
     }
 

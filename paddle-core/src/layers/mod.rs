@@ -12,8 +12,7 @@ mod operators;
 pub use call::{Call, Given, Passed};
 pub use initializers::{INITIALIZERS, Initializer};
 
-use crate::ops::ReduceKind;
-use crate::ops::UnaryKind;
+use crate::ops::{BinaryKind, ReduceKind, UnaryKind};
 use crate::program::{BuildError, VarId};
 
 /// What an argument of a layer is.
@@ -145,17 +144,116 @@ macro_rules! with_layers {
             sum(x: Value "What to add up.";)
                 => |call| operators::reduce(call, ReduceKind::Sum);
 
-            /// `x²`, element by element.
-            square(x: Value "What to square.";) activation
-                => |call| operators::unary(call, UnaryKind::Square);
+            /// `|x|`, element by element.
+            abs(x: Value "Its argument.";)
+                => |call| operators::unary(call, UnaryKind::Abs);
+
+            /// `x`, but not below `min` and not above `max`, element by element.
+            clip(x: Value "Its argument.", min: Number "The least value.", max: Number "The greatest value.";)
+                => |call| operators::unary(call, UnaryKind::Clip);
+
+            /// `x`, and `alpha (eˣ - 1)` where `x` is negative, element by element.
+            elu(x: Value "Its argument.";
+                alpha: Number "1 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::Elu);
+
+            /// `eˣ`, element by element.
+            exp(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Exp);
+
+            /// `slope · x + offset`, but not below 0 and not above 1, element by element.
+            hard_sigmoid(x: Value "Its argument.";
+                         slope: Number "0.2 if it is left out.",
+                         offset: Number "0.5 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::HardSigmoid);
+
+            /// `x · min(max(x + offset, 0), threshold) / scale`, element by element.
+            hard_swish(x: Value "Its argument.";
+                       threshold: Number "6 if it is left out.",
+                       scale: Number "6 if it is left out.",
+                       offset: Number "3 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::HardSwish);
+
+            /// `x`, and `alpha · x` where `x` is negative, element by element.
+            leaky_relu(x: Value "Its argument.";
+                       alpha: Number "0.02 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::LeakyRelu);
+
+            /// The natural logarithm, element by element.
+            log(x: Value "Its argument.";)
+                => |call| operators::unary(call, UnaryKind::Log);
+
+            /// The logarithm of `sigmoid(x)`, element by element.
+            logsigmoid(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::LogSigmoid);
+
+            /// `x` to the power of a number, element by element. For a power that is a value, see `elementwise_pow`.
+            pow(x: Value "Its argument.", factor: Number "The power.";)
+                => |call| operators::unary(call, UnaryKind::Pow);
+
+            /// `1 / x`, element by element.
+            reciprocal(x: Value "Its argument.";)
+                => |call| operators::unary(call, UnaryKind::Reciprocal);
 
             /// `max(x, 0)`, element by element.
-            relu(x: Value "What to rectify.";) activation
+            relu(x: Value "Its argument.";) activation
                 => |call| operators::unary(call, UnaryKind::Relu);
+
+            /// `x`, but not below 0 and not above `threshold`, element by element.
+            relu6(x: Value "Its argument.";
+                  threshold: Number "6 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::Relu6);
+
+            /// `1 / √x`, element by element.
+            rsqrt(x: Value "Its argument.";)
+                => |call| operators::unary(call, UnaryKind::Rsqrt);
+
+            /// `1 / (1 + e⁻ˣ)`, element by element.
+            sigmoid(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Sigmoid);
+
+            /// `x · sigmoid(x)`, element by element.
+            silu(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Silu);
+
+            /// `ln(1 + exp(beta · x)) / beta`, element by element; `x` where `beta · x` is above `threshold`.
+            softplus(x: Value "Its argument.";
+                     beta: Number "1 if it is left out.",
+                     threshold: Number "20 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::Softplus);
+
+            /// `x / (1 + |x|)`, element by element.
+            softsign(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Softsign);
+
+            /// `√x`, element by element.
+            sqrt(x: Value "Its argument.";)
+                => |call| operators::unary(call, UnaryKind::Sqrt);
+
+            /// `x²`, element by element.
+            square(x: Value "Its argument.";) activation
+                => |call| operators::unary(call, UnaryKind::Square);
+
+            /// `x · sigmoid(beta · x)`, element by element.
+            swish(x: Value "Its argument.";
+                  beta: Number "1 if it is left out.") activation
+                => |call| operators::unary(call, UnaryKind::Swish);
 
             /// The hyperbolic tangent, element by element.
             tanh(x: Value "Its argument.";) activation
                 => |call| operators::unary(call, UnaryKind::Tanh);
+
+            /// The larger of two values, element by element.
+            elementwise_max(x: Value "One value.", y: Value "The other.";)
+                => |call| operators::binary(call, BinaryKind::Max);
+
+            /// The smaller of two values, element by element.
+            elementwise_min(x: Value "One value.", y: Value "The other.";)
+                => |call| operators::binary(call, BinaryKind::Min);
+
+            /// `x` to the power of `y`, element by element.
+            elementwise_pow(x: Value "One value.", y: Value "The other.";)
+                => |call| operators::binary(call, BinaryKind::Pow);
 
             /// Normalised exponentials along the last dimension.
             softmax(x: Value "The logits.";) activation

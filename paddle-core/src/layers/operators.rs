@@ -3,13 +3,23 @@
 use super::Call;
 use super::fc::flatten;
 use crate::ops::{
-    Assign, Matmul, Reduce, ReduceKind, Scale, Softmax, SoftmaxWithCrossEntropy, Unary, UnaryKind,
+    Assign, Binary, BinaryKind, Matmul, Reduce, ReduceKind, Scale, Softmax, SoftmaxWithCrossEntropy, Unary,
+    UnaryKind,
 };
 use crate::program::{BuildError, VarId};
 
 pub(super) fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    Ok(call.emit(Unary { kind }, &[x])?[0])
+    let mut op = Unary::of(kind);
+    for (coefficient, (name, _)) in op.coefficients.iter_mut().zip(kind.attributes()) {
+        *coefficient = call.number(name).unwrap_or(*coefficient);
+    }
+    Ok(call.emit(op, &[x])?[0])
+}
+
+pub(super) fn binary(call: &mut Call<'_>, kind: BinaryKind) -> Result<VarId, BuildError> {
+    let (x, y) = (call.value("x")?, call.value("y")?);
+    Ok(call.emit(Binary { kind }, &[x, y])?[0])
 }
 
 pub(super) fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {

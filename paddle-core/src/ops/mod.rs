@@ -9,6 +9,7 @@
 mod attribute;
 
 mod assign;
+mod cast;
 mod conditional;
 mod elementwise;
 mod expand;
@@ -31,9 +32,11 @@ mod while_loop;
 
 pub use assign::Assign;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
+pub use cast::Cast;
 pub use conditional::{If, Join};
 pub use elementwise::{
-    Binary, BinaryKind, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
+    UnaryGrad, UnaryKind,
 };
 pub use expand::{Expand, Size};
 pub use fill::Fill;
@@ -175,6 +178,8 @@ operators! {
     Assign,
     /// Element-wise arithmetic on two values, with broadcasting.
     Binary,
+    /// The same numbers as another element type.
+    Cast,
     /// Element-wise comparison.
     Compare,
     /// Repeats a reduced value along the axes that were reduced.

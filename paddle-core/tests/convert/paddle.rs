@@ -87,6 +87,22 @@ fn bias_before_and_after_scale() {
 }
 
 #[test]
+fn functions_and_their_attributes() {
+    let leaky = op("leaky_relu", "x", "out");
+    assert_eq!(lines(&[-1], &[], leaky.clone()), ["out: f32[_] = leaky_relu(x)"]);
+    let leaky = leaky.with_attr(OpAttr::float("alpha", 0.25));
+    assert_eq!(lines(&[-1], &[], leaky), ["out: f32[_] = leaky_relu(x, alpha=0.25)"]);
+    let clip =
+        op("clip", "x", "out").with_attr(OpAttr::float("max", 2.0)).with_attr(OpAttr::float("min", -2.0));
+    assert_eq!(lines(&[-1], &[], clip.clone()), ["out: f32[_] = clip(x, min=-2.0, max=2.0)"]);
+    assert!(lines(&[-1], &[1], clip.with_input("Min", ["y"]))[0].contains("foreign"));
+    let pow = op2("elementwise_pow", "x", "y", "out");
+    assert_eq!(lines(&[-1, 3], &[3], pow), ["out: f32[_, 3] = elementwise_pow(x, y)"]);
+    let cast = op("cast", "x", "out").with_attr(OpAttr::int("out_dtype", VarKind::Int64.into()));
+    assert_eq!(lines(&[-1], &[], cast), ["out: i64[_] = cast(x, dtype=i64)"]);
+}
+
+#[test]
 fn products() {
     let mul = |x, y| {
         op2("mul", "x", "y", "out")
@@ -204,8 +220,9 @@ fn constants_and_casts() {
     assert!(matches!(fault, Fault::Attribute { attribute: "str_value", .. }));
 
     let cast = |to: VarKind| op("cast", "x", "out").with_attr(OpAttr::int("out_dtype", to.into()));
-    assert_eq!(line(cast(VarKind::Fp32)), "out: f32[1] = assign(x)");
-    assert!(line(cast(VarKind::Int32)).contains("foreign"));
+    assert_eq!(line(cast(VarKind::Fp32)), "out: f32[1] = cast(x, dtype=f32)");
+    assert_eq!(line(cast(VarKind::Int32)), "out: i32[1] = cast(x, dtype=i32)");
+    assert!(line(cast(VarKind::Fp16)).contains("foreign"));
 }
 
 /// A variable that is overwritten is a value for each write; what was read before stays what it was.

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::{Number, Op};
+use paddle_core::ops::{Coefficients, Number, Op};
 use paddle_core::plan::{Group, GroupOp, KernelError, Layout, Operand, Unsupported};
 use paddle_core::program::DType;
 
@@ -48,6 +48,7 @@ enum Place {
 struct Step {
     run: Loop,
     from: [Place; SOURCES],
+    coefficients: Coefficients,
     to: Place,
 }
 
@@ -160,19 +161,23 @@ impl<'a> Compiler<'a> {
     fn operator(&mut self, index: usize, op: &GroupOp) -> Result<(), Unsupported> {
         let not_here = || unsupported(&format!("`{}` in this group of element-wise operators", op.op.name()));
         let [output] = op.outputs[..] else { return not_here() };
-        let mut from =
-            op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
+        let from = op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
         let dtype = match op.inputs.first() {
             Some(operand) => self.layout(*operand).dtype,
             None => self.layout(output).dtype,
         };
         // Loops trust the types of their operands, and that what they write is not what they read.
-        let result = if matches!(op.op, Op::Compare(_)) { DType::Bool } else { dtype };
+        let result = match &op.op {
+            Op::Cast(cast) => cast.dtype,
+            Op::Compare(_) => DType::Bool,
+            _ => dtype,
+        };
         let alike = op.inputs.iter().all(|operand| self.layout(*operand).dtype == dtype);
         let complete = op.inputs.len() == op.op.schema().inputs.len() && !op.inputs.contains(&output);
         if !alike || !complete || self.layout(output).dtype != result {
             return unsupported(&format!("`{}` on these operands", op.op.name()));
         }
+        let mut coefficients = [0.0; 3];
         let run = match &op.op {
             Op::Fill(fill) => {
                 let constant = self.constant(fill.value, dtype)?;
@@ -180,24 +185,25 @@ impl<'a> Compiler<'a> {
                     self.temporaries[t] = Some(constant);
                 } else {
                     let to = self.destination(output)?;
-                    self.step(loops::copy(dtype), &[constant], to);
+                    self.step(loops::copy(dtype), coefficients, &[constant], to);
                 }
                 return Ok(());
             }
             Op::Scale(scale) => {
-                let coefficients = [scale.scale, scale.bias];
-                for coefficient in coefficients.map(|value| match dtype.is_float() {
-                    true => Number::Float(value),
-                    false => Number::Int(value as i64),
-                }) {
-                    from.push(self.constant(coefficient, dtype)?);
-                }
+                coefficients = [scale.scale, scale.bias, 0.0];
                 loops::scale(dtype)
             }
+            Op::Unary(unary) => {
+                coefficients = unary.coefficients;
+                loops::unary(unary.kind, dtype)
+            }
+            Op::UnaryGrad(unary) => {
+                coefficients = unary.coefficients;
+                loops::unary_grad(unary.kind, dtype)
+            }
             Op::Assign(_) => Some(loops::copy(dtype)),
-            Op::Unary(unary) => loops::unary(unary.kind, dtype),
-            Op::UnaryGrad(unary) => loops::unary_grad(unary.kind, dtype),
             Op::Binary(binary) => loops::binary(binary.kind, dtype),
+            Op::Cast(cast) => Some(loops::cast(dtype, cast.dtype)),
             Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
             Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
             Op::Not(_) => (dtype == DType::Bool).then(loops::not),
@@ -223,7 +229,7 @@ impl<'a> Compiler<'a> {
             return unsupported(&format!("`{}` of {dtype}", op.op.name()));
         };
         let to = self.destination(output)?;
-        self.step(run, &from, to);
+        self.step(run, coefficients, &from, to);
         self.release(index);
         Ok(())
     }
@@ -313,9 +319,9 @@ impl<'a> Compiler<'a> {
         self.free.pop().unwrap_or_else(|| self.lasting_scratch())
     }
 
-    fn step(&mut self, run: Loop, from: &[Place], to: Place) {
+    fn step(&mut self, run: Loop, coefficients: Coefficients, from: &[Place], to: Place) {
         let from = std::array::from_fn(|i| *from.get(i).unwrap_or(&from[0]));
-        self.program.steps.push(Step { run, from, to });
+        self.program.steps.push(Step { run, from, coefficients, to });
     }
 
     /// Frees the scratch of temporaries that no operator after this one reads.
@@ -442,7 +448,7 @@ impl Run<'_> {
                 // SAFETY: operands are as long as the group, scratch is as long as a tile, and their types are those
                 // that the loop was chosen for. A step writes other scratch than it reads; what is written does not
                 // overlap what is read, unless that was saved; and other threads work on other elements.
-                unsafe { (step.run)(self.machine.isa, from, to, count) };
+                unsafe { (step.run)(self.machine.isa, from, step.coefficients, to, count) };
             }
             first += count;
         }

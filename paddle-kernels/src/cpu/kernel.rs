@@ -38,6 +38,7 @@ impl Kernel {
             Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
             Op::Assign(_)
             | Op::Binary(_)
+            | Op::Cast(_)
             | Op::Compare(_)
             | Op::Expand(_)
             | Op::Fill(_)
@@ -159,6 +160,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
     match &op.op {
         Op::Assign(_)
         | Op::Binary(_)
+        | Op::Cast(_)
         | Op::Compare(_)
         | Op::Fill(_)
         | Op::Logical(_)

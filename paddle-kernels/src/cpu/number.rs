@@ -46,8 +46,6 @@ pub(super) trait Float:
 
     fn fast<const FUSED: bool>(self) -> Self::Fast<FUSED>;
     fn plain<const FUSED: bool>(fast: Self::Fast<FUSED>) -> Self;
-    fn exp<const FUSED: bool>(self) -> Self;
-    fn ln<const FUSED: bool>(self) -> Self;
 }
 
 impl Float for f32 {
@@ -61,16 +59,6 @@ impl Float for f32 {
     #[inline(always)]
     fn plain<const FUSED: bool>(fast: Fast<FUSED>) -> f32 {
         fast.0
-    }
-
-    #[inline(always)]
-    fn exp<const FUSED: bool>(self) -> f32 {
-        math::exp::<FUSED>(self)
-    }
-
-    #[inline(always)]
-    fn ln<const FUSED: bool>(self) -> f32 {
-        math::ln::<FUSED>(self)
     }
 }
 
@@ -86,16 +74,18 @@ impl Float for f64 {
     fn plain<const FUSED: bool>(fast: f64) -> f64 {
         fast
     }
+}
 
-    #[inline(always)]
-    fn exp<const FUSED: bool>(self) -> f64 {
-        f64::exp(self)
-    }
+/// eˣ.
+#[inline(always)]
+pub(super) fn exp<const FUSED: bool, T: Float>(x: T) -> T {
+    T::plain(x.fast::<FUSED>().exp())
+}
 
-    #[inline(always)]
-    fn ln<const FUSED: bool>(self) -> f64 {
-        f64::ln(self)
-    }
+/// The natural logarithm.
+#[inline(always)]
+pub(super) fn ln<const FUSED: bool, T: Float>(x: T) -> T {
+    T::plain(x.fast::<FUSED>().ln())
 }
 
 /// An `f32` whose functions are those of [`math`], which become vector code.
@@ -129,6 +119,31 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
     #[inline(always)]
     fn of(value: f64) -> Self {
         Fast(value as f32)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        Fast(self.0.abs())
+    }
+
+    #[inline(always)]
+    fn exp(self) -> Self {
+        Fast(math::exp::<FUSED>(self.0))
+    }
+
+    #[inline(always)]
+    fn ln(self) -> Self {
+        Fast(math::ln::<FUSED>(self.0))
+    }
+
+    #[inline(always)]
+    fn pow(self, power: Self) -> Self {
+        Fast(self.0.powf(power.0))
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Fast(self.0.sqrt())
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
-use super::number::Float;
+use super::number::{Float, exp};
 use super::operands::Operands;
 use super::pieces::pieces;
 use super::sum::sum;
@@ -87,7 +87,7 @@ fn largest<T: Float>(x: &[T]) -> T {
 dispatch! {
     fn softmax<const FUSED: bool, T: Float>(isa, classes: usize, x: &[T], out: &mut [T]) {
         shift(classes, x, out);
-        out.iter_mut().for_each(|out| *out = out.exp::<FUSED>());
+        out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
         for out in out.chunks_exact_mut(classes) {
             let factor = T::of(1.0) / sum(out);
             out.iter_mut().for_each(|out| *out *= factor);

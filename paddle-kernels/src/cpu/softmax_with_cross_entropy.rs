@@ -6,7 +6,7 @@ use paddle_core::plan::{Extent, KernelError, Unsupported};
 
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
-use super::number::Float;
+use super::number::{Float, exp, ln};
 use super::operands::Operands;
 use super::pieces::{pairs, pieces};
 use super::softmax::{rows_of_piece, shift};
@@ -69,7 +69,7 @@ dispatch! {
         for ((softmax, label), loss) in softmax.chunks_exact(classes).zip(labels).zip(loss.iter_mut()) {
             *loss = softmax[*label as usize];
         }
-        softmax.iter_mut().for_each(|softmax| *softmax = softmax.exp::<FUSED>());
+        softmax.iter_mut().for_each(|softmax| *softmax = exp::<FUSED, T>(*softmax));
         // Logarithms are taken of many sums at a time.
         let mut sums = [T::ZERO; ROWS];
         for (softmax, loss) in softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS)) {
@@ -79,7 +79,7 @@ dispatch! {
                 softmax.iter_mut().for_each(|softmax| *softmax *= factor);
             }
             for (loss, total) in loss.iter_mut().zip(&sums) {
-                *loss = total.ln::<FUSED>() - *loss;
+                *loss = ln::<FUSED, T>(*total) - *loss;
             }
         }
     }

@@ -1,25 +1,26 @@
 //! The element-wise operators: the formulas of the core's table, one element at a time.
 
-use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, UnaryKind};
+use paddle_core::ops::{BinaryKind, Cast, CompareKind, LogicalKind, Unary, UnaryGrad};
+use paddle_core::program::DType;
 
 use super::call::Call;
 use super::values::Values;
 
-pub(super) fn unary(kind: UnaryKind, call: &Call<'_>) -> Values {
+pub(super) fn unary(Unary { kind, coefficients }: Unary, call: &Call<'_>) -> Values {
     match call.read(0) {
-        Values::F32(x) => Values::F32(x.into_iter().map(|x| kind.apply(x)).collect()),
-        Values::F64(x) => Values::F64(x.into_iter().map(|x| kind.apply(x)).collect()),
+        Values::F32(x) => Values::F32(x.into_iter().map(|x| kind.apply(x, coefficients)).collect()),
+        Values::F64(x) => Values::F64(x.into_iter().map(|x| kind.apply(x, coefficients)).collect()),
         x => panic!("the functions of the table are of floating-point numbers, not {}", x.dtype()),
     }
 }
 
-pub(super) fn unary_grad(kind: UnaryKind, call: &Call<'_>) -> Values {
+pub(super) fn unary_grad(UnaryGrad { kind, coefficients }: UnaryGrad, call: &Call<'_>) -> Values {
     match (call.read_broadcast(0), call.read_broadcast(1)) {
         (Values::F32(saved), Values::F32(grad)) => {
-            Values::F32(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved)))
+            Values::F32(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved, coefficients)))
         }
         (Values::F64(saved), Values::F64(grad)) => {
-            Values::F64(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved)))
+            Values::F64(pairs(&saved, &grad, |saved, grad| grad * kind.derivative(saved, coefficients)))
         }
         (saved, grad) => panic!("a derivative is of one floating-point type, not {:?}", types(&saved, &grad)),
     }
@@ -71,11 +72,34 @@ pub(super) fn not(call: &Call<'_>) -> Values {
     }
 }
 
+/// Through `f64`, in which every element has room but integers beyond 2⁵³: those stay integers.
+pub(super) fn cast(op: Cast, call: &Call<'_>) -> Values {
+    let to = call.backend.stored(op.dtype);
+    match (call.read(0), to) {
+        (Values::I64(x), DType::I64) => Values::I64(x),
+        (Values::I64(x), DType::I32) => Values::I32(x.into_iter().map(|x| x as i32).collect()),
+        (Values::I64(x), DType::F32) => Values::F32(x.into_iter().map(|x| x as f32).collect()),
+        (Values::Bool(x), to) => numbers(x.into_iter().map(|x| f64::from(u8::from(x))).collect(), to),
+        (Values::I32(x), to) => numbers(x.into_iter().map(f64::from).collect(), to),
+        (Values::I64(x), to) => numbers(x.into_iter().map(|x| x as f64).collect(), to),
+        (x, to) => numbers(x.floats(), to),
+    }
+}
+
+fn numbers(x: Vec<f64>, to: DType) -> Values {
+    match to {
+        DType::Bool => Values::Bool(x.into_iter().map(|x| x != 0.0).collect()),
+        DType::I32 => Values::I32(x.into_iter().map(|x| x as i32).collect()),
+        DType::I64 => Values::I64(x.into_iter().map(|x| x as i64).collect()),
+        DType::F32 | DType::F64 => Values::round(to, x),
+    }
+}
+
 fn pairs<T: Copy, U>(x: &[T], y: &[T], f: impl Fn(T, T) -> U) -> Vec<U> {
     assert_eq!(x.len(), y.len());
     x.iter().zip(y).map(|(&x, &y)| f(x, y)).collect()
 }
 
-fn types(x: &Values, y: &Values) -> [paddle_core::program::DType; 2] {
+fn types(x: &Values, y: &Values) -> [DType; 2] {
     [x.dtype(), y.dtype()]
 }

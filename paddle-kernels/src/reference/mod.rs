@@ -81,6 +81,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
     Some(match op.clone() {
         Op::Assign(_) => infallible(assign::assign),
         Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
+        Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),
         Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
         Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
         Op::Fill(op) => infallible(move |call| fill::fill(op.value, call)),
@@ -97,8 +98,8 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::SoftmaxGrad(_) => infallible(softmax::softmax_grad),
         Op::SoftmaxWithCrossEntropy(_) => Box::new(softmax_with_cross_entropy::forward),
         Op::SoftmaxWithCrossEntropyGrad(_) => Box::new(softmax_with_cross_entropy::grad),
-        Op::Unary(op) => infallible(move |call| elementwise::unary(op.kind, call)),
-        Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op.kind, call)),
+        Op::Unary(op) => infallible(move |call| elementwise::unary(op, call)),
+        Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op, call)),
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
         Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => return None,
     })

@@ -114,13 +114,13 @@ impl Builder<'_> {
             }
             (3, Chain::Smooth) => {
                 let x = self.value(float, true);
-                self.push(Unary { kind: UnaryKind::Tanh }, vec![x], float);
+                self.push(Unary::of(UnaryKind::Tanh), vec![x], float);
             }
             (3 | 4, _) => {
                 let x = self.value(float, true);
                 let square = chain == Chain::Exact && self.draw.flip();
                 let kind = if square { UnaryKind::Square } else { UnaryKind::Relu };
-                self.push(Unary { kind }, vec![x], float);
+                self.push(Unary::of(kind), vec![x], float);
             }
             (5.., Chain::Smooth) | (5 | 6, Chain::Exact) => {
                 let (kind, inputs) = (*self.draw.choose(&smooth), self.pair(float));
@@ -133,7 +133,7 @@ impl Builder<'_> {
             (8, Chain::Exact) => {
                 let (kind, inputs) =
                     (*self.draw.choose(&[UnaryKind::Relu, UnaryKind::Square]), self.pair(float));
-                self.push(UnaryGrad { kind }, inputs, float);
+                self.push(UnaryGrad::of(kind), inputs, float);
             }
             (_, Chain::Exact) => match self.draw.below(4) {
                 0 => {

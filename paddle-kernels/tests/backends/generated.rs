@@ -46,7 +46,7 @@ impl Generator<'_> {
     }
 
     fn unary(&mut self, block: BlockId, kind: UnaryKind, x: VarId) -> VarId {
-        self.append(block, Unary { kind }, &[x])
+        self.append(block, Unary::of(kind), &[x])
     }
 
     fn binary(&mut self, block: BlockId, kind: BinaryKind, x: VarId, y: VarId) -> VarId {

@@ -138,13 +138,13 @@ fn launch(sample: Sample, input: Location, output: Location) {
 
 #[test]
 fn an_element_wise_output_may_replace_an_input() {
-    launch(Sample::of(Unary { kind: UnaryKind::Relu }).rows(3, &[4]), at(0), at(0));
+    launch(Sample::of(Unary::of(UnaryKind::Relu)).rows(3, &[4]), at(0), at(0));
 }
 
 #[test]
 #[should_panic(expected = "an output of [\"relu\"] overlaps an input")]
 fn an_output_does_not_overlap_an_input_in_part() {
-    launch(Sample::of(Unary { kind: UnaryKind::Relu }).rows(3, &[16]), at(0), at(64));
+    launch(Sample::of(Unary::of(UnaryKind::Relu)).rows(3, &[16]), at(0), at(64));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn only_element_wise_outputs_replace_inputs() {
 #[test]
 #[should_panic(expected = "an operand of [\"relu\"] is not aligned")]
 fn operands_are_aligned() {
-    launch(Sample::of(Unary { kind: UnaryKind::Relu }).rows(3, &[4]), at(0), at(100));
+    launch(Sample::of(Unary::of(UnaryKind::Relu)).rows(3, &[4]), at(0), at(100));
 }
 
 #[test]

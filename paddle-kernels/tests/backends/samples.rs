@@ -18,7 +18,7 @@ use crate::tolerance::{Tolerance, tolerances};
 /// Gradients and updaters are not in programs that users write, so they have no samples of their own.
 fn of_gradients() -> Vec<Sample> {
     let unary = UnaryKind::ALL.iter().flat_map(|&kind| {
-        let op = || Sample::of(UnaryGrad { kind });
+        let op = || Sample::of(UnaryGrad::of(kind));
         [
             op().rows(3, &[4]).within(-1.0, 1.0).rows(3, &[4]),
             op().rows(0, &[4]).rows(0, &[4]),
@@ -66,7 +66,7 @@ fn wide() -> Vec<Sample> {
         );
     }
     for length in [1, 2, 7, 16, 31, 100, 1000] {
-        samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary { kind }).dense(&[length])));
+        samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary::of(kind)).dense(&[length])));
         let binary = |kind| Sample::of(Binary { kind });
         for kind in [BinaryKind::Add, BinaryKind::Sub, BinaryKind::Mul] {
             samples.extend([
@@ -99,8 +99,8 @@ fn wide() -> Vec<Sample> {
                 .within(0.0, 10.0),
         ]);
     }
-    samples.push(Sample::of(Unary { kind: UnaryKind::Tanh }).dense(&[4000]).within(-12.0, 12.0));
-    samples.push(Sample::of(Unary { kind: UnaryKind::Tanh }).dense(&[1000]).within(-1e-3, 1e-3));
+    samples.push(Sample::of(Unary::of(UnaryKind::Tanh)).dense(&[4000]).within(-12.0, 12.0));
+    samples.push(Sample::of(Unary::of(UnaryKind::Tanh)).dense(&[1000]).within(-1e-3, 1e-3));
     samples.push(Sample::of(Binary { kind: BinaryKind::Div }).dense(&[999]).dense(&[999]).within(0.1, 9.0));
     samples
 }

@@ -20,7 +20,7 @@ fn large() -> Vec<Case> {
     let dense = |shape: &[usize]| layout(F32, shape, false);
     let mut cases = Vec::new();
     for kind in [UnaryKind::Tanh, UnaryKind::Relu] {
-        cases.push(Case::of(Unary { kind }, &[dense(&[100_003])], &[dense(&[100_003])]));
+        cases.push(Case::of(Unary::of(kind), &[dense(&[100_003])], &[dense(&[100_003])]));
     }
     let add = Binary { kind: BinaryKind::Add };
     let all = [dense(&[301, 257])];
@@ -127,7 +127,7 @@ fn groups_without_a_kernel_say_why() {
 fn square(count: usize, from: usize, to: usize) {
     let cpu = Cpu::with_threads(1).unwrap();
     let group = Group {
-        ops: vec![apply(Unary { kind: UnaryKind::Square }, &[Operand::Input(0)], &[Operand::Output(0)])],
+        ops: vec![apply(Unary::of(UnaryKind::Square), &[Operand::Input(0)], &[Operand::Output(0)])],
         inputs: vec![layout(F32, &[count], false)],
         outputs: vec![layout(F32, &[count], false)],
         temporaries: Vec::new(),

@@ -60,7 +60,7 @@ fn chain(count: usize, columns: usize) -> Case {
         apply(three, &[], &[Temporary(0)]),
         apply(Binary { kind: BinaryKind::Mul }, &[Input(0), Temporary(0)], &[Temporary(1)]),
         apply(Binary { kind: BinaryKind::Add }, &[Temporary(1), Input(1)], &[Temporary(2)]),
-        apply(Unary { kind: UnaryKind::Relu }, &[Temporary(2)], &[Temporary(3)]),
+        apply(Unary::of(UnaryKind::Relu), &[Temporary(2)], &[Temporary(3)]),
         apply(Binary { kind: BinaryKind::Sub }, &[Temporary(3), Input(0)], &[Output(0)]),
         apply(Compare { kind: CompareKind::GreaterThan }, &[Temporary(3), Input(0)], &[Output(1)]),
         apply(Binary { kind: BinaryKind::Mul }, &[Output(0), Input(0)], &[Output(2)]),

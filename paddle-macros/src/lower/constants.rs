@@ -129,7 +129,8 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
             BinaryKind::Mul => x.checked_mul(y),
             BinaryKind::Div => x.checked_div(y),
             BinaryKind::Mod => x.checked_rem(y),
-            BinaryKind::FloorDiv => None,
+            // These have no sign of their own in the language.
+            BinaryKind::FloorDiv | BinaryKind::Max | BinaryKind::Min | BinaryKind::Pow => None,
         }
         .map(Number::Int),
         (x, y) => {

@@ -22,6 +22,7 @@ impl Legaliser<'_> {
         match &operator.op {
             Op::Assign(_)
             | Op::Binary(_)
+            | Op::Cast(_)
             | Op::Compare(_)
             | Op::Foreign(_)
             | Op::Logical(_)

@@ -4,19 +4,19 @@
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, UnaryKind};
+use paddle_core::ops::{BinaryKind, Coefficients, CompareKind, LogicalKind, UnaryKind};
 use paddle_core::program::DType;
 use paddle_core::{with_binary, with_unary};
 
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::{Element, Float};
 
-/// Computes elements of one value from those of others: (sources, destination, number of elements). A function of fewer
-/// arguments does not look at the last sources.
+/// Computes elements of one value from those of others: (sources, constants of the operator, destination, number of
+/// elements). A function of fewer arguments does not look at the last sources.
 ///
 /// # Safety
 /// Each operand is valid for that many elements of its type, and the destination overlaps no source.
-pub(super) type Loop = unsafe fn(Isa, [*const u8; SOURCES], *mut u8, usize);
+pub(super) type Loop = unsafe fn(Isa, [*const u8; SOURCES], Coefficients, *mut u8, usize);
 
 /// The most arguments that a function has.
 pub(super) const SOURCES: usize = 3;
@@ -24,27 +24,31 @@ pub(super) const SOURCES: usize = 3;
 trait One {
     type From: Element;
     type To: Element;
-    fn apply<const FUSED: bool>(x: Self::From) -> Self::To;
+    fn apply<const FUSED: bool>(x: Self::From, with: Coefficients) -> Self::To;
 }
 
 trait Two {
     type From: Element;
     type To: Element;
-    fn apply<const FUSED: bool>(x: Self::From, y: Self::From) -> Self::To;
+    fn apply<const FUSED: bool>(x: Self::From, y: Self::From, with: Coefficients) -> Self::To;
 }
 
 dispatch! {
-    unsafe fn one<const FUSED: bool, F: One>(isa, from: [*const u8; SOURCES], to: *mut u8, count: usize) {
+    unsafe fn one<const FUSED: bool, F: One>(
+        isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
+    ) {
         // SAFETY: the caller's.
         let (x, out) = unsafe {
             (from_raw_parts(from[0].cast::<F::From>(), count), from_raw_parts_mut(to.cast::<F::To>(), count))
         };
-        each(x, out, |x| F::apply::<FUSED>(x));
+        each(x, out, |x| F::apply::<FUSED>(x, with));
     }
 }
 
 dispatch! {
-    unsafe fn two<const FUSED: bool, F: Two>(isa, from: [*const u8; SOURCES], to: *mut u8, count: usize) {
+    unsafe fn two<const FUSED: bool, F: Two>(
+        isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
+    ) {
         // SAFETY: the caller's.
         let (x, y, out) = unsafe {
             (
@@ -53,19 +57,7 @@ dispatch! {
                 from_raw_parts_mut(to.cast::<F::To>(), count),
             )
         };
-        each_pair(x, y, out, |x, y| F::apply::<FUSED>(x, y));
-    }
-}
-
-dispatch! {
-    unsafe fn scale_all<const FUSED: bool, T: Scaled>(
-        isa, from: [*const u8; SOURCES], to: *mut u8, count: usize,
-    ) {
-        // SAFETY: the caller's.
-        let ([x, scale, bias], out) = unsafe {
-            (from.map(|from| from_raw_parts(from.cast::<T>(), count)), from_raw_parts_mut(to.cast::<T>(), count))
-        };
-        each_triple(x, scale, bias, out, |x, scale, bias| x.scaled(scale, bias));
+        each_pair(x, y, out, |x, y| F::apply::<FUSED>(x, y, with));
     }
 }
 
@@ -84,13 +76,6 @@ fn each_pair<T: Copy, U>(x: &[T], y: &[T], out: &mut [U], f: impl Fn(T, T) -> U)
     }
 }
 
-#[inline(always)]
-fn each_triple<T: Copy>(x: &[T], y: &[T], z: &[T], out: &mut [T], f: impl Fn(T, T, T) -> T) {
-    for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = f(*x, *y, *z);
-    }
-}
-
 /// x.
 pub(super) fn copy(dtype: DType) -> Loop {
     struct Copy<T>(PhantomData<T>);
@@ -98,7 +83,7 @@ pub(super) fn copy(dtype: DType) -> Loop {
         type From = T;
         type To = T;
         #[inline(always)]
-        fn apply<const FUSED: bool>(x: T) -> T {
+        fn apply<const FUSED: bool>(x: T, _: Coefficients) -> T {
             x
         }
     }
@@ -117,8 +102,8 @@ pub(super) fn unary(kind: UnaryKind, dtype: DType) -> Option<Loop> {
             type From = T;
             type To = T;
             #[inline(always)]
-            fn apply<const FUSED: bool>(x: T) -> T {
-                T::plain::<FUSED>(K.apply(x.fast::<FUSED>()))
+            fn apply<const FUSED: bool>(x: T, with: Coefficients) -> T {
+                T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), with))
             }
         }
         match dtype {
@@ -137,8 +122,8 @@ pub(super) fn unary_grad(kind: UnaryKind, dtype: DType) -> Option<Loop> {
             type From = T;
             type To = T;
             #[inline(always)]
-            fn apply<const FUSED: bool>(saved: T, grad: T) -> T {
-                T::plain::<FUSED>(K.derivative(saved.fast::<FUSED>()) * grad.fast::<FUSED>())
+            fn apply<const FUSED: bool>(saved: T, grad: T, with: Coefficients) -> T {
+                T::plain::<FUSED>(K.derivative(saved.fast::<FUSED>(), with) * grad.fast::<FUSED>())
             }
         }
         match dtype {
@@ -157,7 +142,7 @@ pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
             type From = T;
             type To = T;
             #[inline(always)]
-            fn apply<const FUSED: bool>(x: T, y: T) -> T {
+            fn apply<const FUSED: bool>(x: T, y: T, _: Coefficients) -> T {
                 T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), y.fast::<FUSED>()))
             }
         }
@@ -166,7 +151,7 @@ pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
             type From = i32;
             type To = i32;
             #[inline(always)]
-            fn apply<const FUSED: bool>(x: i32, y: i32) -> i32 {
+            fn apply<const FUSED: bool>(x: i32, y: i32, _: Coefficients) -> i32 {
                 K.apply_int(x.into(), y.into()) as i32
             }
         }
@@ -175,7 +160,7 @@ pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
             type From = i64;
             type To = i64;
             #[inline(always)]
-            fn apply<const FUSED: bool>(x: i64, y: i64) -> i64 {
+            fn apply<const FUSED: bool>(x: i64, y: i64, _: Coefficients) -> i64 {
                 K.apply_int(x, y)
             }
         }
@@ -189,36 +174,76 @@ pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
     })
 }
 
-trait Scaled: Element {
-    fn scaled(self, scale: Self, bias: Self) -> Self;
-}
-
-macro_rules! scaled {
-    ($($type:ident |$x:ident, $scale:ident, $bias:ident| $formula:expr;)*) => {$(
-        impl Scaled for $type {
-            #[inline(always)]
-            fn scaled(self, $scale: Self, $bias: Self) -> Self {
-                let $x = self;
-                $formula
-            }
-        }
-    )*};
-}
-scaled! {
-    i32 |x, scale, bias| scale.wrapping_mul(x).wrapping_add(bias);
-    i64 |x, scale, bias| scale.wrapping_mul(x).wrapping_add(bias);
-    f32 |x, scale, bias| scale * x + bias;
-    f64 |x, scale, bias| scale * x + bias;
-}
-
-/// `scale · x + bias`, from x, scale and bias.
+/// `scale · x + bias`.
 pub(super) fn scale(dtype: DType) -> Option<Loop> {
+    macro_rules! of {
+        ($type:ident, |$c:ident| $coefficient:expr, |$x:ident, $scale:ident, $bias:ident| $formula:expr) => {{
+            struct Of;
+            impl One for Of {
+                type From = $type;
+                type To = $type;
+                #[inline(always)]
+                fn apply<const FUSED: bool>($x: $type, with: Coefficients) -> $type {
+                    let [$scale, $bias, _] = with.map(|$c| $coefficient);
+                    $formula
+                }
+            }
+            Some(one::<Of> as Loop)
+        }};
+    }
     match dtype {
-        DType::F32 => Some(scale_all::<f32>),
-        DType::F64 => Some(scale_all::<f64>),
-        DType::I32 => Some(scale_all::<i32>),
-        DType::I64 => Some(scale_all::<i64>),
+        DType::F32 => of!(f32, |c| c as f32, |x, scale, bias| scale * x + bias),
+        DType::F64 => of!(f64, |c| c, |x, scale, bias| scale * x + bias),
+        DType::I32 => {
+            of!(i32, |c| c as i64 as i32, |x, scale, bias| scale.wrapping_mul(x).wrapping_add(bias))
+        }
+        DType::I64 => of!(i64, |c| c as i64, |x, scale, bias| scale.wrapping_mul(x).wrapping_add(bias)),
         DType::Bool => None,
+    }
+}
+
+/// The same numbers as another element type.
+pub(super) fn cast(from: DType, to: DType) -> Loop {
+    macro_rules! cast {
+        ($from:ident |$x:ident| $is_true:expr) => {{
+            macro_rules! number {
+                ($to:ident) => {{
+                    struct Of;
+                    impl One for Of {
+                        type From = $from;
+                        type To = $to;
+                        #[inline(always)]
+                        fn apply<const FUSED: bool>(x: $from, _: Coefficients) -> $to {
+                            x as $to
+                        }
+                    }
+                    one::<Of> as Loop
+                }};
+            }
+            struct Truth;
+            impl One for Truth {
+                type From = $from;
+                type To = u8;
+                #[inline(always)]
+                fn apply<const FUSED: bool>($x: $from, _: Coefficients) -> u8 {
+                    $is_true.into()
+                }
+            }
+            match to {
+                DType::Bool => one::<Truth> as Loop,
+                DType::I32 => number!(i32),
+                DType::I64 => number!(i64),
+                DType::F32 => number!(f32),
+                DType::F64 => number!(f64),
+            }
+        }};
+    }
+    match from {
+        DType::Bool => cast!(u8 | x | x != 0),
+        DType::I32 => cast!(i32 | x | x != 0),
+        DType::I64 => cast!(i64 | x | x != 0),
+        DType::F32 => cast!(f32 | x | x != 0.0),
+        DType::F64 => cast!(f64 | x | x != 0.0),
     }
 }
 
@@ -233,7 +258,7 @@ pub(super) fn compare(kind: CompareKind, dtype: DType) -> Loop {
                         type From = T;
                         type To = u8;
                         #[inline(always)]
-                        fn apply<const FUSED: bool>(x: T, y: T) -> u8 {
+                        fn apply<const FUSED: bool>(x: T, y: T, _: Coefficients) -> u8 {
                             CompareKind::$kind.holds(x, y).into()
                         }
                     }
@@ -262,7 +287,7 @@ pub(super) fn logical(kind: LogicalKind) -> Loop {
                         type From = u8;
                         type To = u8;
                         #[inline(always)]
-                        fn apply<const FUSED: bool>(x: u8, y: u8) -> u8 {
+                        fn apply<const FUSED: bool>(x: u8, y: u8, _: Coefficients) -> u8 {
                             LogicalKind::$kind.holds(x != 0, y != 0).into()
                         }
                     }
@@ -281,7 +306,7 @@ pub(super) fn not() -> Loop {
         type From = u8;
         type To = u8;
         #[inline(always)]
-        fn apply<const FUSED: bool>(x: u8) -> u8 {
+        fn apply<const FUSED: bool>(x: u8, _: Coefficients) -> u8 {
             (x == 0).into()
         }
     }

@@ -1,0 +1,50 @@
+//! `cast`: the same numbers as another element type.
+
+use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use crate::program::{DType, Type, VarId};
+
+/// `X` as another element type. A fraction is rounded to floating point and truncated to integers, which saturate; a
+/// truth value is 0 or 1, and a number is true if it is not 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cast {
+    /// The element type of the result.
+    pub dtype: DType,
+}
+
+attributes!(Cast { dtype });
+
+impl Operation for Cast {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "cast",
+            doc: "x as another element type.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::ELEMENT_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![cx.ty(0).with_dtype(self.dtype)])
+    }
+
+    /// Only from floating point to floating point.
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let dtype = g.ty(g.input(0)).dtype;
+        if !dtype.is_float() || !self.dtype.is_float() {
+            return Ok(vec![None]);
+        }
+        let grad = g.grad(0)?;
+        Ok(vec![Some(g.emit(Cast { dtype }, &[grad])?)])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Cast { dtype: DType::F32 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let all = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+        let pairs = all.into_iter().flat_map(|from| all.map(|to| (from, to)));
+        pairs.map(|(from, dtype)| Sample::of(Cast { dtype }).rows(3, &[5]).dtype(from)).collect()
+    }
+}
