@@ -9,6 +9,7 @@ use paddle_core::plan::{
     Backend, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage, initialize,
 };
 use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type, VarId};
+use paddle_core::text;
 use paddle_kernels::reference::{Buffer, Reference};
 
 const GLOBAL: paddle_core::program::BlockId = Program::GLOBAL;
@@ -153,7 +154,48 @@ fn a_size_that_nothing_tells_is_refused_when_planning() {
     let fill = program.append_op(GLOBAL, Fill { value: Number::Float(0.0), ty }, &[], site()).unwrap();
     program.set_outputs(&fill).unwrap();
     let Err(error) = executor(&program) else { panic!("`K` is bound by nothing") };
-    assert_eq!(error, PlanError::UnboundSize { symbol: "K".into() });
+    assert_eq!(error, PlanError::UnboundSize { symbol: "K".into(), outside: false });
+}
+
+/// `Σ (x + y)²`, where nothing but a check says that the sizes of both are one.
+const CHECKED: &str = "program {
+    rows _ size T size U
+    block 0 (x: f32[_, T], y: f32[_, U]) {
+        z: f32[_, T] = elementwise_add(x, y) [at \"model.rs\":3:7]
+        square: f32[_, T] = square(z)
+        cost: f32[] = reduce_sum(square)
+        return cost
+    }
+}";
+
+#[test]
+fn sizes_that_a_batch_decides_are_checked_before_it_runs() {
+    let program = text::parse(CHECKED).unwrap();
+    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
+    let shapes = [[2, 3], [2, 3]];
+    executor.begin(&|i| floats(&values[..6], &shapes[i])).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+    assert_eq!(f32s(&executor, 0), [4.0 * 55.0]);
+    let shapes = [[2, 3], [2, 4]];
+    let error = executor.begin(&|i| floats(&values[..2 * shapes[i][1]], &shapes[i])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "model.rs:3:7: `y` is f32[_, U], but `x` is f32[_, T]: `elementwise_add` needs shapes that agree, where `T` is 3 and `U` is 4"
+    );
+    // 1 is a size like any other where a symbol stands.
+    let shapes = [[2, 3], [2, 1]];
+    assert!(executor.begin(&|i| floats(&values[..2 * shapes[i][1]], &shapes[i])).is_err());
+}
+
+#[test]
+fn a_size_from_outside_is_bound_before_planning() {
+    let text = "program { rows _ size N outside block 0 (x: f32[_, N]) { y: f32[_, N] = relu(x) return y } }";
+    let program = text::parse(text).unwrap();
+    let Err(error) = executor(&program) else { panic!("`N` is bound by nothing") };
+    assert_eq!(error, PlanError::UnboundSize { symbol: "N".into(), outside: true });
+    let bound = program.bind(&[(program.outside_symbols().next().unwrap(), 3)]).unwrap();
+    assert!(executor(&bound).is_ok());
 }
 
 #[test]

@@ -8,12 +8,12 @@ use super::constants::initializer;
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
 use super::reading::Reading;
-use super::types::{declare, dim_text, dtype, fits, parse_type, wire_dims, zero};
+use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims, zero};
 use super::versions::Versions;
 use crate::ops::{Fill, Op};
 use crate::program::{
-    BlockId, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowsId, Site, SymbolId, Type,
-    VarId,
+    BlockId, Check, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowsId, Site, SymbolId,
+    Type, VarId,
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
@@ -56,6 +56,7 @@ fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Res
     reader.program.set_outputs(&outputs)?;
     reader.pairs();
     reader.program.verify().map_err(Fault::Verify)?;
+    reader.program.derive_checks();
     Ok(reader.program)
 }
 
@@ -96,10 +97,12 @@ impl<'a> Reader<'a> {
             let rows = tables.attr_strings("row_spaces")?.unwrap_or_default();
             let sizes = tables.attr_longs("sizes")?.unwrap_or_default();
             let parents = tables.attr_longs("parents")?.unwrap_or_default();
-            declare(&mut this.program, symbols, rows, &sizes, &parents).ok_or_else(|| {
+            let outside = tables.attr_longs("outside")?.unwrap_or_default();
+            declare(&mut this.program, symbols, &outside, rows, &sizes, &parents).ok_or_else(|| {
                 let message = "it does not fit the other tables".to_string();
                 Fault::Attribute { attribute: "row_spaces", message }
-            })
+            })?;
+            this.checks(tables.attr_strings("checks")?.unwrap_or_default())
         };
         read(self).map_err(|fault| place(fault, 0, at, tables))?;
         for parent in self.blocks.iter().filter_map(|block| block.parent) {
@@ -107,6 +110,26 @@ impl<'a> Reader<'a> {
         }
         self.is_ours = true;
         Ok(())
+    }
+
+    /// Reads the checks of our own dialect: condition, message and place of each.
+    fn checks(&mut self, texts: &[String]) -> Result<(), Fault> {
+        let (checks, rest) = texts.as_chunks::<3>();
+        for [condition, message, place] in checks {
+            let condition = parse_condition(&self.program, condition).ok_or_else(|| {
+                let message = format!("`{condition}` is not a condition on sizes");
+                Fault::Attribute { attribute: "checks", message }
+            })?;
+            let place = located(place).map(|place| self.place(place));
+            self.program.add_check(Check { condition, message: message.clone(), place });
+        }
+        match rest {
+            [] => Ok(()),
+            _ => {
+                let message = "a check has a condition, a message and a place".to_string();
+                Err(Fault::Attribute { attribute: "checks", message })
+            }
+        }
     }
 
     /// Creates the parameters: persistable tensors that some operator reads, or that are declared to be parameters.
@@ -213,7 +236,7 @@ impl<'a> Reader<'a> {
         names: &[&str],
         site: Site,
     ) -> Result<Vec<VarId>, Fault> {
-        let types = self.program.infer(block, &op, inputs, blocks, None)?;
+        let types = self.program.infer(block, &op, inputs, blocks, None)?.types;
         if types.len() != names.len() {
             return Err(Fault::Outputs { found: names.len(), expected: types.len() });
         }
@@ -335,13 +358,15 @@ impl<'a> Reader<'a> {
     /// Role and source place of an operator.
     fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
         let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
-        let place = source(op).map(|source| {
-            let program = &mut self.program;
-            let file = self.files.entry(source.file);
-            let file = *file.or_insert_with_key(|name| program.create_file(name));
-            Place { file, line: source.line, column: source.column }
-        });
+        let place = source(op).map(|source| self.place(source));
         Ok(Site { role, place })
+    }
+
+    fn place(&mut self, source: Located) -> Place {
+        let program = &mut self.program;
+        let file = self.files.entry(source.file);
+        let file = *file.or_insert_with_key(|name| program.create_file(name));
+        Place { file, line: source.line, column: source.column }
     }
 
     /// Notes which values an operator of the outermost block says are gradients of parameters.
@@ -391,6 +416,10 @@ fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertErr
 /// Where in the source an operator comes from: `file:line:column`. PaddlePaddle writes traces of Python instead.
 fn source(op: &OpDesc) -> Option<Located> {
     let [text] = op.attr_strings(CALLSTACK).ok()?? else { return None };
+    located(text)
+}
+
+fn located(text: &str) -> Option<Located> {
     let mut parts = text.rsplitn(3, ':');
     let column = parts.next()?.parse().ok()?;
     let line = parts.next()?.parse().ok()?;

@@ -6,7 +6,7 @@
 /// The start of every operator and attribute that PaddlePaddle does not have.
 pub(super) const OURS: &str = "rust.";
 
-/// The first operator of a program: version of the dialect, tables of symbols and row spaces.
+/// The first operator of a program: version of the dialect, tables of symbols, row spaces and checks.
 pub(super) const PROGRAM: &str = "rust.program";
 
 /// The version of the dialect.

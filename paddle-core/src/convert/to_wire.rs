@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
-use super::types::{tensor_type, type_text, wire_dims};
+use super::types::{condition_text, tensor_type, type_text, wire_dims};
 use crate::ops::Op;
-use crate::program::{Block, BlockId, Definition, Operator, Program, RowOrigin, VarId};
+use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
 
 /// A program on the wire: what runs, and what initialises the parameters.
@@ -119,12 +119,23 @@ impl<'a> Writer<'a> {
             RowOrigin::Root => -1,
             RowOrigin::Chosen => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
         };
-        OpDesc::new(PROGRAM)
+        let outside: Vec<i64> = self.program.outside_symbols().map(|symbol| i64::from(symbol.0)).collect();
+        let desc = OpDesc::new(PROGRAM)
             .with_attr(OpAttr::long("version", VERSION))
             .with_attr(OpAttr::strings("symbols", self.program.symbols().iter().map(|s| s.name.as_str())))
             .with_attr(OpAttr::strings("row_spaces", rows.iter().map(|rows| rows.name.as_str())))
             .with_attr(OpAttr::longs("sizes", rows.iter().map(|r| i64::from(r.size.0)).collect::<Vec<_>>()))
-            .with_attr(OpAttr::longs("parents", rows.iter().map(parent).collect::<Vec<_>>()))
+            .with_attr(OpAttr::longs("parents", rows.iter().map(parent).collect::<Vec<_>>()));
+        // What programs of fixed sizes do not have.
+        let desc = if outside.is_empty() { desc } else { desc.with_attr(OpAttr::longs("outside", outside)) };
+        let checks: Vec<String> = self.program.checks().iter().flat_map(|check| self.check(check)).collect();
+        if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) }
+    }
+
+    /// Condition, message, place.
+    fn check(&self, check: &Check) -> [String; 3] {
+        let place = check.place.map(|place| self.program.locate(place).to_string());
+        [condition_text(&check.condition), check.message.clone(), place.unwrap_or_default()]
     }
 
     fn var(&self, id: VarId) -> VarDesc {

@@ -6,7 +6,7 @@
 //! the program's `rust.program` operator.
 
 use crate::ops::Number;
-use crate::program::{DType, Dim, Program, RowsId, SymbolId, Type};
+use crate::program::{Condition, DType, Dim, Program, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 
 /// More dimensions than this are refused. (PaddlePaddle has at most 9.)
@@ -73,6 +73,25 @@ pub(super) fn type_text(ty: &Type) -> String {
     format!("{}[{}]", ty.dtype, dims.join(", "))
 }
 
+/// The exact text of a condition.
+pub(super) fn condition_text(condition: &Condition) -> String {
+    match condition {
+        Condition::Equal(a, b) => format!("{}{EQUAL}{}", dim_text(a), dim_text(b)),
+        Condition::Positive(size) => format!("{}{POSITIVE}", dim_text(size)),
+    }
+}
+
+/// Reads the exact text of a condition.
+pub(super) fn parse_condition(program: &Program, text: &str) -> Option<Condition> {
+    match text.split_once(EQUAL) {
+        Some((a, b)) => Some(Condition::Equal(parse_dim(program, a)?, parse_dim(program, b)?)),
+        None => Some(Condition::Positive(parse_dim(program, text.strip_suffix(POSITIVE)?)?)),
+    }
+}
+
+const EQUAL: &str = " = ";
+const POSITIVE: &str = " > 0";
+
 /// Whether a value of this type fits into memory: its rank is supported, and the sizes that are known do not
 /// overflow.
 pub(super) fn fits(ty: &Type) -> bool {
@@ -105,6 +124,7 @@ pub(super) fn is_small_product(dims: &[Dim]) -> bool {
 pub(super) fn declare(
     program: &mut Program,
     symbols: &[String],
+    outside: &[i64],
     rows: &[String],
     sizes: &[i64],
     parents: &[i64],
@@ -116,6 +136,7 @@ pub(super) fn declare(
     let mut left = rows.iter().zip(sizes).zip(parents).peekable();
     for (number, name) in symbols.iter().enumerate() {
         match left.next_if(|((_, size), _)| usize::try_from(**size) == Ok(number)) {
+            None if outside.contains(&(number as i64)) => drop(program.create_outside_symbol(name)),
             None => drop(program.create_symbol(name)),
             Some(((rows, _), -1)) => drop(program.create_rows(rows)),
             Some(((rows, _), &parent)) => {
@@ -233,7 +254,7 @@ mod tests {
     fn program() -> Program {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        declare(&mut program, &names(&["_", "T", "N"]), &names(&["_"]), &[0], &[-1]).unwrap();
+        declare(&mut program, &names(&["_", "T", "N"]), &[2], &names(&["_"]), &[0], &[-1]).unwrap();
         program
     }
 
@@ -242,13 +263,14 @@ mod tests {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         let (symbols, rows) = (names(&["T", "_", "_.1", "N"]), names(&["_", "_.1"]));
-        declare(&mut program, &symbols, &rows, &[1, 2], &[-1, 0]).unwrap();
+        declare(&mut program, &symbols, &[3], &rows, &[1, 2], &[-1, 0]).unwrap();
         assert_eq!(program.symbols().iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), symbols);
+        assert_eq!(program.outside_symbols().collect::<Vec<_>>(), [SymbolId(3)]);
         assert_eq!(program.row_space(RowsId(1)).parent, Some(RowsId(0)));
         for (sizes, parents) in
             [(&[1, 4], &[-1, 0]), (&[2, 1], &[-1, 0]), (&[1, 1], &[-1, 0]), (&[1, 2], &[-1, 1])]
         {
-            assert_eq!(declare(&mut Program::new(), &symbols, &rows, sizes, parents), None, "{sizes:?}");
+            assert_eq!(declare(&mut Program::new(), &symbols, &[], &rows, sizes, parents), None, "{sizes:?}");
         }
     }
 
@@ -269,6 +291,20 @@ mod tests {
                 let ty = Type { dtype: DType::F64, rows, dims: dims.clone() };
                 assert_eq!(parse_type(&program, &type_text(&ty)), Some(ty.clone()), "{}", type_text(&ty));
             }
+        }
+    }
+
+    #[test]
+    fn conditions_survive() {
+        let program = program();
+        let (t, n) = (Dim::symbol(SymbolId(1)), Dim::symbol(SymbolId(2)));
+        let half = (&n - &Dim::from(3)).unwrap().floor_div(&t).unwrap();
+        for condition in [Condition::Equal(t, half.clone()), Condition::Positive(half)] {
+            let text = condition_text(&condition);
+            assert_eq!(parse_condition(&program, &text), Some(condition), "{text}");
+        }
+        for text in ["", "#1", "#1 = ", "#1 = #9", "#1 > 1", "#1 = #2 > 0"] {
+            assert_eq!(parse_condition(&program, text), None, "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::{DType, Dim, Type};
+use crate::program::{DType, Dim, DimOverflow, SymbolId, Type};
 
 /// A number written in the source of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +67,26 @@ pub enum Attribute {
     Types(Vec<Type>),
     /// Encoded data.
     Bytes(Vec<u8>),
+}
+
+impl Attribute {
+    /// The same with each symbol of its sizes replaced; `None` if there are no sizes in it.
+    pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Option<Attribute>, DimOverflow> {
+        Ok(Some(match self {
+            Attribute::Dims(dims) => {
+                Attribute::Dims(dims.iter().map(|dim| dim.substitute(with)).collect::<Result<_, _>>()?)
+            }
+            Attribute::Type(ty) => Attribute::Type(ty.substitute(with)?),
+            Attribute::Types(types) => {
+                Attribute::Types(types.iter().map(|ty| ty.substitute(with)).collect::<Result<_, _>>()?)
+            }
+            Attribute::Number(_)
+            | Attribute::Text(_)
+            | Attribute::Ints(_)
+            | Attribute::DType(_)
+            | Attribute::Bytes(_) => return Ok(None),
+        }))
+    }
 }
 
 /// A Rust type that can stand in an attribute.

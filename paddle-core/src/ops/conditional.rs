@@ -86,11 +86,15 @@ impl Operation for If {
         for (&a, &b) in yes.results.iter().zip(&no.results) {
             let (a, b) = (cx.program.ty(a), cx.program.ty(b));
             let joins = (If::join(yes.rows, a), If::join(no.rows, b));
-            if (a.dtype, &a.dims) != (b.dtype, &b.dims) || joins.0 != joins.1 {
+            let change = || {
                 let (a, b) = (cx.program.show(a), cx.program.show(b));
                 let message = format!("a result is {a} in one branch and {b} in the other");
-                return Err(cx.fail(MismatchKind::Change, message));
+                cx.fail(MismatchKind::Change, message)
+            };
+            if a.dtype != b.dtype || joins.0 != joins.1 {
+                return Err(change());
             }
+            cx.need_equal_dims(&a.dims, &b.dims, change)?;
             let rows = match joins.0 {
                 Join::Merge => condition.rows,
                 Join::Sum if !gradient => {

@@ -40,11 +40,13 @@ impl Operation for Expand {
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let (x, y) = (cx.ty(0), cx.ty(1));
-        let expected = reduced(y, &self.axes, self.keep_dim);
-        if expected.as_ref().is_none_or(|ty| (ty.rows, &ty.dims) != (x.rows, &x.dims)) {
+        let wrong = || {
             let message = format!("{}, which is not {} without the axes {:?}", cx.is(0), cx.is(1), self.axes);
-            return Err(cx.wrong(0, MismatchKind::Shape, message));
-        }
+            cx.wrong(0, MismatchKind::Shape, message)
+        };
+        let expected =
+            reduced(y, &self.axes, self.keep_dim).filter(|ty| ty.rows == x.rows).ok_or_else(wrong)?;
+        cx.need_equal_dims(&expected.dims, &x.dims, wrong)?;
         Ok(vec![y.with_dtype(x.dtype)])
     }
 

@@ -150,7 +150,10 @@ impl Gradient<'_> {
         let lead = from.rank() - to.rank();
         let (from_shape, to_shape) = (self.program.shape(&from), self.program.shape(&to));
         let repeated: Vec<i64> = (lead..from.rank())
-            .filter(|&axis| from_shape[axis] != to_shape[axis - lead])
+            // Nothing but 1 is repeated; other sizes are equal, if only when they have their values.
+            .filter(|&axis| {
+                to_shape[axis - lead].constant() == Some(1) && from_shape[axis].constant() != Some(1)
+            })
             .map(|axis| (axis - lead) as i64)
             .collect();
         let mut sum = grad;

@@ -1,8 +1,9 @@
 //! What shape rules are written with.
 
+use std::cell::RefCell;
 use std::fmt;
 
-use crate::program::{BlockId, DType, Dim, DimOverflow, Program, RowsId, Type};
+use crate::program::{Answer, BlockId, Condition, DType, Dim, DimOverflow, Program, RowsId, Type};
 
 /// What kind of mistake a [`Mismatch`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +61,8 @@ pub struct Infer<'a> {
     pub block_rows: Option<RowsId>,
     /// The blocks that the operator owns.
     pub blocks: &'a [BlockId],
+    /// What depends on the values of symbols, with the message of where it does not hold.
+    pub(crate) checks: RefCell<Vec<(Condition, String)>>,
 }
 
 impl Infer<'_> {
@@ -81,6 +84,50 @@ impl Infer<'_> {
     /// A mistake in an input.
     pub fn wrong(&self, input: usize, kind: MismatchKind, message: impl Into<String>) -> Mismatch {
         Mismatch { input: Some(input), kind, message: message.into() }
+    }
+
+    /// The sizes have to be equal. Where that depends on the values of symbols, it becomes a check of the program.
+    pub fn need_equal(&self, a: &Dim, b: &Dim, mismatch: impl FnOnce() -> Mismatch) -> Result<(), Mismatch> {
+        self.need(Condition::Equal(a.clone(), b.clone()), mismatch)
+    }
+
+    /// The same of each pair of sizes; there have to be as many of both.
+    pub fn need_equal_dims(
+        &self,
+        a: &[Dim],
+        b: &[Dim],
+        mismatch: impl Fn() -> Mismatch,
+    ) -> Result<(), Mismatch> {
+        if a.len() != b.len() {
+            return Err(mismatch());
+        }
+        a.iter().zip(b).try_for_each(|(a, b)| self.need_equal(a, b, &mismatch))
+    }
+
+    /// The size has to be above 0, likewise.
+    pub fn need_positive(&self, size: &Dim, mismatch: impl FnOnce() -> Mismatch) -> Result<(), Mismatch> {
+        self.need(Condition::Positive(size.clone()), mismatch)
+    }
+
+    /// `size / divisor`, which has to leave no rest.
+    pub fn need_quotient(
+        &self,
+        size: &Dim,
+        divisor: &Dim,
+        mismatch: impl Fn() -> Mismatch,
+    ) -> Result<Dim, Mismatch> {
+        let quotient = size.floor_div(divisor).ok_or_else(&mismatch)?;
+        self.need_equal(&(&quotient * divisor)?, size, mismatch)?;
+        Ok(quotient)
+    }
+
+    fn need(&self, condition: Condition, mismatch: impl FnOnce() -> Mismatch) -> Result<(), Mismatch> {
+        match self.program.answer(&condition) {
+            Answer::Holds => {}
+            Answer::Fails => return Err(mismatch()),
+            Answer::Depends => self.checks.borrow_mut().push((condition, mismatch().message)),
+        }
+        Ok(())
     }
 
     /// The input has to be of a floating-point type.
@@ -154,7 +201,7 @@ impl Infer<'_> {
     }
 
     /// The type that two inputs broadcast to, with the element type of the first: dimensions are aligned from the
-    /// last, 1 matches any, and nothing but 1 matches rows.
+    /// last, 1 matches any, and nothing but 1 matches rows. A symbol is itself, never a 1.
     pub fn broadcast(&self, a: usize, b: usize) -> Result<Type, Mismatch> {
         let rows = self.common_rows(a, b)?;
         let (x, y) = (self.ty(a), self.ty(b));
@@ -182,10 +229,13 @@ impl Infer<'_> {
         let mut dims = Vec::with_capacity(inner);
         for i in (1..=inner).rev() {
             let (p, q) = (from_end(x, i), from_end(y, i));
-            dims.push(match () {
-                () if p == q || q.constant() == Some(1) => p,
-                () if p.constant() == Some(1) => q,
-                () => return Err(fail()),
+            dims.push(match (p.constant(), q.constant()) {
+                (_, Some(1)) => p,
+                (Some(1), _) => q,
+                (_, known) => {
+                    self.need_equal(&p, &q, fail)?;
+                    if known.is_some() { q } else { p }
+                }
             });
         }
         Ok(Type { dtype: x.dtype, rows, dims })

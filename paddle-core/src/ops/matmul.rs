@@ -17,7 +17,6 @@ pub struct Matmul {
 
 attributes!(Matmul { trans_x = false, trans_y = false });
 
-#[derive(Clone, PartialEq)]
 enum Axis {
     Rows(RowsId),
     Size(Dim),
@@ -57,10 +56,7 @@ impl Operation for Matmul {
         };
         let [m, inner] = matrix(0, self.trans_x)?;
         let [k, n] = matrix(1, self.trans_y)?;
-        if inner != k {
-            if let (Axis::Rows(_), Axis::Rows(_)) = (&inner, &k) {
-                cx.common_rows(0, 1)?;
-            }
+        let unequal = || {
             let size = |axis: &Axis| match axis {
                 Axis::Rows(rows) => format!("the rows `{}`", cx.program.row_space(*rows).name),
                 Axis::Size(dim) => cx.program.show_dim(dim),
@@ -73,7 +69,12 @@ impl Operation for Matmul {
                 size(&inner),
                 size(&k),
             );
-            return Err(cx.wrong(1, MismatchKind::Shape, message));
+            cx.wrong(1, MismatchKind::Shape, message)
+        };
+        match (&inner, &k) {
+            (Axis::Rows(_), Axis::Rows(_)) => drop(cx.common_rows(0, 1)?),
+            (Axis::Size(inner), Axis::Size(k)) => cx.need_equal(inner, k, unequal)?,
+            _ => return Err(unequal()),
         }
         let Axis::Size(n) = n else {
             let message = format!(

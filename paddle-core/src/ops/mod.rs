@@ -56,7 +56,7 @@ pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 pub use while_loop::{While, WhileGrad};
 
-use crate::program::{Operator, Program, Type, VarId};
+use crate::program::{Dim, DimOverflow, Operator, Program, SymbolId, Type, VarId};
 
 /// Passage of an operator's attributes to and from names and values.
 pub trait Attributes: Sized {
@@ -239,6 +239,22 @@ impl Op {
     /// The name.
     pub fn name(&self) -> &'static str {
         self.schema().name
+    }
+
+    /// The same operator with each symbol of its attributes' sizes replaced.
+    pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Op, DimOverflow> {
+        let mut attributes: Vec<(String, Attribute)> = Vec::new();
+        let mut has_sizes = false;
+        for (name, attribute) in self.attributes() {
+            let replaced = attribute.substitute(with)?;
+            has_sizes |= replaced.is_some();
+            attributes.push((name.to_string(), replaced.unwrap_or(attribute)));
+        }
+        match has_sizes {
+            // The names and kinds of its own attributes always fit.
+            true => Ok(self.with_attributes(attributes).unwrap_or_else(|_| self.clone())),
+            false => Ok(self.clone()),
+        }
     }
 
     /// Effects.

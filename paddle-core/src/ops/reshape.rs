@@ -30,14 +30,14 @@ impl Operation for Reshape {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let ty = cx.ty(0);
         let out = Type { dims: self.dims.clone(), ..ty.clone() };
-        if elements(&ty.dims)? != elements(&self.dims)? {
+        cx.need_equal(&elements(&ty.dims)?, &elements(&self.dims)?, || {
             let message = format!(
                 "{}, which cannot become {}: the number of elements differs",
                 cx.is(0),
                 cx.program.show_shape(&out)
             );
-            return Err(cx.wrong(0, MismatchKind::Shape, message));
-        }
+            cx.wrong(0, MismatchKind::Shape, message)
+        })?;
         Ok(vec![out])
     }
 

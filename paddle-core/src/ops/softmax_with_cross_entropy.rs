@@ -33,9 +33,12 @@ fn check_label(cx: &Infer<'_>, logits: usize, label: usize) -> Result<(), Mismat
     let classes_at = cx.ty(logits).dims.len() - 1;
     let outer = &cx.ty(logits).dims[..classes_at];
     let (before, last) = ty.dims.split_at(ty.dims.len().min(classes_at));
-    if before != outer || !matches!(last, [] | [_]) || last.iter().any(|dim| *dim != Dim::from(1)) {
-        let message = format!("{}, but {needs}", cx.is(label));
-        return Err(cx.wrong(label, MismatchKind::Shape, message));
+    let wrong = || cx.wrong(label, MismatchKind::Shape, format!("{}, but {needs}", cx.is(label)));
+    cx.need_equal_dims(before, outer, wrong)?;
+    match last {
+        [] => {}
+        [one] => cx.need_equal(one, &Dim::from(1), wrong)?,
+        _ => return Err(wrong()),
     }
     if ty.rows != cx.ty(logits).rows {
         cx.common_rows(logits, label)?;

@@ -38,15 +38,23 @@ fn check_rows(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
     }
 }
 
+/// The types have to be the same; sizes, when they have their values.
+fn need_same(cx: &Infer<'_>, a: &Type, b: &Type, wrong: impl Fn() -> Mismatch) -> Result<(), Mismatch> {
+    if (a.dtype, a.rows) != (b.dtype, b.rows) {
+        return Err(wrong());
+    }
+    cx.need_equal_dims(&a.dims, &b.dims, wrong)
+}
+
 /// The types of a block's parameters have to be those of the operator's inputs.
 fn check_params(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
-    let params = block.params.iter().map(|&param| cx.program.ty(param));
-    if block.params.len() != cx.types.len() || !params.zip(cx.types).all(|(param, ty)| param == ty) {
-        return Err(
-            cx.fail(MismatchKind::Change, "a block's parameters are not of the types of the loop state")
-        );
+    let wrong =
+        || cx.fail(MismatchKind::Change, "a block's parameters are not of the types of the loop state");
+    if block.params.len() != cx.types.len() {
+        return Err(wrong());
     }
-    Ok(())
+    let params = block.params.iter().map(|&param| cx.program.ty(param));
+    params.zip(cx.types).try_for_each(|(param, ty)| need_same(cx, param, ty, wrong))
 }
 
 /// The first results have to be of the types of the parameters.
@@ -54,13 +62,12 @@ fn check_results(cx: &Infer<'_>, block: &Block) -> Result<(), Mismatch> {
     for (k, &param) in block.params.iter().enumerate() {
         let expected = cx.program.ty(param);
         match block.results.get(k).map(|&result| cx.program.ty(result)) {
-            Some(found) if found == expected => {}
-            Some(found) => {
+            Some(found) => need_same(cx, found, expected, || {
                 let (found, expected) = (cx.program.show(found), cx.program.show(expected));
                 let message =
                     format!("{} is {expected} before the loop, but {found} after an iteration", cx.names[k]);
-                return Err(cx.wrong(k, MismatchKind::Change, message));
-            }
+                cx.wrong(k, MismatchKind::Change, message)
+            })?,
             None => {
                 return Err(
                     cx.fail(MismatchKind::Count, "the body has fewer results than the loop has state")

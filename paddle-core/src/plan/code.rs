@@ -2,7 +2,7 @@
 
 use super::backend::Extent;
 use crate::ops::Join;
-use crate::program::{Dim, Place, SymbolId};
+use crate::program::{Check, Dim, Located, Place, SymbolId};
 
 /// A place for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,6 +180,16 @@ pub(super) struct Plan<K> {
     /// Names of the size symbols.
     pub(super) symbols: Vec<String>,
     pub(super) inputs: Vec<Input>,
+    /// What has to hold of the sizes of a batch.
+    pub(super) checks: Vec<Check>,
     pub(super) outputs: Vec<Output>,
     pub(super) files: Vec<String>,
+}
+
+impl<K> Plan<K> {
+    /// A place with its file's name.
+    pub(super) fn place(&self, place: Place) -> Located {
+        let file = self.files.get(place.file.0 as usize).cloned().unwrap_or_default();
+        Located { file, line: place.line, column: place.column }
+    }
 }

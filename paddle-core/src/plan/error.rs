@@ -37,10 +37,12 @@ pub enum PlanError {
         /// Its type in the storage.
         found: String,
     },
-    /// A size symbol is bound by no input.
+    /// A size symbol is bound by no input, or has to be bound from outside.
     UnboundSize {
         /// The symbol.
         symbol: String,
+        /// Whether it comes from outside.
+        outside: bool,
     },
     /// Memory cannot be had.
     OutOfMemory(OutOfMemory),
@@ -77,7 +79,13 @@ impl fmt::Display for PlanError {
             PlanError::ParameterType { name, expected, found } => {
                 write!(f, "parameter `{name}` is {found}, but the network uses it as {expected}")
             }
-            PlanError::UnboundSize { symbol } => {
+            PlanError::UnboundSize { symbol, outside: true } => {
+                write!(
+                    f,
+                    "the size `{symbol}` comes from outside of the program: bind it before it is planned"
+                )
+            }
+            PlanError::UnboundSize { symbol, outside: false } => {
                 write!(f, "the size `{symbol}` is the dimension of no input, so nothing tells its value")
             }
             PlanError::OutOfMemory(error) => error.fmt(f),
@@ -134,6 +142,13 @@ pub enum RunError {
         /// Elements fed.
         found: usize,
     },
+    /// Sizes of a batch do not fit each other.
+    Check {
+        /// Where in the user's source they have to.
+        place: Option<Located>,
+        /// What was found and what is expected, with the values.
+        message: String,
+    },
     /// A batch asks for more memory than there is, or than can be counted.
     TooLarge {
         /// The value that is too large.
@@ -176,6 +191,10 @@ impl fmt::Display for RunError {
             }
             RunError::FeedLength { input, expected, found } => {
                 write!(f, "input `{input}` has {expected} elements by its shape, but {found} were fed")
+            }
+            RunError::Check { place, message } => {
+                at(place, f)?;
+                f.write_str(message)
             }
             RunError::TooLarge { value } => write!(f, "`{value}` would not fit into memory with this batch"),
             RunError::Kernel { operator, place, message } => {

@@ -7,7 +7,7 @@ use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
 use super::machine::{Machine, State};
 use super::storage::Storage;
-use crate::program::{DType, Dim, Program, SymbolId};
+use crate::program::{Check, DType, Dim, Program, SymbolId};
 
 /// What is fed to one input.
 #[derive(Clone, Copy, Debug)]
@@ -95,8 +95,8 @@ impl<B: Backend> Executor<B> {
 
     /// Takes a batch: `feed(i)` is what goes to the i-th input.
     ///
-    /// Errors: an element type or shape that is not the input's, a named size that two inputs give differently, a
-    /// batch that is too large.
+    /// Errors: an element type or shape that is not the input's, a named size that two inputs give differently, sizes
+    /// for which a check of the program does not hold, a batch that is too large.
     pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         self.begun = false;
         self.bind(feed)?;
@@ -178,7 +178,18 @@ impl<B: Backend> Executor<B> {
                 return Err(mismatch(i, shape, None));
             }
         }
-        Ok(())
+        self.check()
+    }
+
+    /// Whether the checks of the program hold for the bound sizes.
+    fn check(&self) -> Result<(), RunError> {
+        let value =
+            |symbol: SymbolId| self.bound[symbol.0 as usize].and_then(|size| i64::try_from(size).ok());
+        let fails = |check: &&Check| check.condition.evaluate(&value) != Some(true);
+        let Some(check) = self.plan.checks.iter().find(fails) else { return Ok(()) };
+        let name = |symbol: SymbolId| self.plan.symbols[symbol.0 as usize].clone();
+        let place = check.place.map(|place| self.plan.place(place));
+        Err(RunError::Check { place, message: check.explain(&name, &value) })
     }
 
     /// Computes the extents for the bound sizes and finds or makes a layout.

@@ -120,11 +120,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     fn place(&self, origin: &Origin) -> Option<Located> {
-        origin.place.map(|place| Located {
-            file: self.plan.files.get(place.file.0 as usize).cloned().unwrap_or_default(),
-            line: place.line,
-            column: place.column,
-        })
+        origin.place.map(|place| self.plan.place(place))
     }
 
     fn launch(&mut self, kernel: &B::Kernel, operands: &[SlotId], origin: &Origin) -> Result<(), RunError> {

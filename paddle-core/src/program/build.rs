@@ -19,11 +19,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::cell::RefCell;
 use std::fmt;
 
 use super::{
-    Block, BlockId, Definition, FileId, Operator, ParameterGradient, Program, RowOrigin, RowSpace, RowsId,
-    Site, Symbol, SymbolId, Type, Var, VarId,
+    Block, BlockId, Check, Condition, Definition, FileId, Operator, ParameterGradient, Place, Program,
+    RowOrigin, RowSpace, RowsId, Site, Symbol, SymbolId, Type, Var, VarId,
 };
 use crate::ops::{GatherRows, Infer, Mismatch, MismatchKind, Op, Schema};
 
@@ -113,6 +114,14 @@ pub struct Words {
     pub inputs: Vec<String>,
 }
 
+/// What a shape rule makes of an operator.
+pub(crate) struct Inferred {
+    /// The types of the outputs.
+    pub(crate) types: Vec<Type>,
+    /// What it could not decide, with the message of where it does not hold.
+    pub(crate) checks: Vec<(Condition, String)>,
+}
+
 impl Program {
     /// Adds a root row space and the symbol of its size. The batch is called `_`.
     pub fn create_rows(&mut self, name: &str) -> RowsId {
@@ -135,9 +144,18 @@ impl Program {
         self.row_spaces.iter().position(|rows| rows.name == name).map(|at| RowsId(at as u32))
     }
 
-    /// Adds a size symbol.
+    /// Adds a size symbol that is bound by what is fed.
     pub fn create_symbol(&mut self, name: &str) -> SymbolId {
-        self.symbols.push(Symbol { name: name.to_string() });
+        self.add_symbol(name, false)
+    }
+
+    /// Adds a size symbol that is bound from outside, by [`Program::bind`].
+    pub fn create_outside_symbol(&mut self, name: &str) -> SymbolId {
+        self.add_symbol(name, true)
+    }
+
+    fn add_symbol(&mut self, name: &str, outside: bool) -> SymbolId {
+        self.symbols.push(Symbol { name: name.to_string(), outside });
         SymbolId(self.symbols.len() as u32 - 1)
     }
 
@@ -183,7 +201,7 @@ impl Program {
     /// of a name gives the same parameter, and has to agree.
     pub fn create_parameter(&mut self, name: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
         let op = initializer.into();
-        let types = self.infer(Program::GLOBAL, &op, &[], &[], None)?;
+        let Inferred { types, checks } = self.infer(Program::GLOBAL, &op, &[], &[], None)?;
         let [ty] = &types[..] else {
             return Err(BuildError::NotAnInitializer { name: name.to_string() });
         };
@@ -206,6 +224,7 @@ impl Program {
             return Err(BuildError::NotAnInitializer { name: name.to_string() });
         }
         let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::Parameter)?;
+        self.record(checks, None);
         let (inputs, blocks) = (Vec::new(), Vec::new());
         self.startup.push(Operator { op, inputs, outputs: vec![var], blocks, site: Site::default() });
         Ok(var)
@@ -271,7 +290,7 @@ impl Program {
         site: Site,
     ) -> Result<(), BuildError> {
         let op = op.into();
-        let types = self.infer(block, &op, inputs, blocks, None)?;
+        let Inferred { types, checks } = self.infer(block, &op, inputs, blocks, None)?;
         for (i, &output) in outputs.iter().enumerate() {
             let var = self.check_var(output)?;
             let fits = var.block == block
@@ -286,6 +305,7 @@ impl Program {
             let message = format!("`{}` has {} outputs, not {}", op.name(), types.len(), outputs.len());
             return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
         }
+        self.record(checks, site.place);
         let (inputs, outputs, blocks) = (inputs.to_vec(), outputs.to_vec(), blocks.to_vec());
         self.push_op(block, Operator { op, inputs, outputs, blocks, site });
         Ok(())
@@ -311,7 +331,8 @@ impl Program {
         words: Option<&Words>,
     ) -> Result<Vec<VarId>, BuildError> {
         self.check_block(block)?;
-        let types = self.infer(block, &op, inputs, blocks, words)?;
+        let Inferred { types, checks } = self.infer(block, &op, inputs, blocks, words)?;
+        self.record(checks, site.place);
         let mut outputs = Vec::with_capacity(types.len());
         for ty in types {
             let name = self.fresh_name(op.name());
@@ -323,7 +344,14 @@ impl Program {
         Ok(outputs)
     }
 
-    /// The types of an operator's outputs, if it fits.
+    /// Keeps what a shape rule could not decide.
+    fn record(&mut self, checks: Vec<(Condition, String)>, place: Option<Place>) {
+        for (condition, message) in checks {
+            self.add_check(Check { condition, message, place });
+        }
+    }
+
+    /// The types of an operator's outputs, if it fits, and on which conditions it does.
     pub(crate) fn infer(
         &self,
         block: BlockId,
@@ -331,7 +359,7 @@ impl Program {
         inputs: &[VarId],
         blocks: &[BlockId],
         words: Option<&Words>,
-    ) -> Result<Vec<Type>, BuildError> {
+    ) -> Result<Inferred, BuildError> {
         self.check_block(block)?;
         for &block in blocks {
             self.check_block(block)?;
@@ -357,9 +385,10 @@ impl Program {
             return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
         }
         let block_rows = self.rows_of_block(block);
-        let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks };
-        let outputs = op.operation().infer(&cx)?;
-        Ok(outputs)
+        let checks = RefCell::default();
+        let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks, checks };
+        let types = op.operation().infer(&cx)?;
+        Ok(Inferred { types, checks: cx.checks.into_inner() })
     }
 
     /// Adds a nested block; `rows` is its row space, where that is not the parent's.

@@ -35,6 +35,35 @@ pub struct Dim {
     terms: Vec<(Monomial, i64)>,
 }
 
+/// The answer of a test of sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// Whatever the symbols are.
+    Holds,
+    /// Whatever the symbols are, it does not hold.
+    Fails,
+    /// On the values of symbols.
+    Depends,
+}
+
+/// Arithmetic in which a dimension is computed: numbers, dimensions, the source of another language.
+///
+/// Each operation gives `None` where the result does not exist.
+pub trait Arithmetic {
+    /// What a size is.
+    type Size;
+    /// A number.
+    fn number(&self, value: i64) -> Option<Self::Size>;
+    /// The value of a symbol.
+    fn symbol(&self, symbol: SymbolId) -> Option<Self::Size>;
+    /// `a + b`.
+    fn add(&self, a: Self::Size, b: Self::Size) -> Option<Self::Size>;
+    /// `a · b`.
+    fn multiply(&self, a: Self::Size, b: Self::Size) -> Option<Self::Size>;
+    /// `⌊a / b⌋`.
+    fn floor_div(&self, a: Self::Size, b: Self::Size) -> Option<Self::Size>;
+}
+
 /// Arithmetic on sizes left the range of 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimOverflow;
@@ -100,46 +129,94 @@ impl Dim {
         Some(Dim { terms: vec![(vec![(atom, 1)], 1)] })
     }
 
+    /// Computes it.
+    pub fn compute<A: Arithmetic>(&self, arithmetic: &A) -> Option<A::Size> {
+        let mut total: Option<A::Size> = None;
+        for (monomial, coefficient) in &self.terms {
+            // A coefficient of 1 is not written where something else is.
+            let mut product = match (monomial.is_empty(), *coefficient) {
+                (false, 1) => None,
+                (_, coefficient) => Some(arithmetic.number(coefficient)?),
+            };
+            for (atom, power) in monomial {
+                for _ in 0..*power {
+                    let factor = match atom {
+                        Atom::Symbol(symbol) => arithmetic.symbol(*symbol)?,
+                        Atom::FloorDiv(n, d) => {
+                            arithmetic.floor_div(n.compute(arithmetic)?, d.compute(arithmetic)?)?
+                        }
+                    };
+                    product = Some(match product {
+                        Some(product) => arithmetic.multiply(product, factor)?,
+                        None => factor,
+                    });
+                }
+            }
+            let term = product?;
+            total = Some(match total {
+                Some(total) => arithmetic.add(total, term)?,
+                None => term,
+            });
+        }
+        total.or_else(|| arithmetic.number(0))
+    }
+
     /// The value when every symbol is bound by `sizes`; `None` where a symbol is unbound, a divisor is not positive or
     /// the value overflows.
     pub fn evaluate(&self, sizes: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
-        let mut total = 0i64;
-        for (monomial, coefficient) in &self.terms {
-            let mut product = *coefficient;
-            for (atom, power) in monomial {
-                let value = match atom {
-                    Atom::Symbol(symbol) => sizes(*symbol)?,
-                    Atom::FloorDiv(n, d) => {
-                        let d = d.evaluate(sizes).filter(|d| *d > 0)?;
-                        n.evaluate(sizes)?.div_euclid(d)
-                    }
-                };
-                product = product.checked_mul(value.checked_pow(*power)?)?;
-            }
-            total = total.checked_add(product)?;
-        }
-        Some(total)
+        self.compute(&Values(sizes))
     }
 
     /// The same polynomial with each symbol replaced; used when a program's symbols are bound or renumbered.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Dim, DimOverflow> {
-        let mut total = Dim::from(0);
-        for (monomial, coefficient) in &self.terms {
-            let mut product = Dim::from(*coefficient);
-            for (atom, power) in monomial {
-                let factor = match atom {
-                    Atom::Symbol(symbol) => with(*symbol),
-                    Atom::FloorDiv(n, d) => {
-                        n.substitute(with)?.floor_div(&d.substitute(with)?).ok_or(DimOverflow)?
-                    }
-                };
-                for _ in 0..*power {
-                    product = (&product * &factor)?;
-                }
-            }
-            total = (&total + &product)?;
+        self.compute(&Substitution(with)).ok_or(DimOverflow)
+    }
+
+    /// Whether the two are the same size.
+    pub fn equals(&self, other: &Dim) -> Answer {
+        if self == other {
+            return Answer::Holds;
         }
-        Ok(total)
+        let Ok(difference) = self - other else { return Answer::Depends };
+        let (constant, others) = difference.split();
+        // What the other terms add up to is a multiple of this.
+        let step = others.iter().fold(0, |step, (_, coefficient)| gcd(step, coefficient.unsigned_abs()));
+        let reaches = match step {
+            0 => constant == 0,
+            step => constant.unsigned_abs() % step == 0,
+        };
+        let above = constant > 0 && others.iter().all(|term| Dim::is_counted(term, 1));
+        let below = constant < 0 && others.iter().all(|term| Dim::is_counted(term, -1));
+        if reaches && !above && !below { Answer::Depends } else { Answer::Fails }
+    }
+
+    /// Whether it is above 0. Symbols are never below 0.
+    pub fn is_positive(&self) -> Answer {
+        let (constant, others) = self.split();
+        if constant > 0 && others.iter().all(|term| Dim::is_counted(term, 1)) {
+            Answer::Holds
+        } else if constant <= 0 && others.iter().all(|term| Dim::is_counted(term, -1)) {
+            Answer::Fails
+        } else {
+            Answer::Depends
+        }
+    }
+
+    /// The constant term, and the others.
+    fn split(&self) -> (i64, &[(Monomial, i64)]) {
+        match self.terms.split_first() {
+            Some(((monomial, constant), others)) if monomial.is_empty() => (*constant, others),
+            _ => (0, &self.terms),
+        }
+    }
+
+    /// Whether a term with this sign of its coefficient is a count: made of symbols and quotients of counts.
+    fn is_counted((monomial, coefficient): &(Monomial, i64), sign: i64) -> bool {
+        let is_count = |atom: &Atom| match atom {
+            Atom::Symbol(_) => true,
+            Atom::FloorDiv(n, _) => n.terms.iter().all(|term| Dim::is_counted(term, 1)),
+        };
+        coefficient.signum() == sign && monomial.iter().all(|(atom, _)| is_count(atom))
     }
 
     /// Every symbol in it, each once, in order.
@@ -181,6 +258,64 @@ impl Dim {
         }
         merged.retain(|(_, coefficient)| *coefficient != 0);
         Ok(Dim { terms: merged })
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// With values for symbols.
+struct Values<'a>(&'a dyn Fn(SymbolId) -> Option<i64>);
+
+impl Arithmetic for Values<'_> {
+    type Size = i64;
+
+    fn number(&self, value: i64) -> Option<i64> {
+        Some(value)
+    }
+
+    fn symbol(&self, symbol: SymbolId) -> Option<i64> {
+        (self.0)(symbol)
+    }
+
+    fn add(&self, a: i64, b: i64) -> Option<i64> {
+        a.checked_add(b)
+    }
+
+    fn multiply(&self, a: i64, b: i64) -> Option<i64> {
+        a.checked_mul(b)
+    }
+
+    fn floor_div(&self, a: i64, b: i64) -> Option<i64> {
+        (b > 0).then(|| a.div_euclid(b))
+    }
+}
+
+/// With other sizes for symbols.
+struct Substitution<'a>(&'a dyn Fn(SymbolId) -> Dim);
+
+impl Arithmetic for Substitution<'_> {
+    type Size = Dim;
+
+    fn number(&self, value: i64) -> Option<Dim> {
+        Some(Dim::from(value))
+    }
+
+    fn symbol(&self, symbol: SymbolId) -> Option<Dim> {
+        Some((self.0)(symbol))
+    }
+
+    fn add(&self, a: Dim, b: Dim) -> Option<Dim> {
+        (&a + &b).ok()
+    }
+
+    fn multiply(&self, a: Dim, b: Dim) -> Option<Dim> {
+        (&a * &b).ok()
+    }
+
+    fn floor_div(&self, a: Dim, b: Dim) -> Option<Dim> {
+        a.floor_div(&b)
     }
 }
 
@@ -300,6 +435,55 @@ mod tests {
         assert_eq!(half.evaluate(&|_| Some(7)), Some(3));
         assert_eq!(text(&half), "((T) / (2))");
         assert_eq!(half.symbols(), vec![SymbolId(0)]);
+    }
+
+    fn dim(terms: &[(i64, Dim)]) -> Dim {
+        let term = |sum: Dim, (k, dim): &(i64, Dim)| (&sum + &(&Dim::from(*k) * dim).unwrap()).unwrap();
+        terms.iter().fold(Dim::from(0), term)
+    }
+
+    #[test]
+    fn tests_have_three_answers() {
+        use Answer::{Depends, Fails, Holds};
+        let (one, half) = (Dim::from(1), t().floor_div(&Dim::from(2)).unwrap());
+        for (left, right, answer) in [
+            (t(), t(), Holds),
+            (t(), n(), Depends),
+            (t(), Dim::from(3), Depends),
+            (Dim::from(4), Dim::from(3), Fails),
+            // One more than itself.
+            (dim(&[(1, t()), (1, one.clone())]), t(), Fails),
+            // Even and odd.
+            (dim(&[(2, t())]), dim(&[(4, n()), (1, one.clone())]), Fails),
+            (dim(&[(2, t())]), dim(&[(4, n()), (6, one.clone())]), Depends),
+            // A count is not below 0.
+            (dim(&[(1, t()), (2, half.clone()), (3, one.clone())]), Dim::from(0), Fails),
+            (dim(&[(1, t()), (-3, one.clone())]), Dim::from(0), Depends),
+        ] {
+            assert_eq!(left.equals(&right), answer, "{} = {}", text(&left), text(&right));
+            assert_eq!(right.equals(&left), answer, "{} = {}", text(&right), text(&left));
+        }
+        for (size, answer) in [
+            (t(), Depends),
+            (dim(&[(1, t()), (1, one.clone())]), Holds),
+            (dim(&[(1, half), (1, one.clone())]), Holds),
+            (dim(&[(-1, t())]), Fails),
+            (dim(&[(-1, t()), (1, one)]), Depends),
+            (Dim::from(0), Fails),
+        ] {
+            assert_eq!(size.is_positive(), answer, "{}", text(&size));
+        }
+    }
+
+    #[test]
+    fn substitution_keeps_the_value() {
+        let size = dim(&[(3, (&t() * &t()).unwrap()), (-1, t().floor_div(&n()).unwrap()), (5, Dim::from(1))]);
+        let with =
+            |symbol: SymbolId| [dim(&[(2, n()), (1, Dim::from(1))]), Dim::from(4)][symbol.0 as usize].clone();
+        let values = |symbol: SymbolId| Some([7, 3][symbol.0 as usize]);
+        let replaced = |symbol: SymbolId| with(symbol).evaluate(&values);
+        assert_eq!(size.substitute(&with).unwrap().evaluate(&values), size.evaluate(&replaced));
+        assert_eq!(Dim::from(0).evaluate(&values), Some(0));
     }
 
     #[test]

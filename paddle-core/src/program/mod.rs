@@ -13,7 +13,9 @@
 //!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
 
+mod bind;
 mod build;
+mod check;
 mod dim;
 mod operator;
 mod ty;
@@ -22,8 +24,10 @@ mod verify;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+pub use bind::BindError;
 pub use build::{BuildError, Words};
-pub use dim::{Dim, DimOverflow, SymbolId};
+pub use check::{Check, Condition};
+pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
 pub use operator::{FileId, Located, Operator, Place, Role, Site};
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
 pub use verify::{VerifyError, Violation};
@@ -84,6 +88,8 @@ pub struct Block {
 pub struct Symbol {
     /// The user's name, or the name of the row space whose size it is.
     pub name: String,
+    /// Whether it comes from outside, by [`Program::bind`]. The others are bound by what is fed.
+    pub outside: bool,
 }
 
 /// A parameter and the gradient of the cost with respect to it.
@@ -105,6 +111,7 @@ pub struct Program {
     files: Vec<String>,
     startup: Vec<Operator>,
     gradients: Vec<ParameterGradient>,
+    checks: Vec<Check>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,
     /// Values that were made to be written, and are not yet.

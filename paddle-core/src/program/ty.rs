@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::dim::{Dim, SymbolId};
+use super::dim::{Dim, DimOverflow, SymbolId};
 
 /// What one element of a tensor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,6 +127,12 @@ impl Type {
     /// Whether it has exactly one element and no rows: rank 0, or every dimension 1.
     pub fn is_scalar(&self) -> bool {
         self.rows.is_none() && self.dims.iter().all(|dim| dim.constant() == Some(1))
+    }
+
+    /// The same with each symbol of its dimensions replaced.
+    pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Type, DimOverflow> {
+        let dims = self.dims.iter().map(|dim| dim.substitute(with)).collect::<Result<_, _>>()?;
+        Ok(Type { dims, ..self.clone() })
     }
 
     /// The same shape with another element type.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::build::Inferred;
 use super::{BlockId, Definition, Located, Operator, Program, RowOrigin, RowsId, SymbolId, VarId};
 use crate::ops::Schema;
 
@@ -226,11 +227,11 @@ impl<'a> Check<'a> {
 
     fn outputs(&mut self, block: BlockId, operator: &Operator, schema: &Schema) {
         match self.program.infer(block, &operator.op, &operator.inputs, &operator.blocks, None) {
-            Ok(types) if types.len() != operator.outputs.len() => {
+            Ok(Inferred { types, .. }) if types.len() != operator.outputs.len() => {
                 let (found, expected) = (operator.outputs.len(), types.len());
                 self.report(format!("`{}` gives {expected} values, not {found}", schema.name));
             }
-            Ok(types) => {
+            Ok(Inferred { types, .. }) => {
                 for (&output, ty) in operator.outputs.iter().zip(&types) {
                     let declared = self.program.var(output);
                     if declared.ty != *ty {

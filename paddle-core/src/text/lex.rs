@@ -40,7 +40,7 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-const MARKS: [&str; 14] = ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", "+", "-", "*", "/"];
+const MARKS: [&str; 15] = ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", ">", "+", "-", "*", "/"];
 
 /// Words that begin the last line of a block, so that a value of this name is quoted.
 pub(super) const YIELD: &str = "yield";

@@ -4,6 +4,8 @@
 //! program {
 //!   rows _                                                       // row spaces that the caller binds
 //!   size T                                                       // sizes, likewise
+//!   size N outside                                               // sizes that are bound before
+//!   check T = N: "`x` is f32[_, T], but …"                       // what has to hold of their values
 //!   parameter w: f32[T, 1] = uniform_random(min=-0.5, max=0.5)   // with its initialiser
 //!   gradient w -> w@GRAD
 //!   block 0 (x: f32[_, T], limit: f32[]) {                       // the global block and the inputs

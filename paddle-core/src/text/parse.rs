@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::lex::{At, Lexer, RETURN, Token, YIELD};
 use super::syntax::{
-    AttributeText, BlockText, Call, Declaration, Factor, Name, OperatorText, ParameterText, ProgramText,
-    RowsText, SizeDeclaration, SizeText, Term, TypeText,
+    AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
+    PlaceText, ProgramText, RowsText, SizeDeclaration, SizeKind, SizeText, Term, TypeText,
 };
 use super::{MAX_TERMS, ParseError};
 use crate::ops::{Attribute, Number, Op};
@@ -118,12 +118,19 @@ impl<'a> Parser<'a> {
     fn program(mut self) -> Result<ProgramText, ParseError> {
         self.word("program")?;
         self.mark("{")?;
-        let (mut sizes, mut parameters, mut gradients) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sizes, mut checks) = (Vec::new(), Vec::new());
+        let (mut parameters, mut gradients) = (Vec::new(), Vec::new());
         let global = loop {
             if self.skip_word("rows")? {
-                sizes.push(SizeDeclaration { name: self.name("the name of a row space")?, rows: true });
+                let name = self.name("the name of a row space")?;
+                sizes.push(SizeDeclaration { name, kind: SizeKind::Rows });
             } else if self.skip_word("size")? {
-                sizes.push(SizeDeclaration { name: self.name("the name of a size")?, rows: false });
+                let name = self.name("the name of a size")?;
+                let outside = self.skip_word("outside")?;
+                let kind = if outside { SizeKind::Outside } else { SizeKind::Fed };
+                sizes.push(SizeDeclaration { name, kind });
+            } else if self.skip_word("check")? {
+                checks.push(self.check()?);
             } else if self.skip_word("parameter")? {
                 let value = self.declaration()?;
                 self.mark("=")?;
@@ -135,14 +142,55 @@ impl<'a> Parser<'a> {
             } else if self.token == Token::Name("block") {
                 break self.block(0)?;
             } else {
-                return Err(self.expected("`rows`, `size`, `parameter`, `gradient` or `block`"));
+                return Err(self.expected("`rows`, `size`, `check`, `parameter`, `gradient` or `block`"));
             }
         };
         self.mark("}")?;
         if self.token != Token::End {
             return Err(self.expected("the end of the text"));
         }
-        Ok(ProgramText { sizes, parameters, gradients, global })
+        Ok(ProgramText { sizes, checks, parameters, gradients, global })
+    }
+
+    fn check(&mut self) -> Result<CheckText, ParseError> {
+        let left = self.size(0)?;
+        let right = if self.skip_mark(">")? {
+            match self.number()? {
+                Number::Int(0) => None,
+                _ => return Err(self.expected("`> 0`")),
+            }
+        } else {
+            self.mark("=")?;
+            Some(self.size(0)?)
+        };
+        self.mark(":")?;
+        let message = self.text()?;
+        let mut place = None;
+        if self.skip_mark("[")? {
+            place = self.place()?;
+            self.mark("]")?;
+        }
+        Ok(CheckText { left, right, message, place })
+    }
+
+    /// Text in quotes.
+    fn text(&mut self) -> Result<String, ParseError> {
+        match self.advance_if(|token| matches!(token, Token::Quoted(_)))? {
+            Some(Token::Quoted(text)) => Ok(text),
+            _ => Err(self.expected("text in quotes")),
+        }
+    }
+
+    /// `at src/main.rs:14:17`, if it is next.
+    fn place(&mut self) -> Result<Option<PlaceText>, ParseError> {
+        if !self.skip_word("at")? {
+            return Ok(None);
+        }
+        let file = self.name("the name of a source file")?.text;
+        self.mark(":")?;
+        let line = self.count("a line")?;
+        self.mark(":")?;
+        Ok(Some((file, line, self.count("a column")?)))
     }
 
     fn block(&mut self, depth: usize) -> Result<BlockText, ParseError> {
@@ -214,13 +262,8 @@ impl<'a> Parser<'a> {
             if role.is_some() {
                 self.advance()?;
             }
-            if self.skip_word("at")? {
-                let file = self.name("the name of a source file")?.text;
-                self.mark(":")?;
-                let line = self.count("a line")?;
-                self.mark(":")?;
-                place = Some((file, line, self.count("a column")?));
-            } else if role.is_none() {
+            place = self.place()?;
+            if place.is_none() && role.is_none() {
                 return Err(self.expected("`forward`, `loss`, `backward`, `optimize` or `at`"));
             }
             self.mark("]")?;
@@ -279,10 +322,7 @@ impl<'a> Parser<'a> {
     fn attribute(&mut self, like: &Attribute) -> Result<AttributeText, ParseError> {
         let ready = match like {
             Attribute::Number(_) => Attribute::Number(self.number()?),
-            Attribute::Text(_) => match self.advance_if(|token| matches!(token, Token::Quoted(_)))? {
-                Some(Token::Quoted(text)) => Attribute::Text(text),
-                _ => return Err(self.expected("text in quotes")),
-            },
+            Attribute::Text(_) => Attribute::Text(self.text()?),
             Attribute::Ints(_) => {
                 self.mark("[")?;
                 Attribute::Ints(self.list("]", Self::integer)?)

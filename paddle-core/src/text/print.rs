@@ -5,7 +5,9 @@ use std::fmt::{self, Write};
 
 use super::lex::{RETURN, YIELD, name, quoted};
 use crate::ops::{Attribute, Op};
-use crate::program::{BlockId, Operator, Program, Role, RowOrigin, RowsId, Type, VarId};
+use crate::program::{
+    BlockId, Check, Condition, Operator, Place, Program, Role, RowOrigin, RowsId, Type, VarId,
+};
 
 /// Prints a program; with the source places, if they are wanted.
 pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,10 +42,16 @@ impl Printer<'_, '_, '_> {
         for (id, symbol) in program.symbols().iter().enumerate() {
             let rows = row_spaces.next_if(|rows| rows.size.0 as usize == id);
             match rows.map(|rows| rows.origin) {
-                None => writeln!(self.f, "  size {}", name(&symbol.name))?,
+                None => {
+                    let outside = if symbol.outside { " outside" } else { "" };
+                    writeln!(self.f, "  size {}{outside}", name(&symbol.name))?;
+                }
                 Some(RowOrigin::Root) => writeln!(self.f, "  rows {}", name(&symbol.name))?,
                 Some(RowOrigin::Chosen) => {}
             }
+        }
+        for check in program.checks() {
+            self.check(check)?;
         }
         for operator in program.startup() {
             self.f.write_str("  parameter ")?;
@@ -55,6 +63,25 @@ impl Printer<'_, '_, '_> {
         }
         self.block(Program::GLOBAL, 1, Role::Forward)?;
         self.f.write_str("}\n")
+    }
+
+    fn check(&mut self, check: &Check) -> fmt::Result {
+        let size = |dim| self.program.write_dim(dim, &name);
+        let condition = match &check.condition {
+            Condition::Equal(a, b) => format!("{} = {}", size(a), size(b)),
+            Condition::Positive(dim) => format!("{} > 0", size(dim)),
+        };
+        write!(self.f, "  check {condition}: {}", quoted(&check.message))?;
+        if let Some(place) = check.place.filter(|_| self.places) {
+            write!(self.f, " [{}]", self.place(place))?;
+        }
+        self.f.write_char('\n')
+    }
+
+    /// `at src/main.rs:14:17`.
+    fn place(&self, place: Place) -> String {
+        let place = self.program.locate(place);
+        format!("at {}:{}:{}", name(&place.file), place.line, place.column)
     }
 
     fn indent(&mut self, depth: usize) -> fmt::Result {
@@ -121,8 +148,7 @@ impl Printer<'_, '_, '_> {
             notes.push(operator.site.role.name().to_string());
         }
         if let Some(place) = operator.site.place.filter(|_| self.places) {
-            let place = self.program.locate(place);
-            notes.push(format!("at {}:{}:{}", name(&place.file), place.line, place.column));
+            notes.push(self.place(place));
         }
         if !notes.is_empty() {
             write!(self.f, " [{}]", notes.join(" "))?;

@@ -7,11 +7,13 @@ use super::lex::At;
 use super::parse::syntax;
 use super::print::inherited;
 use super::syntax::{
-    AttributeText, BlockText, Call, Declaration, Factor, Name, OperatorText, ProgramText, SizeText, TypeText,
+    AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, PlaceText,
+    ProgramText, SizeKind, SizeText, TypeText,
 };
 use crate::ops::{Attribute, Op};
 use crate::program::{
-    BlockId, BuildError, Definition, Dim, Operator, Place, Program, Role, RowsId, Site, SymbolId, Type, VarId,
+    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, Place, Program, Role, RowsId, Site,
+    SymbolId, Type, VarId,
 };
 
 /// Reads a program and verifies it.
@@ -28,8 +30,9 @@ use crate::program::{
 /// # Ok::<(), text::ParseError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Program, ParseError> {
-    let (program, positions) = read_text(text)?;
+    let (mut program, positions) = read_text(text)?;
     let Err(error) = program.verify() else {
+        program.derive_checks();
         return Ok(program);
     };
     let found = &error.violations[0];
@@ -59,6 +62,9 @@ fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
     let mut reader = Reader { program: Program::new(), sizes: BTreeMap::new(), rows: BTreeMap::new() };
     reader.declare_sizes(&text)?;
     let blocks = reader.create_blocks(&text.global)?;
+    for check in &text.checks {
+        reader.check(check)?;
+    }
     for parameter in &text.parameters {
         reader.parameter(&parameter.value, &parameter.initializer)?;
     }
@@ -92,13 +98,16 @@ impl Reader {
         for size in &text.sizes {
             self.new_size(&size.name)?;
             let name = &size.name.text;
-            if size.rows {
-                let rows = self.program.create_rows(name);
-                self.add_rows(name, rows);
-            } else {
-                let symbol = self.program.create_symbol(name);
-                self.sizes.insert(name.clone(), symbol);
-            }
+            let symbol = match size.kind {
+                SizeKind::Rows => {
+                    let rows = self.program.create_rows(name);
+                    self.add_rows(name, rows);
+                    continue;
+                }
+                SizeKind::Fed => self.program.create_symbol(name),
+                SizeKind::Outside => self.program.create_outside_symbol(name),
+            };
+            self.sizes.insert(name.clone(), symbol);
         }
         self.choose_rows(&text.global)
     }
@@ -167,6 +176,21 @@ impl Reader {
             return Err(ParseError::new(at, "the global block differentiates no other block"));
         }
         Ok(blocks.into_values().map(|(block, _)| block).collect())
+    }
+
+    fn check(&mut self, check: &CheckText) -> Result<(), ParseError> {
+        let left = self.size(&check.left)?;
+        let condition = match &check.right {
+            Some(right) => Condition::Equal(left, self.size(right)?),
+            None => Condition::Positive(left),
+        };
+        let place = check.place.as_ref().map(|place| self.place(place));
+        self.program.add_check(Check { condition, message: check.message.clone(), place });
+        Ok(())
+    }
+
+    fn place(&mut self, (file, line, column): &PlaceText) -> Place {
+        Place { file: self.program.create_file(file), line: *line, column: *column }
     }
 
     fn parameter(&mut self, value: &Declaration, initializer: &Call) -> Result<(), ParseError> {
@@ -248,11 +272,7 @@ impl Reader {
         let outputs = outputs.collect::<Result<Vec<VarId>, _>>()?;
         let types: Vec<Type> = outputs.iter().map(|&output| self.program.ty(output).clone()).collect();
         let op = self.op(&operator.call, &types)?;
-        let place = operator.place.as_ref().map(|(file, line, column)| Place {
-            file: self.program.create_file(file),
-            line: *line,
-            column: *column,
-        });
+        let place = operator.place.as_ref().map(|place| self.place(place));
         let site = Site { role: operator.role.unwrap_or(role), place };
         let blocks = operator.blocks.iter().map(|block| BlockId(block.id)).collect();
         Ok(Operator { op, inputs, outputs, blocks, site })

@@ -14,17 +14,37 @@ pub(super) struct Name {
 /// A whole text.
 pub(super) struct ProgramText {
     pub(super) sizes: Vec<SizeDeclaration>,
+    pub(super) checks: Vec<CheckText>,
     pub(super) parameters: Vec<ParameterText>,
     /// (parameter, gradient).
     pub(super) gradients: Vec<(Name, Name)>,
     pub(super) global: BlockText,
 }
 
-/// `rows _` or `size T`.
+/// `rows _`, `size T` or `size N outside`.
 pub(super) struct SizeDeclaration {
     pub(super) name: Name,
-    pub(super) rows: bool,
+    pub(super) kind: SizeKind,
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SizeKind {
+    Rows,
+    Fed,
+    Outside,
+}
+
+/// `check T = 3: "`x` is …"` or `check T > 0: "…"`.
+pub(super) struct CheckText {
+    pub(super) left: SizeText,
+    /// Nothing where it is to be above 0.
+    pub(super) right: Option<SizeText>,
+    pub(super) message: String,
+    pub(super) place: Option<PlaceText>,
+}
+
+/// File, line, column.
+pub(super) type PlaceText = (String, u32, u32);
 
 /// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65)`.
 pub(super) struct ParameterText {
@@ -108,7 +128,6 @@ pub(super) struct OperatorText {
     pub(super) outputs: Vec<Declaration>,
     pub(super) call: Call,
     pub(super) role: Option<Role>,
-    /// File, line, column.
-    pub(super) place: Option<(String, u32, u32)>,
+    pub(super) place: Option<PlaceText>,
     pub(super) blocks: Vec<BlockText>,
 }

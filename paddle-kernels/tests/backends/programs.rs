@@ -396,6 +396,44 @@ const PROGRAMS: &[(&str, &str)] = &[
           }
         }",
     ),
+    (
+        "sizes that only checks make equal, in a branch and in a loop",
+        "program {
+          rows _ size T size U size V
+          block 0 (x: f32[_, T], y: f32[_, U], w: f32[V, 2], n_end: i64[], c: f32[_, 1]) {
+            zero: f32[] = fill_constant(value=0.0)
+            cond: bool[_, 1] = greater_than(c, zero)
+            h: f32[_, T] = if(cond) {
+              block 1 on _.1 of _ {
+                x1: f32[_.1, T] = gather_rows(x)
+                y1: f32[_.1, U] = gather_rows(y)
+                xy: f32[_.1, T] = elementwise_mul(x1, y1)
+                yield xy
+              }
+              block 2 on _.2 of _ {
+                y2: f32[_.2, U] = gather_rows(y)
+                yield y2
+              }
+            }
+            start: i64[] = fill_constant(value=0)
+            i_end: i64[], s_end: f32[_, T] = while(start, h) {
+              block 3 (i: i64[], s: f32[_, T]) {
+                go: bool[] = less_than(i, n_end)
+                yield go
+              }
+              block 4 (j: i64[], t: f32[_, T]) {
+                one: i64[] = fill_constant(value=1)
+                k: i64[] = elementwise_add(j, one)
+                u: f32[_, U] = elementwise_add(y, t)
+                v: f32[_, U] = tanh(u)
+                yield k, v
+              }
+            }
+            product: f32[_, 2] = matmul_v2(s_end, w)
+            return product, s_end
+          }
+        }",
+    ),
 ];
 
 /// How the conditions of a batch turn out.

@@ -1,11 +1,13 @@
 //! Lowering: a program becomes instructions over slots, with the lifetime of every slot.
 
 mod control;
+mod equal;
 mod group;
 mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::equal::Equalities;
 use self::slots::OpenLoop;
 use super::backend::Backend;
 use super::code::{
@@ -16,7 +18,7 @@ use super::fuse::{is_constant, units};
 use super::live::{At, live};
 use super::storage::Storage;
 use crate::ops::Op;
-use crate::program::{BlockId, Dim, Operator, Program, Role, RowsId, SymbolId, VarId};
+use crate::program::{BlockId, Dim, Operator, Program, Role, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -56,6 +58,8 @@ struct Lowering<'a, B: Backend> {
     space_of: BTreeMap<RowsId, usize>,
     loops: Vec<LoopInfo>,
     extents: Vec<Dim>,
+    /// What the checks of the program make equal.
+    equal: Equalities,
     inputs: Vec<Input>,
     /// Loops around the current instruction, the outermost first.
     open: Vec<OpenLoop>,
@@ -114,6 +118,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             spaces: Vec::new(),
             space_of: BTreeMap::new(),
             extents: Vec::new(),
+            equal: Equalities::of(program),
             inputs: Vec::new(),
             open: Vec::new(),
             update_from: None,
@@ -242,10 +247,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         let fed: BTreeSet<SymbolId> =
             self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
-        for symbol in self.extents.iter().flat_map(Dim::symbols) {
-            if bounds[symbol.0 as usize].is_none() && !fed.contains(&symbol) {
-                let symbol = program.symbols()[symbol.0 as usize].name.clone();
-                return Err(PlanError::UnboundSize { symbol });
+        let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
+        for symbol in self.extents.iter().flat_map(Dim::symbols).chain(checked) {
+            let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];
+            if *outside || bounds[symbol.0 as usize].is_none() && !fed.contains(&symbol) {
+                return Err(PlanError::UnboundSize { symbol: name.clone(), outside: *outside });
             }
         }
         Ok(Plan {
@@ -259,6 +265,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             bounds,
             symbols: program.symbols().iter().map(|symbol| symbol.name.clone()).collect(),
             inputs: self.inputs,
+            checks: program.checks().to_vec(),
             outputs,
             files: program.files().to_vec(),
         })

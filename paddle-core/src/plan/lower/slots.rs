@@ -17,11 +17,12 @@ pub(super) struct OpenLoop {
 
 impl<B: Backend> Lowering<'_, B> {
     pub(super) fn extent(&mut self, dim: &Dim) -> Extent {
+        let dim = self.equal.size(dim);
         match dim.constant().and_then(|size| usize::try_from(size).ok()) {
             Some(size) => Extent::Fixed(size),
             None => {
-                let at = self.extents.iter().position(|known| known == dim).unwrap_or_else(|| {
-                    self.extents.push(dim.clone());
+                let at = self.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
+                    self.extents.push(dim);
                     self.extents.len() - 1
                 });
                 Extent::Bound(at)

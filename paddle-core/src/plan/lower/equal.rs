@@ -1,0 +1,90 @@
+//! Sizes that the checks of a program make equal: each class of them is one size of the plan, so that kernels see that
+//! it is one.
+
+use std::collections::BTreeMap;
+
+use crate::program::{Condition, Dim, Program, SymbolId};
+
+/// For each size the one that stands for it.
+pub(super) struct Equalities {
+    symbols: BTreeMap<SymbolId, Dim>,
+    /// Sizes that are not symbols, after substitution.
+    sizes: BTreeMap<Dim, Dim>,
+}
+
+impl Equalities {
+    pub(super) fn of(program: &Program) -> Self {
+        let mut equal = Equalities { symbols: BTreeMap::new(), sizes: BTreeMap::new() };
+        for check in program.checks() {
+            if let Condition::Equal(a, b) = &check.condition {
+                equal.add(equal.size(a), equal.size(b));
+            }
+        }
+        equal
+    }
+
+    /// The size that stands for `size`.
+    pub(super) fn size(&self, size: &Dim) -> Dim {
+        let own = |symbol| self.symbols.get(&symbol).cloned().unwrap_or_else(|| Dim::symbol(symbol));
+        // One that overflows stays what it is.
+        let size = size.substitute(&own).unwrap_or_else(|_| size.clone());
+        self.sizes.get(&size).cloned().unwrap_or(size)
+    }
+
+    /// Makes two sizes one, of which a number is the first choice.
+    fn add(&mut self, a: Dim, b: Dim) {
+        if a == b {
+            return;
+        }
+        let free =
+            |symbol: Option<SymbolId>, other: &Dim| symbol.filter(|symbol| !other.symbols().contains(symbol));
+        let (symbol, stands) = match (free(a.as_symbol(), &b), free(b.as_symbol(), &a)) {
+            (Some(symbol), _) => (Some(symbol), b.clone()),
+            (None, Some(symbol)) => (Some(symbol), a.clone()),
+            (None, None) => (None, if a.constant().is_some() { a.clone() } else { b.clone() }),
+        };
+        let replaced = |size: &Dim| match symbol {
+            Some(symbol) => {
+                let with = |other| if other == symbol { stands.clone() } else { Dim::symbol(other) };
+                size.substitute(&with).unwrap_or_else(|_| size.clone())
+            }
+            None if *size == a || *size == b => stands.clone(),
+            None => size.clone(),
+        };
+        self.symbols.values_mut().for_each(|size| *size = replaced(size));
+        let sizes = std::mem::take(&mut self.sizes);
+        self.sizes = sizes.into_iter().map(|(from, to)| (replaced(&from), replaced(&to))).collect();
+        match symbol {
+            Some(symbol) => drop(self.symbols.insert(symbol, stands)),
+            None => self.sizes.extend([(a, stands.clone()), (b, stands)]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    /// The sizes of the outputs, each as the one that stands for it.
+    fn sizes(checks: &str, size: &str) -> String {
+        let text =
+            format!("program {{ size T size U size V {checks} block 0 (x: f32[1, {size}]) {{ return x }} }}");
+        let program = text::parse(&text).unwrap();
+        let size = Equalities::of(&program).size(&program.ty(program.inputs()[0]).dims[1]);
+        program.show_dim(&size)
+    }
+
+    #[test]
+    fn every_class_has_one_size() {
+        let chain = r#"check T = U: "" check V = U: "" check V = 4: """#;
+        for size in ["T", "U", "V"] {
+            assert_eq!(sizes(chain, size), "4");
+        }
+        assert_eq!(sizes(chain, "T * U + 1"), "17");
+        assert_eq!(sizes(r#"check 2 * T = U: "" check U = 3 * V: """#, "2 * T"), sizes("", "3 * V"));
+        assert_eq!(sizes(r#"check T * U = 6: "" check T * U = 2 * V: """#, "2 * V"), "6");
+        // Equal to itself and more: left to the check.
+        assert_eq!(sizes(r#"check T = T * U: """#, "T"), sizes(r#"check T = T * U: """#, "T * U"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Binding of sizes that come from outside: substitution, and the checks that are decided by it.
+
+use std::fmt;
+
+use super::{Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, Operator, Program, SymbolId};
+
+/// Why sizes cannot be bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindError {
+    /// Something is not the size of that symbol, or not one of the symbols that are bound from outside.
+    NotOutside {
+        /// The symbol's name, or its number where there is none.
+        symbol: String,
+    },
+    /// A check of the program does not hold for these values.
+    Check {
+        /// Where in the user's source it comes from.
+        place: Option<Located>,
+        /// Found and expected, with the values.
+        message: String,
+    },
+    /// A size leaves the range of 64-bit integers.
+    Overflow(DimOverflow),
+    /// An operator does not fit its inputs any more.
+    Build(BuildError),
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BindError::NotOutside { symbol } => {
+                write!(f, "`{symbol}` is not a size of this program that is given from outside")
+            }
+            BindError::Check { place: Some(place), message } => write!(f, "{place}: {message}"),
+            BindError::Check { place: None, message } => f.write_str(message),
+            BindError::Overflow(error) => error.fmt(f),
+            BindError::Build(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BindError {}
+
+impl From<DimOverflow> for BindError {
+    fn from(error: DimOverflow) -> Self {
+        BindError::Overflow(error)
+    }
+}
+
+impl From<BuildError> for BindError {
+    fn from(error: BuildError) -> Self {
+        BindError::Build(error)
+    }
+}
+
+impl Program {
+    /// The symbols that are bound from outside, in the order of their ids.
+    pub fn outside_symbols(&self) -> impl Iterator<Item = SymbolId> + '_ {
+        let symbols = self.symbols.iter().zip(0..);
+        symbols.filter(|(symbol, _)| symbol.outside).map(|(_, id)| SymbolId(id))
+    }
+
+    /// The same program with these values in the place of symbols that are bound from outside. The symbols are gone,
+    /// so those behind them have other ids.
+    ///
+    /// Errors if a check does not hold for the values, with its message.
+    pub fn bind(&self, values: &[(SymbolId, i64)]) -> Result<Program, BindError> {
+        for (at, (symbol, _)) in values.iter().enumerate() {
+            let known = self.symbols.get(symbol.0 as usize);
+            if !known.is_some_and(|known| known.outside)
+                || values[..at].iter().any(|(other, _)| other == symbol)
+            {
+                let symbol = known.map_or_else(|| symbol.0.to_string(), |known| known.name.clone());
+                return Err(BindError::NotOutside { symbol });
+            }
+        }
+        let value = |symbol| values.iter().find(|(bound, _)| *bound == symbol).map(|(_, value)| *value);
+        let renumbered = |symbol: SymbolId| {
+            let gone = values.iter().filter(|(bound, _)| *bound < symbol).count();
+            SymbolId(symbol.0 - gone as u32)
+        };
+        let with = |symbol| value(symbol).map_or_else(|| Dim::symbol(renumbered(symbol)), Dim::from);
+        let mut bound = self.clone();
+        bound.checks = self.decide(&value, &with)?;
+        let mut kept = (0..).map(|id| value(SymbolId(id)).is_none());
+        bound.symbols.retain(|_| kept.next() == Some(true));
+        for rows in &mut bound.row_spaces {
+            rows.size = renumbered(rows.size);
+        }
+        for var in &mut bound.vars {
+            var.ty = var.ty.substitute(&with)?;
+        }
+        let operators = bound.blocks.iter_mut().flat_map(|block| &mut block.ops);
+        for operator in bound.startup.iter_mut().chain(operators) {
+            operator.op = operator.op.substitute(&with)?;
+        }
+        for at in 0..bound.startup.len() {
+            bound.infer_again(Program::GLOBAL, &bound.startup[at].clone())?;
+        }
+        bound.infer_block_again(Program::GLOBAL)?;
+        Ok(bound)
+    }
+
+    /// The checks that the values leave open.
+    fn decide(
+        &self,
+        value: &dyn Fn(SymbolId) -> Option<i64>,
+        with: &dyn Fn(SymbolId) -> Dim,
+    ) -> Result<Vec<Check>, BindError> {
+        let mut open = Vec::new();
+        for check in &self.checks {
+            let known = |symbol| value(symbol).map_or_else(|| Dim::symbol(symbol), Dim::from);
+            let name = |symbol: SymbolId| self.symbols[symbol.0 as usize].name.clone();
+            let message = check.explain(&name, value);
+            match self.answer(&check.condition.substitute(&known)?) {
+                Answer::Holds => {}
+                Answer::Fails => {
+                    let place = check.place.map(|place| self.locate(place));
+                    return Err(BindError::Check { place, message });
+                }
+                Answer::Depends => {
+                    open.push(Check {
+                        condition: check.condition.substitute(with)?,
+                        message,
+                        place: check.place,
+                    });
+                }
+            }
+        }
+        Ok(open)
+    }
+
+    /// Infers the types of a block and of those below it from what its surroundings are now: a size that has become 1
+    /// is repeated along others.
+    fn infer_block_again(&mut self, id: BlockId) -> Result<(), BuildError> {
+        for at in 0..self.block(id).ops.len() {
+            let operator = self.block(id).ops[at].clone();
+            for &inner in &operator.blocks {
+                let params = self.block(inner).params.clone();
+                for (param, &input) in params.into_iter().zip(&operator.inputs) {
+                    self.vars[param.0 as usize].ty = self.ty(input).clone();
+                }
+                self.infer_block_again(inner)?;
+            }
+            self.infer_again(id, &operator)?;
+        }
+        Ok(())
+    }
+
+    fn infer_again(&mut self, block: BlockId, operator: &Operator) -> Result<(), BuildError> {
+        let inferred = self.infer(block, &operator.op, &operator.inputs, &operator.blocks, None)?;
+        for (&output, ty) in operator.outputs.iter().zip(inferred.types) {
+            self.vars[output.0 as usize].ty = ty;
+        }
+        Ok(())
+    }
+}
