@@ -4,11 +4,19 @@
 //! that never runs, in which every layer is a function of this module. So hovering over a layer shows its
 //! documentation, and unused variables are reported as everywhere in Rust. Nothing here is to be called by hand.
 
+use std::fmt;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, RemAssign, Sub, SubAssign};
 
 /// A value of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Var(());
+
+/// In the name of parameters: `param = "block{i}"`.
+impl fmt::Display for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("value")
+    }
+}
 
 macro_rules! operators {
     ($($name:ident $method:ident $assign:ident $assign_method:ident;)*) => {$(
@@ -74,6 +82,8 @@ functions! {
     and;
     /// Whether one of both holds, element by element. Both sides are computed.
     or;
+    /// Whole numbers, from the first on.
+    range;
     /// A call of a sub-network whose parameters have a name.
     named_by;
 }
@@ -101,6 +111,11 @@ pub fn activation(_: fn(Var) -> Var) -> Var {
 /// A value where a pattern says of how many parts it is.
 pub fn any<T, U>(_: T) -> U {
     unreachable!("the source of a network is compiled to a program; it is not run by Rust")
+}
+
+/// What a `for` goes over.
+pub fn each<T, U>(_: T) -> std::option::IntoIter<U> {
+    None.into_iter()
 }
 
 /// The named arguments that a call leaves out.

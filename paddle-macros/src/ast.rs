@@ -1,5 +1,7 @@
 //! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
 
+mod walk;
+
 use paddle_core::layers::{Initializer, Layer};
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
 use paddle_core::program::DType;
@@ -38,12 +40,27 @@ pub(crate) struct Binding {
 pub(crate) struct Constant {
     pub(crate) ident: Ident,
     pub(crate) binding: Option<BindingId>,
-    pub(crate) ty: DType,
-    /// Whether it is a `usize`, which is not negative.
-    pub(crate) counts: bool,
+    pub(crate) ty: ConstantType,
     pub(crate) value: Expr,
     /// The whole item, as it was written.
     pub(crate) tokens: TokenStream,
+}
+
+/// The type of a `const`.
+#[derive(Debug)]
+pub(crate) enum ConstantType {
+    Number {
+        dtype: DType,
+        /// Whether it is a `usize`, which is not negative.
+        counts: bool,
+    },
+    /// `&str`
+    Text,
+    /// `[usize; 3]`
+    Array(Box<ConstantType>, Box<Expr>),
+    Tuple(Vec<ConstantType>),
+    /// It has been reported.
+    Invalid,
 }
 
 /// `fn`, or the closure of the expression form.
@@ -149,6 +166,11 @@ pub(crate) enum ExprKind {
         value: String,
         literal: Literal,
     },
+    /// `"block{i}"`, where it names parameters.
+    Template {
+        pieces: Vec<Piece>,
+        literal: Literal,
+    },
     Name {
         ident: Ident,
         meaning: Meaning,
@@ -156,6 +178,23 @@ pub(crate) enum ExprKind {
     Tuple(Vec<Expr>),
     /// `[a, b]`
     Array(Vec<Expr>),
+    /// `[x; n]`
+    Repeated {
+        x: Box<Expr>,
+        times: Box<Expr>,
+    },
+    /// `x[i]`
+    Index {
+        x: Box<Expr>,
+        index: Box<Expr>,
+    },
+    /// `0..n`
+    Range {
+        start: Box<Expr>,
+        op: Span,
+        end: Box<Expr>,
+        inclusive: bool,
+    },
     Negate {
         op: Span,
         x: Box<Expr>,
@@ -194,10 +233,67 @@ pub(crate) enum ExprKind {
         condition: Box<Expr>,
         body: Block,
     },
+    For {
+        span: Span,
+        pattern: Pattern,
+        items: Box<Expr>,
+        body: Block,
+    },
+    Match {
+        span: Span,
+        value: Box<Expr>,
+        arms: Vec<Arm>,
+    },
     Block(Block),
     Paren(Box<Expr>),
     /// It has been reported.
     Invalid,
+}
+
+/// A piece of a name of parameters.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Text(String),
+    /// `{i}`
+    Variable(BindingId),
+}
+
+/// `pattern if guard => body`
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub(crate) case: Case,
+    pub(crate) guard: Option<Expr>,
+    pub(crate) body: Expr,
+}
+
+/// The pattern of an arm.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) kind: CaseKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum CaseKind {
+    /// `_`
+    Any,
+    /// A `const`, or else a variable that it declares, as `resolve` finds out.
+    Name {
+        ident: Ident,
+        constant: bool,
+        binding: Option<BindingId>,
+    },
+    /// A literal.
+    Value(Expr),
+    Range {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        inclusive: bool,
+    },
+    Either(Vec<Case>),
+    Tuple(Vec<Case>),
+    /// It has been reported; the names that it binds.
+    Invalid(Vec<Ident>),
 }
 
 /// What a name in an expression stands for; filled in by `resolve`.

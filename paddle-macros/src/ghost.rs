@@ -7,8 +7,9 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::ast::{
-    Block, Call, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Infix, Meaning,
-    Network, Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
+    Arm, Block, Call, Case, CaseKind, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function,
+    Infix, Meaning, Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr,
+    TypeKind, text,
 };
 use paddle_core::ops::{CompareKind, LogicalKind};
 
@@ -114,14 +115,13 @@ fn block(block: &Block, network: &Network) -> TokenStream {
 fn value_block(block: &Block, network: &Network) -> TokenStream {
     let body = statements(block, network);
     match &block.tail {
-        Some(tail) if !is_unit(tail) => {
-            let tail = expr(tail, network);
+        Some(tail) => {
+            let tail = valued(tail, network);
             quote!(#body #tail)
         }
-        tail => {
-            let tail = tail.as_ref().map(|tail| expr(tail, network));
+        None => {
             let none = helper("v", quote!(()));
-            quote!(#body #tail; #none)
+            quote!(#body #none)
         }
     }
 }
@@ -137,8 +137,20 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
             let ghost = expr(value, network);
             match value.kind {
                 // Rust wants such a statement to have no value; the language does not mind.
-                ExprKind::If { .. } | ExprKind::Block(_) if !is_unit(value) => quote!(let _ = #ghost;),
-                ExprKind::If { .. } | ExprKind::While { .. } | ExprKind::Block(_) if !semicolon => ghost,
+                ExprKind::If { .. } | ExprKind::Match { .. } | ExprKind::Block(_)
+                    if !value.is_statement() =>
+                {
+                    quote!(let _ = #ghost;)
+                }
+                ExprKind::If { .. }
+                | ExprKind::While { .. }
+                | ExprKind::For { .. }
+                | ExprKind::Match { .. }
+                | ExprKind::Block(_)
+                    if !semicolon =>
+                {
+                    ghost
+                }
                 _ => quote!(#ghost;),
             }
         }
@@ -159,16 +171,14 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
     }
 }
 
-/// Whether the expression is a statement: its ghost has no value.
-fn is_unit(expr: &Expr) -> bool {
-    let in_block = |block: &Block| block.tail.as_ref().is_none_or(|tail| is_unit(tail));
-    match &expr.kind {
-        ExprKind::Assign { .. } | ExprKind::Update { .. } | ExprKind::While { .. } => true,
-        ExprKind::If { yes, no, .. } => no.is_none() || in_block(yes),
-        ExprKind::Block(block) => in_block(block),
-        ExprKind::Paren(inner) => is_unit(inner),
-        _ => false,
+/// The ghost of an expression, with a value in any case.
+fn valued(expr: &Expr, network: &Network) -> TokenStream {
+    let ghost = self::expr(expr, network);
+    if !expr.is_statement() {
+        return ghost;
     }
+    let none = helper("v", quote!(()));
+    quote!({ #ghost; #none })
 }
 
 fn expr(expr: &Expr, network: &Network) -> TokenStream {
@@ -179,6 +189,26 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Number { literal, .. } => helper("v", literal),
         ExprKind::Text { literal, .. } => helper("v", literal),
+        ExprKind::Template { pieces, literal } => {
+            let is_variable = |piece: &Piece| matches!(piece, Piece::Variable(_));
+            match pieces.iter().any(is_variable) {
+                // Reads the variables that the text names.
+                true => helper("v", quote!(::core::format_args!(#literal))),
+                false => helper("v", literal),
+            }
+        }
+        ExprKind::Repeated { x, times } => {
+            let (x, times) = (ghost(x), ghost(times));
+            helper("v", quote!((#x, #times)))
+        }
+        ExprKind::Index { x, index } => {
+            let (x, index) = (ghost(x), ghost(index));
+            helper("v", quote!((#x, #index)))
+        }
+        ExprKind::Range { start, op, end, .. } => {
+            let (name, start, end) = (language("range", *op), ghost(start), ghost(end));
+            quote!(#name(#start, #end))
+        }
         ExprKind::Name { ident, meaning } => match meaning {
             Meaning::Variable(id) if network.bindings.get(id.0).is_some_and(|binding| binding.constant) => {
                 helper("v", ident)
@@ -233,16 +263,22 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Closure(Closure { params, result, body }) => {
             let inputs = params.iter().map(param);
             let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
-            let (unit, body, var) = (is_unit(body), ghost(body), var());
-            let none = unit.then(|| helper("v", quote!(())));
-            let separator = unit.then(|| quote!(;));
-            quote!(move |#(#inputs),*| -> #var { #(#types)* #body #separator #none })
+            let (body, var) = (valued(body, network), var());
+            quote!(move |#(#inputs),*| -> #var { #(#types)* #body })
         }
         ExprKind::If { span, condition, yes, no } => {
             let keyword = Ident::new("if", *span);
-            let (condition, yes) = (helper("cond", ghost(condition)), block(yes, network));
-            let no = no.as_ref().map(|(span, no)| {
-                let (keyword, no) = (Ident::new("else", *span), ghost(no));
+            let condition = helper("cond", ghost(condition));
+            // The compiler may choose between a statement and a value.
+            let (yes, no) = match expr.is_statement() {
+                true => (block(yes, network), no.as_ref().map(|(span, no)| (span, ghost(no)))),
+                false => {
+                    let yes = value_block(yes, network);
+                    (quote!({ #yes }), no.as_ref().map(|(span, no)| (span, valued(no, network))))
+                }
+            };
+            let no = no.map(|(span, no)| {
+                let keyword = Ident::new("else", *span);
                 quote!(#keyword #no)
             });
             quote!(#keyword #condition #yes #no)
@@ -252,9 +288,89 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let (condition, body) = (helper("cond", ghost(condition)), block(body, network));
             quote!(#keyword #condition #body)
         }
+        ExprKind::For { span, pattern: bound, items, body } => {
+            let keyword = Ident::new("for", *span);
+            let (names, ty) = (pattern(bound), pattern_type(bound));
+            let (each, items) = (language("each", Span::mixed_site()), ghost(items));
+            let body = block(body, network);
+            quote!(#keyword #names in #each::<_, #ty>(#items) #body)
+        }
+        ExprKind::Match { span, value, arms } => choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
         ExprKind::Invalid => helper("v", quote!(())),
     }
+}
+
+/// `match`: literals are no patterns of a `Var`, so that they stand in guards.
+fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) -> TokenStream {
+    let keyword = Ident::new("match", span);
+    let statement = arms.iter().all(|arm| arm.body.is_statement());
+    let ty = arms.iter().map(|arm| &arm.case).find(|case| matches!(case.kind, CaseKind::Tuple(_)));
+    let ty = ty.map_or_else(var, case_type);
+    let (any, value) = (language("any", Span::mixed_site()), expr(value, network));
+    let ghosts = arms.iter().map(|Arm { case, guard, body }| {
+        let mut conditions = Vec::new();
+        let pattern = self::case(case, network, &mut conditions);
+        conditions.extend(guard.as_ref().map(|guard| expr(guard, network)));
+        let guard = (!conditions.is_empty()).then(|| {
+            let condition = helper("cond", helper("v", quote!((#(#conditions,)*))));
+            quote!(if #condition)
+        });
+        let body = match statement {
+            true => {
+                let body = expr(body, network);
+                quote!({ #body; })
+            }
+            false => valued(body, network),
+        };
+        quote!(#pattern #guard => #body,)
+    });
+    let last = arms.last().is_none_or(|arm| {
+        arm.guard.is_some()
+            || !matches!(arm.case.kind, CaseKind::Any | CaseKind::Name { constant: false, .. })
+    });
+    let rest = last.then(|| match statement {
+        true => quote!(_ => {}),
+        false => {
+            let none = helper("v", quote!(()));
+            quote!(_ => #none)
+        }
+    });
+    quote!(#keyword #any::<_, #ty>(#value) { #(#ghosts)* #rest })
+}
+
+fn case_type(case: &Case) -> TokenStream {
+    match &case.kind {
+        CaseKind::Tuple(parts) => {
+            let parts = parts.iter().map(case_type);
+            quote!((#(#parts,)*))
+        }
+        _ => var(),
+    }
+}
+
+/// The pattern of an arm. What it compares with goes into `conditions`.
+fn case(case: &Case, network: &Network, conditions: &mut Vec<TokenStream>) -> TokenStream {
+    match &case.kind {
+        CaseKind::Name { ident, constant: false, .. } => return ident.to_token_stream(),
+        CaseKind::Tuple(parts) => {
+            let parts: Vec<TokenStream> =
+                parts.iter().map(|part| self::case(part, network, conditions)).collect();
+            return quote!((#(#parts,)*));
+        }
+        CaseKind::Name { ident, .. } => conditions.push(helper("v", ident)),
+        CaseKind::Value(value) => conditions.push(expr(value, network)),
+        CaseKind::Range { start, end, .. } => {
+            conditions.extend(start.iter().chain(end).map(|bound| expr(bound, network)));
+        }
+        CaseKind::Either(cases) => {
+            for part in cases {
+                self::case(part, network, conditions);
+            }
+        }
+        CaseKind::Any | CaseKind::Invalid(_) => {}
+    }
+    quote!(_)
 }
 
 /// Operators whose Rust traits want `bool`.

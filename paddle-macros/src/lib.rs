@@ -74,12 +74,15 @@ use proc_macro::TokenStream;
 /// * `if` on one truth value per row: each branch runs on its rows only, and results are merged in order. A variable
 ///   that one branch assigns keeps its value on the other rows. On a scalar: one branch runs.
 /// * `while` on a scalar: the variables that its body assigns are its state.
+/// * `for i in 0..3`, `for size in [64, 128]`: unrolled. `if` and `match` on constants: one branch is compiled. Numbers,
+///   truth values, texts, arrays and tuples of them are constants, also as `const`.
 /// * Layers: `fc`, `matmul`, `mul`, `mean`, `sum`, `square`, `relu`, `tanh`, `softmax`,
 ///   `softmax_with_cross_entropy`, `scale`, `assign`.
 ///
 /// # Parameters
 /// `let hidden = fc(x, 128)` makes `hidden.w` and `hidden.b`; within a call of `predict` they are
-/// `predict.hidden.w` and so on. `param = "D"` names them `D.w` and `D.b`: every use of a name shares.
+/// `predict.hidden.w` and so on. `param = "D"` names them `D.w` and `D.b`: every use of a name shares. In a `for` a
+/// layer with parameters has such a name: `param = "block{i}"` makes new ones for each `i`.
 #[proc_macro]
 pub fn network(input: TokenStream) -> TokenStream {
     expand::expand(input.into()).into()

@@ -99,7 +99,7 @@ messages! {
     /// No value.
     "no-value" NoValue { what } "{what} has no value; end its block with an expression without `;`"
     /// An `if` whose value is used has no `else`.
-    "no-else" NoElse {} "this `if` has a value where its condition is true, but none on the other rows; add `else {{ .. }}`"
+    "no-else" NoElse {} "this `if` has a value where its condition is true, but none where it is false; add `else {{ .. }}`"
     /// A condition that is neither per row nor scalar.
     "condition" Condition { found } "{found}, but a condition is one truth value per row, bool [_] or [_, 1], or a scalar"
     /// A result without rows where rows split.
@@ -118,10 +118,20 @@ messages! {
     "declared-type" DeclaredType { what, found, expected } "{what} is {found}, but its declared type is {expected}"
     /// A constant that does not fit.
     "constant" Constant { text } "{text}"
+    /// A value of the network where the compiler has to decide.
+    "static" Static { what, found, instead } "{what} is decided when the network is compiled, but {found}; {instead}"
+    /// A `match` whose value fits no arm.
+    "no-arm" NoArm { found } "no arm fits {found}; add `_ => ..`"
+    /// A layer repeated by a `for` without a name.
+    "repeated-parameters" RepeatedParameters { what, variable } "`{what}` is repeated by a `for`, so its parameters need a name: `param = \"block{{{variable}}}\"` makes new ones for each `{variable}`, a name without braces shares one set"
+    /// Two names that come out the same.
+    "taken-name" TakenName { name } "these parameters would be named `{name}`, which another binding or sub-network has; rename one of both, or write `param = \"..\"`"
     /// One parameter, two shapes.
     "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
     /// Not a name for parameters.
     "parameter-name" ParameterName { found } "\"{found}\" cannot name parameters; write words of letters, digits and `_`, joined by `.`: `param = \"encoder.embedding\"`"
+    /// Braces in a name for parameters.
+    "name-template" Template { found, why } "\"{found}\" cannot be filled in: {why}; write `{{i}}` for the value of `i`, `{{{{` for a brace"
     /// More than a program can hold: blocks that nest too deep.
     "limit" Limit { text } "{text}"
     /// An input that nothing reads.

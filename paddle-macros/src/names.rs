@@ -12,8 +12,37 @@ pub(crate) struct Names {
 struct Call {
     /// Ends in `.`, unless it is empty.
     path: String,
-    /// How often each name was given out within this call.
-    given: BTreeMap<String, u32>,
+    /// Whether the call has a name of its own.
+    named: bool,
+    /// How many unrolled loops of this sub-network are around.
+    loops: usize,
+    /// The names of its layers.
+    layers: Counted,
+    /// The names of the calls in it.
+    calls: Counted,
+}
+
+/// Names that are given out more than once: with `_1`, `_2`, … from the second time on.
+#[derive(Debug, Default)]
+struct Counted {
+    times: BTreeMap<String, u32>,
+    /// The names that were given out, and what each was made of.
+    given: BTreeMap<String, String>,
+}
+
+/// Why a layer has no name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Nameless {
+    /// An unrolled loop repeats it, or the call of this number around it, 0 being the outermost.
+    Repeated {
+        /// The call.
+        call: Option<usize>,
+    },
+    /// A layer of another binding, or another sub-network, has it.
+    Taken {
+        /// The name.
+        name: String,
+    },
 }
 
 impl Names {
@@ -22,17 +51,27 @@ impl Names {
     }
 
     /// The name of a layer's parameters that the user did not name.
-    pub(crate) fn layer(&mut self, binding: Option<&str>, layer: &str) -> String {
-        self.next(binding.unwrap_or(layer))
+    pub(crate) fn layer(&mut self, binding: Option<&str>, layer: &str) -> Result<String, Nameless> {
+        let is_named = |call: usize| self.calls.get(call + 1).is_some_and(|inner| inner.named);
+        let mut calls = self.calls.iter().enumerate();
+        if let Some((call, _)) = calls.find(|(at, call)| call.loops > 0 && !is_named(*at)) {
+            return Err(Nameless::Repeated { call: Some(call).filter(|call| call + 1 < self.calls.len()) });
+        }
+        let Some(call) = self.calls.last_mut() else { return Ok(layer.to_string()) };
+        let base = binding.unwrap_or(layer);
+        Ok(format!("{}{}", call.path, call.layers.next(base)?))
     }
 
     /// Enters a call of a sub-network. A name given with `param =` stands for the path segment, and is shared.
-    pub(crate) fn enter(&mut self, callee: &str, param: Option<&str>) {
-        let path = match param {
-            Some(name) => format!("{}{name}.", self.path()),
-            None => self.next(callee) + ".",
+    pub(crate) fn enter(&mut self, callee: &str, param: Option<&str>) -> Result<(), Nameless> {
+        let Some(outer) = self.calls.last_mut() else { return Ok(()) };
+        let segment = match param {
+            Some(name) => Ok(name.to_string()),
+            None => outer.calls.next(callee),
         };
-        self.calls.push(Call { path, given: BTreeMap::new() });
+        let path = format!("{}{}.", outer.path, segment.as_deref().unwrap_or(callee));
+        self.calls.push(Call { path, named: param.is_some(), ..Call::default() });
+        segment.map(|_| ())
     }
 
     /// Leaves the innermost call.
@@ -40,18 +79,40 @@ impl Names {
         self.calls.pop();
     }
 
-    fn path(&self) -> &str {
-        self.calls.last().map_or("", |call| &call.path)
+    /// Enters an unrolled loop.
+    pub(crate) fn enter_loop(&mut self) {
+        if let Some(call) = self.calls.last_mut() {
+            call.loops += 1;
+        }
     }
 
-    /// The name under the path, with `_1`, `_2`, … from the second time on.
-    fn next(&mut self, name: &str) -> String {
-        let Some(call) = self.calls.last_mut() else { return name.to_string() };
-        let times = call.given.entry(name.to_string()).or_default();
-        let suffix = if *times == 0 { String::new() } else { format!("_{times}") };
-        *times += 1;
-        format!("{}{name}{suffix}", call.path)
+    /// Leaves the innermost loop.
+    pub(crate) fn leave_loop(&mut self) {
+        if let Some(call) = self.calls.last_mut() {
+            call.loops -= 1;
+        }
     }
+}
+
+impl Counted {
+    fn next(&mut self, base: &str) -> Result<String, Nameless> {
+        let times = self.times.entry(base.to_string()).or_default();
+        let name = if *times == 0 { base.to_string() } else { format!("{base}_{times}") };
+        *times += 1;
+        match self.given.insert(name.clone(), base.to_string()) {
+            Some(other) if other != base => Err(Nameless::Taken { name }),
+            _ => Ok(name),
+        }
+    }
+}
+
+/// Whether a text can name parameters: words joined by `.`.
+pub(crate) fn is_path(name: &str) -> bool {
+    let word = |word: &str| {
+        word.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    name.split('.').all(word)
 }
 
 #[cfg(test)]
@@ -59,23 +120,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_suffixes() {
+    fn a_loop_asks_for_names() {
         let mut names = Names::new();
-        assert_eq!(names.layer(Some("hidden"), "fc"), "hidden");
-        assert_eq!(names.layer(Some("hidden"), "fc"), "hidden_1");
-        assert_eq!(names.layer(None, "fc"), "fc");
-        names.enter("price", None);
-        assert_eq!(names.layer(None, "fc"), "price.fc");
-        names.leave();
-        names.enter("price", None);
-        assert_eq!(names.layer(None, "fc"), "price_1.fc");
-        names.enter("inner", Some("shared"));
-        assert_eq!(names.layer(Some("a"), "fc"), "price_1.shared.a");
-        names.leave();
-        names.enter("inner", Some("shared"));
-        assert_eq!(names.layer(Some("a"), "fc"), "price_1.shared.a");
+        names.enter_loop();
+        assert_eq!(names.layer(Some("h"), "fc"), Err(Nameless::Repeated { call: None }));
+        names.enter("block", None).unwrap();
+        names.enter("inner", Some("fixed")).unwrap();
+        assert_eq!(names.layer(None, "fc"), Err(Nameless::Repeated { call: Some(0) }));
         names.leave();
         names.leave();
-        assert_eq!(names.layer(Some("out"), "fc"), "out");
+        names.enter("block", Some("block0")).unwrap();
+        names.enter("inner", None).unwrap();
+        assert_eq!(names.layer(None, "fc").unwrap(), "block0.inner.fc");
+        names.leave();
+        names.enter_loop();
+        assert_eq!(names.layer(None, "fc"), Err(Nameless::Repeated { call: None }));
+        names.leave_loop();
+        names.leave();
+        names.leave_loop();
+        assert_eq!(names.layer(Some("h"), "fc").unwrap(), "h");
+    }
+
+    #[test]
+    fn a_suffix_that_is_another_name() {
+        let mut names = Names::new();
+        assert_eq!(names.layer(Some("h_1"), "fc").unwrap(), "h_1");
+        assert_eq!(names.layer(Some("h"), "fc").unwrap(), "h");
+        assert_eq!(names.layer(Some("h"), "fc"), Err(Nameless::Taken { name: "h_1".into() }));
     }
 }

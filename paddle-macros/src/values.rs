@@ -15,6 +15,10 @@ pub(crate) enum Value<'a> {
     Var(VarId),
     /// A number known when the network is compiled.
     Constant(Constant),
+    /// A text known when the network is compiled.
+    Text(String),
+    /// Elements by number. The numbers of a range are such an array, too.
+    Array(Vec<Value<'a>>),
     /// Several; none is the value of a statement.
     Tuple(Vec<Value<'a>>),
     /// A sub-network and the values that it captured.
@@ -53,10 +57,27 @@ impl Value<'_> {
         matches!(self, Value::Tuple(parts) if parts.is_empty())
     }
 
+    /// Whether it is decided when the network is compiled.
+    pub(crate) fn is_static(&self) -> bool {
+        match self {
+            Value::Constant(_) | Value::Text(_) => true,
+            Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(Value::is_static),
+            Value::Var(_) | Value::Closure(..) | Value::Unassigned | Value::Unknown => false,
+        }
+    }
+
+    /// A whole number, at least 0.
+    pub(crate) fn as_size(&self) -> Option<usize> {
+        match self {
+            Value::Constant(Constant { number: Number::Int(size), .. }) => usize::try_from(*size).ok(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn is_unknown(&self) -> bool {
         match self {
             Value::Unknown => true,
-            Value::Tuple(parts) => parts.iter().any(Value::is_unknown),
+            Value::Tuple(parts) | Value::Array(parts) => parts.iter().any(Value::is_unknown),
             _ => false,
         }
     }

@@ -29,7 +29,7 @@ impl<'a> Lowering<'a, '_> {
                 let vars = self.several(expr, |this, part, value| this.materialize(&value, part.at));
                 vars.and_then(|vars| self.not_empty(vars, wanted, expr)).map(Given::Values)
             }
-            (Kind::Name, ExprKind::Text { value, .. }) => Some(Given::Name(value.clone())),
+            (Kind::Name, _) => self.parameter_name(expr).map(Given::Name),
             (Kind::Activation, ExprKind::Name { meaning: Meaning::Layer(layer), .. }) => {
                 Some(Given::Activation(layer))
             }
@@ -44,7 +44,7 @@ impl<'a> Lowering<'a, '_> {
                 });
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
-            (Kind::Name | Kind::Activation | Kind::Choice(_) | Kind::Initializer, _) => None,
+            (Kind::Activation | Kind::Choice(_) | Kind::Initializer, _) => None,
             (Kind::Sizes, _) => {
                 let sizes = self.several(expr, |this, part, value| {
                     let operand = this.single(&value, part.at)?;
@@ -96,7 +96,9 @@ impl<'a> Lowering<'a, '_> {
             return given.into_iter().collect();
         }
         match self.expr(expr) {
-            Value::Tuple(values) => values.into_iter().map(|value| part(self, expr, value)).collect(),
+            Value::Tuple(values) | Value::Array(values) => {
+                values.into_iter().map(|value| part(self, expr, value)).collect()
+            }
             value => Some(vec![part(self, expr, value)?]),
         }
     }

@@ -38,7 +38,12 @@ impl<'a> Lowering<'a, '_> {
         no: Option<&'a Expr>,
         at: Extent,
     ) -> Value<'a> {
-        let chosen = self.condition(condition);
+        let chosen = match self.operand(condition) {
+            Some(Operand::Constant(Constant { number: Number::Bool(truth), .. })) => {
+                return self.choose(truth, yes, no);
+            }
+            chosen => chosen.and_then(|chosen| self.condition(condition, chosen)),
+        };
         let in_yes = assigned_in_block(yes, &self.env);
         let in_no = no.map(|no| assigned(no, &self.env)).unwrap_or_default();
         let Some(chosen) = chosen else { return self.without_condition(yes, no, &in_yes, &in_no) };
@@ -108,27 +113,19 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// A condition of an `if`: truth values per row, or one.
-    fn condition(&mut self, condition: &'a Expr) -> Option<VarId> {
-        match self.operand(condition)? {
+    fn condition(&mut self, condition: &'a Expr, chosen: Operand) -> Option<VarId> {
+        let found = match chosen {
             Operand::Var(var) => {
                 let ty = self.program.ty(var);
                 let one = ty.dims.iter().all(|dim| dim.constant() == Some(1));
                 if ty.dtype == DType::Bool && one && (ty.rows.is_none() || ty.dims.len() <= 1) {
                     return Some(var);
                 }
-                let found = format!("{} is {}", condition.words(), self.show(ty));
-                self.error(condition.at, Message::Condition { found });
+                format!("{} is {}", condition.words(), self.show(ty))
             }
-            Operand::Constant(Constant { number: Number::Bool(_), .. }) => {
-                let what = "an `if` whose condition is known when the network is compiled".to_string();
-                let instead = "write the branch that is meant".to_string();
-                self.error(condition.at, Message::NotSupported { what, instead });
-            }
-            Operand::Constant(constant) => {
-                let found = format!("`{}` is {}", constant.number, constant.own_dtype());
-                self.error(condition.at, Message::Condition { found });
-            }
-        }
+            Operand::Constant(constant) => format!("`{}` is {}", constant.number, constant.own_dtype()),
+        };
+        self.error(condition.at, Message::Condition { found });
         None
     }
 
@@ -264,8 +261,18 @@ impl<'a> Lowering<'a, '_> {
             Value::Constant(constant) => format!("the {} `{}`", constant.own_dtype(), constant.number),
             Value::Tuple(parts) if parts.is_empty() => "without a value".to_string(),
             Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
+            Value::Array(parts) => format!("an array of {}", parts.len()),
+            Value::Text(text) => format!("the text \"{text}\""),
             Value::Closure(..) => "a closure".to_string(),
             Value::Unassigned | Value::Unknown => "unknown".to_string(),
+        }
+    }
+
+    /// A constant as it would be written.
+    pub(super) fn literal(&self, value: &Value<'a>) -> String {
+        match value {
+            Value::Constant(constant) => format!("`{}`", constant.number),
+            value => self.describe(value),
         }
     }
 

@@ -4,8 +4,9 @@ use paddle_core::layers::{self, Given, Layer, Passed};
 use paddle_core::program::BuildError;
 
 use super::Lowering;
-use crate::ast::{Call, ExprKind, Meaning, Param, PatternKind, text};
+use crate::ast::{Call, Expr, Meaning, Param, PatternKind, Piece, text};
 use crate::messages::Message;
+use crate::names::is_path;
 use crate::report::{Extent, Frame, Report};
 use crate::values::{Env, Value};
 
@@ -57,11 +58,13 @@ impl<'a> Lowering<'a, '_> {
     ) -> Value<'a> {
         let arguments: Vec<Value<'a>> = call.positional.iter().map(|argument| self.expr(argument)).collect();
         let name = text(&call.ident);
-        let given = call.named.iter().find_map(|named| match &named.value.kind {
-            ExprKind::Text { value, .. } => Some(value.as_str()),
-            _ => None,
-        });
-        self.names.enter(&name, given);
+        let given = call.named.first().map(|named| self.parameter_name(&named.value));
+        if given == Some(None) {
+            return Value::Unknown;
+        }
+        if let Err(why) = self.names.enter(&name, given.flatten().as_deref()) {
+            self.nameless(why, &name, at);
+        }
         let outer_env = std::mem::replace(&mut self.env, env);
         let outer_dims = std::mem::take(&mut self.dims);
         let outer_binding = self.binding.take();
@@ -110,12 +113,10 @@ impl<'a> Lowering<'a, '_> {
         }
         // The name is taken also by a call that fails: later calls keep theirs.
         let path = match layer.has_parameters() {
-            true => self.parameter_path(layer, &arguments),
-            false => String::new(),
+            true => self.parameter_path(layer, &arguments, call, at),
+            false => Some(String::new()),
         };
-        if !complete {
-            return Value::Unknown;
-        }
+        let Some(path) = path.filter(|_| complete) else { return Value::Unknown };
         let site = self.site(at.start);
         let block = self.block;
         let mut build =
@@ -150,12 +151,66 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    fn parameter_path(&mut self, layer: &Layer, arguments: &[Passed]) -> String {
-        let given = arguments.iter().find_map(|passed| match &passed.given {
-            Given::Name(name) => Some(name.clone()),
-            _ => None,
-        });
-        given.unwrap_or_else(|| self.names.layer(self.binding.as_deref(), layer.name))
+    fn parameter_path(
+        &mut self,
+        layer: &Layer,
+        arguments: &[Passed],
+        call: &Call,
+        at: Extent,
+    ) -> Option<String> {
+        if call.named.iter().any(|named| named.ident == "param") {
+            return arguments.iter().find_map(|passed| match &passed.given {
+                Given::Name(name) => Some(name.clone()),
+                _ => None,
+            });
+        }
+        self.names
+            .layer(self.binding.as_deref(), layer.name)
+            .map_err(|why| self.nameless(why, layer.name, at))
+            .ok()
+    }
+
+    /// The name that an argument `param` is; `None` when a mistake has been reported.
+    pub(super) fn parameter_name(&mut self, expr: &'a Expr) -> Option<String> {
+        match self.expr(expr) {
+            Value::Text(name) if is_path(&name) => Some(name),
+            Value::Text(found) => {
+                self.error(expr.at, Message::ParameterName { found });
+                None
+            }
+            Value::Unknown => None,
+            value => {
+                let found = self.describe(&value);
+                self.error(expr.at, Message::ParameterName { found });
+                None
+            }
+        }
+    }
+
+    /// A text with the values of its variables.
+    pub(super) fn template(&mut self, pieces: &'a [Piece], at: Extent) -> Value<'a> {
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(plain) => text.push_str(plain),
+                Piece::Variable(id) => match self.env.get(id).map(|slot| slot.value.clone()) {
+                    Some(Value::Constant(constant)) => text.push_str(&constant.number.to_string()),
+                    Some(Value::Text(part)) => text.push_str(&part),
+                    Some(Value::Unknown) | None => return Value::Unknown,
+                    Some(value) => {
+                        let name = &self.network.bindings[id.0].name;
+                        let found = format!("`{name}` is {}", self.describe(&value));
+                        let instead = "name a variable of a `for`, or a `const`".to_string();
+                        self.error(
+                            at,
+                            Message::Static { what: "a name for parameters".into(), found, instead },
+                        );
+                        return Value::Unknown;
+                    }
+                },
+            }
+        }
+        Value::Text(text)
     }
 }
 

@@ -5,7 +5,7 @@ use paddle_core::program::{DType, Type, VarId};
 
 use super::Lowering;
 use super::expr::Operand;
-use crate::ast::{self, Infix, text};
+use crate::ast::Infix;
 use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
@@ -20,33 +20,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The value of a `const`, in its declared type.
-    pub(super) fn declared_constant(&mut self, constant: &'a ast::Constant) -> Value<'a> {
-        let value = self.expr(&constant.value);
-        let found = match value {
-            Value::Constant(value) => value,
-            Value::Unknown => return Value::Unknown,
-            _ => {
-                let name = text(&constant.ident);
-                let why = format!("`{name}` is a `const`: made of numbers and other `const`s only");
-                return self.constant_error(constant.value.at, why);
-            }
-        };
-        let number = found.adapt(constant.ty);
-        match number.filter(|number| !constant.counts || number.as_i64().is_some_and(|size| size >= 0)) {
-            // A `usize` is not bound to i64: a size of 1 is also a factor.
-            Some(number) => {
-                let dtype = Some(constant.ty).filter(|dtype| *dtype != DType::I64);
-                Value::Constant(Constant { number, dtype })
-            }
-            None => {
-                let why = format!("`{}` is not a value of this `const`'s type", found.number);
-                self.constant_error(constant.value.at, why)
-            }
-        }
-    }
-
-    fn constant_error(&mut self, at: Extent, text: String) -> Value<'a> {
+    pub(super) fn constant_error(&mut self, at: Extent, text: String) -> Value<'a> {
         self.error(at, Message::Constant { text });
         Value::Unknown
     }

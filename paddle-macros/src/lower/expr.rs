@@ -1,7 +1,7 @@
 //! Expressions: operators on values, and assignments.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, Logical, Mismatch, MismatchKind, Not, Number, Op, Scale,
+    Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Scale,
 };
 use paddle_core::program::{BuildError, VarId, Words};
 use proc_macro2::{Span, TokenStream};
@@ -33,19 +33,17 @@ impl<'a> Lowering<'a, '_> {
                     None => Value::Unknown,
                 }
             }
-            ExprKind::Tuple(parts) | ExprKind::Array(parts) => {
-                Value::Tuple(parts.iter().map(|part| self.expr(part)).collect())
-            }
+            ExprKind::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.expr(part)).collect()),
             ExprKind::Paren(inner) => self.expr(inner),
             ExprKind::Negate { op, x } => self.negate(*op, x),
             ExprKind::Not { op, x } => self.not(*op, x),
-            ExprKind::Binary { kind, op, x, y } => {
-                let (left, right) = (self.operand(x), self.operand(y));
-                match (left, right) {
-                    (Some(left), Some(right)) => self.binary(*kind, op, (left, x), (right, y)),
-                    _ => Value::Unknown,
-                }
-            }
+            ExprKind::Array(parts) => Value::Array(parts.iter().map(|part| self.expr(part)).collect()),
+            ExprKind::Repeated { x, times } => self.repeated(x, times),
+            ExprKind::Index { x, index } => self.index(x, index),
+            ExprKind::Range { start, end, inclusive, .. } => self.range(start, end, *inclusive, expr.at),
+            ExprKind::Text { value, .. } => Value::Text(value.clone()),
+            ExprKind::Template { pieces, .. } => self.template(pieces, expr.at),
+            ExprKind::Binary { kind, op, x, y } => self.infix(*kind, op, x, y),
             ExprKind::Assign { target, value, .. } => {
                 let outer = self.binding.take();
                 if let TargetKind::Name { ident, .. } = &target.kind {
@@ -69,8 +67,13 @@ impl<'a> Lowering<'a, '_> {
                 self.repeat(*span, condition, body);
                 Value::unit()
             }
+            ExprKind::For { span, pattern, items, body } => {
+                self.unroll(*span, pattern, items, body);
+                Value::unit()
+            }
+            ExprKind::Match { value, arms, .. } => self.select(value, arms),
             ExprKind::Block(block) => self.block(block),
-            ExprKind::Text { .. } | ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
+            ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }
     }
 
@@ -89,8 +92,15 @@ impl<'a> Lowering<'a, '_> {
                 self.error(at, Message::NoValue { what: "this".into() });
                 None
             }
-            Value::Tuple(parts) => {
-                let found = format!("a tuple of {}", parts.len());
+            Value::Text(_) => {
+                let what = "a text as a value".to_string();
+                let instead =
+                    "texts are compared with texts, and name parameters: `param = \"D\"`".to_string();
+                self.error(at, Message::NotOfTheLanguage { what, instead });
+                None
+            }
+            Value::Tuple(_) | Value::Array(_) => {
+                let found = self.describe(value);
                 self.error(at, Message::Tuple { found, expected: "one value is wanted".into() });
                 None
             }
@@ -153,6 +163,26 @@ impl<'a> Lowering<'a, '_> {
                 Value::Unknown
             }
             Some(Operand::Var(var)) => self.append(Not, "!".into(), op, &[(var, x)]),
+        }
+    }
+
+    fn infix(&mut self, kind: Infix, op: &'a TokenStream, x: &'a Expr, y: &'a Expr) -> Value<'a> {
+        let left = self.expr(x);
+        // As in Rust, for numbers: `i > 0 && SIZES[i - 1] == 64`.
+        if let (Infix::Logical(kind), Value::Constant(Constant { number: Number::Bool(truth), .. })) =
+            (kind, &left)
+            && *truth == (kind == LogicalKind::Or)
+            && self.decides(y)
+        {
+            return left;
+        }
+        let right = self.expr(y);
+        if let (Infix::Compare(kind), Value::Text(_), Value::Text(_)) = (kind, &left, &right) {
+            return self.compare(kind, &left, &right, x.at);
+        }
+        match (self.single(&left, x.at), self.single(&right, y.at)) {
+            (Some(left), Some(right)) => self.binary(kind, op, (left, x), (right, y)),
+            _ => Value::Unknown,
         }
     }
 

@@ -3,12 +3,15 @@
 mod argument;
 mod branch;
 mod call;
+mod choose;
 mod constants;
+mod declared;
 mod expr;
 mod inputs;
 mod repeat;
 mod state;
 mod types;
+mod unroll;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +66,10 @@ struct Lowering<'a, 's> {
     /// The calls that are being inlined, the outermost first.
     calls: Vec<Frame>,
     names: Names,
+    /// How often bodies of `for` were lowered.
+    iterations: usize,
+    /// The variables of the `for`s that are being unrolled.
+    loop_variables: Vec<Option<String>>,
     /// The variable that the expression at hand is bound to; names parameters.
     binding: Option<String>,
     /// Where each name of parameters was first used.
@@ -84,6 +91,8 @@ impl<'a, 's> Lowering<'a, 's> {
             dims: BTreeMap::new(),
             calls: Vec::new(),
             names: Names::new(),
+            iterations: 0,
+            loop_variables: Vec::new(),
             binding: None,
             first_uses: BTreeMap::new(),
             named: BTreeSet::new(),
@@ -221,9 +230,13 @@ impl<'a, 's> Lowering<'a, 's> {
                 let expected = format!("the value is a tuple of {}", values.len());
                 self.error(names_at, Message::Tuple { found, expected });
             }
-            _ => {
+            value => {
                 let expected = format!("{names} names wait for a tuple of {names}");
-                self.error(at, Message::Tuple { found: "one value".into(), expected });
+                let found = match value {
+                    Value::Array(_) => self.describe(&value),
+                    _ => "one value".to_string(),
+                };
+                self.error(at, Message::Tuple { found, expected });
             }
         }
         vec![Value::Unknown; names]

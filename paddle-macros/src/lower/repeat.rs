@@ -204,10 +204,7 @@ impl<'a> Lowering<'a, '_> {
         let value = self.block(body);
         let env = std::mem::replace(&mut self.env, outer);
         if !value.is_unit() && !value.is_unknown() {
-            let at = body.tail.as_ref().map_or(body.at, |tail| tail.at);
-            let what = "collecting a value of each iteration".to_string();
-            let instead = "assign it to a variable, and end the statement with `;`".to_string();
-            self.error(at, Message::NotSupported { what, instead });
+            self.collected(body);
         }
         let mut results = Vec::with_capacity(params.len());
         let mut complete = true;

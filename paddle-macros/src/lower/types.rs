@@ -39,7 +39,7 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
             (_, Value::Tuple(parts)) if parts.is_empty() => "no value".to_string(),
-            (_, Value::Tuple(parts)) => format!("a tuple of {}", parts.len()),
+            (_, value @ (Value::Tuple(_) | Value::Array(_) | Value::Text(_))) => self.describe(&value),
             (_, Value::Constant(constant)) => format!("the number `{}`", constant.number),
             (_, Value::Var(_)) => "one value".to_string(),
             (_, Value::Closure(..)) => "a closure".to_string(),

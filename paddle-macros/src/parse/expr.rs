@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::spanned::Spanned;
 
-use super::Parser;
+use super::{Loop, Parser};
 use crate::ast::{Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Target, TargetKind};
 use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
@@ -19,7 +19,7 @@ impl Parser<'_> {
         Expr { kind, at }
     }
 
-    fn boxed(&mut self, expr: syn::Expr) -> Box<Expr> {
+    pub(super) fn boxed(&mut self, expr: syn::Expr) -> Box<Expr> {
         Box::new(self.expr(expr))
     }
 
@@ -67,13 +67,22 @@ impl Parser<'_> {
                 ExprKind::While {
                     span: repeat.while_token.span,
                     condition: self.boxed(*repeat.cond),
-                    body: self.block(repeat.body),
+                    body: self.loop_body(Loop::While, repeat.body),
                 }
             }
             syn::Expr::Block(block) => {
                 self.no_label(&block.label);
                 ExprKind::Block(self.block(block.block))
             }
+            syn::Expr::ForLoop(repeat) => self.unrolled(repeat),
+            syn::Expr::Match(choice) => self.choice(choice),
+            syn::Expr::Repeat(repeat) => {
+                ExprKind::Repeated { x: self.boxed(*repeat.expr), times: self.boxed(*repeat.len) }
+            }
+            syn::Expr::Index(index) => {
+                ExprKind::Index { x: self.boxed(*index.expr), index: self.boxed(*index.index) }
+            }
+            syn::Expr::Range(range) => self.range(range),
             other => self.rest_of_rust(other),
         }
     }
@@ -100,17 +109,8 @@ impl Parser<'_> {
                 );
                 ExprKind::Invalid
             }
-            syn::Expr::ForLoop(repeat) => {
-                let instead = "use `while` on a counter";
-                self.later(&repeat.for_token, "`for`", instead)
-            }
-            syn::Expr::Match(choice) => self.later(&choice.match_token, "`match`", "use `if` and `else if`"),
-            syn::Expr::Break(leave) => {
-                self.later(leave, "`break`", "put it into the condition of the `while`")
-            }
-            syn::Expr::Continue(go_on) => {
-                self.later(go_on, "`continue`", "put the rest of the body into an `if`")
-            }
+            syn::Expr::Break(leave) => self.leave(leave, "`break`"),
+            syn::Expr::Continue(go_on) => self.leave(go_on, "`continue`"),
             syn::Expr::Return(give) => {
                 self.invalid(&give.return_token, "`return`", "end the block with the value, without `;`")
             }
@@ -123,9 +123,6 @@ impl Parser<'_> {
             syn::Expr::Reference(reference) => {
                 self.invalid(&reference.and_token, "`&`", "values are used as they are, any number of times")
             }
-            syn::Expr::Index(index) => {
-                self.later(index, "indexing", "bind the parts of a tuple: `let (a, b) = ..`")
-            }
             syn::Expr::Field(field) => {
                 let instead = "bind the parts of a tuple: `let (a, b) = ..`";
                 self.invalid(field, "a field", instead)
@@ -137,12 +134,7 @@ impl Parser<'_> {
         }
     }
 
-    fn later(&mut self, at: &impl ToTokens, what: &str, instead: &str) -> ExprKind {
-        self.not_supported(at, what, instead);
-        ExprKind::Invalid
-    }
-
-    fn invalid(&mut self, at: &impl ToTokens, what: &str, instead: &str) -> ExprKind {
+    pub(super) fn invalid(&mut self, at: &impl ToTokens, what: &str, instead: &str) -> ExprKind {
         self.foreign(at, what, instead);
         ExprKind::Invalid
     }
@@ -153,7 +145,7 @@ impl Parser<'_> {
         ExprKind::Invalid
     }
 
-    fn no_label(&mut self, label: &Option<syn::Label>) {
+    pub(super) fn no_label(&mut self, label: &Option<syn::Label>) {
         if let Some(label) = label {
             self.foreign(label, "a label", "remove it");
         }

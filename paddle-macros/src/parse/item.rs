@@ -1,6 +1,5 @@
 //! Modules, functions, constants, blocks, patterns.
 
-use paddle_core::program::DType;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
@@ -152,12 +151,8 @@ impl Parser<'_> {
 
     fn constant(&mut self, item: syn::ItemConst) -> Constant {
         let tokens = item.to_token_stream();
-        let counts = matches!(&*item.ty, syn::Type::Path(path) if path.path.is_ident("usize"));
-        let (ty, value) = match self.constant_type(&item.ty) {
-            Some(ty) => (ty, self.expr(*item.expr)),
-            None => (DType::I64, Expr { kind: ExprKind::Invalid, at: Extent::of(&item.expr) }),
-        };
-        Constant { ident: item.ident, binding: None, ty, counts, value, tokens }
+        let ty = self.constant_type(&item.ty);
+        Constant { ident: item.ident, binding: None, ty, value: self.expr(*item.expr), tokens }
     }
 
     fn result(&mut self, output: syn::ReturnType) -> Option<TypeExpr> {
@@ -194,7 +189,7 @@ impl Parser<'_> {
         Param { pattern: self.pattern(*typed.pat), ty: Some(self.ty(&typed.ty)) }
     }
 
-    fn pattern(&mut self, pattern: syn::Pat) -> Pattern {
+    pub(super) fn pattern(&mut self, pattern: syn::Pat) -> Pattern {
         let at = Extent::of(&pattern);
         let kind = match pattern {
             syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => PatternKind::Name {
@@ -211,10 +206,8 @@ impl Parser<'_> {
                 let instead = "bind a name, `x`, or names, `(a, b)`";
                 self.foreign(&other, "this pattern", instead);
                 // The names that it binds are known, so that their uses are no mistakes of their own.
-                let mut names = Names(Vec::new());
-                names.visit_pat(&other);
                 let name = |ident| PatternKind::Name { ident, mutable: None, binding: None };
-                let parts = names.0.into_iter().map(|ident| Pattern { kind: name(ident), at });
+                let parts = names(&other).into_iter().map(|ident| Pattern { kind: name(ident), at });
                 PatternKind::Tuple(parts.collect())
             }
         };
@@ -278,6 +271,12 @@ impl Parser<'_> {
 }
 
 /// The names that a pattern of Rust binds.
+pub(super) fn names(pattern: &syn::Pat) -> Vec<Ident> {
+    let mut names = Names(Vec::new());
+    names.visit_pat(pattern);
+    names.0
+}
+
 struct Names(Vec<Ident>);
 
 impl Visit<'_> for Names {

@@ -1,5 +1,6 @@
 //! Tokens → tree. What is not of the language is reported at its tokens and left out; parsing goes on.
 
+mod control;
 mod expr;
 mod item;
 mod types;
@@ -36,7 +37,7 @@ pub(crate) fn parse(tokens: TokenStream, sink: &mut Sink) -> Option<Source> {
         sink.error(at, Message::Limit { text });
         return None;
     }
-    let mut parser = Parser { sink };
+    let mut parser = Parser { sink, innermost: None };
     let parsed = if is_module {
         syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
     } else {
@@ -83,6 +84,14 @@ fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
 
 struct Parser<'a> {
     sink: &'a mut Sink,
+    /// The loop whose body is parsed.
+    innermost: Option<Loop>,
+}
+
+#[derive(Clone, Copy)]
+enum Loop {
+    For,
+    While,
 }
 
 impl Parser<'_> {

@@ -5,7 +5,7 @@ use paddle_core::program::DType;
 use quote::ToTokens;
 
 use super::Parser;
-use crate::ast::{DimExpr, DimKind, TypeExpr, TypeKind};
+use crate::ast::{ConstantType, DimExpr, DimKind, TypeExpr, TypeKind};
 use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
 
@@ -68,15 +68,42 @@ impl Parser<'_> {
         dtype
     }
 
-    /// The element type of a `const`; `usize` counts.
-    pub(super) fn constant_type(&mut self, ty: &syn::Type) -> Option<DType> {
-        let found = ty.to_token_stream().to_string();
-        let dtype = if found == "usize" { Some(DType::I64) } else { DType::from_name(&found) };
-        if dtype.is_none() {
-            let instead = "a `const` of a network is a `usize`, `i64`, `i32`, `f32`, `f64` or `bool`";
-            self.foreign(ty, &format!("a `const` of type `{found}`"), instead);
+    /// The type of a `const`; `usize` counts.
+    pub(super) fn constant_type(&mut self, ty: &syn::Type) -> ConstantType {
+        match ty {
+            syn::Type::Paren(paren) => return self.constant_type(&paren.elem),
+            syn::Type::Group(group) => return self.constant_type(&group.elem),
+            syn::Type::Array(array) => {
+                let element = self.constant_type(&array.elem);
+                return ConstantType::Array(Box::new(element), self.boxed(array.len.clone()));
+            }
+            syn::Type::Tuple(tuple) => {
+                return ConstantType::Tuple(
+                    tuple.elems.iter().map(|part| self.constant_type(part)).collect(),
+                );
+            }
+            syn::Type::Reference(reference) => {
+                let is_text = matches!(&*reference.elem, syn::Type::Path(path) if path.path.is_ident("str"));
+                if is_text && reference.mutability.is_none() {
+                    return ConstantType::Text;
+                }
+            }
+            syn::Type::Path(path) => {
+                if path.path.is_ident("usize") {
+                    return ConstantType::Number { dtype: DType::I64, counts: true };
+                }
+                let dtype = path.path.get_ident().and_then(|name| DType::from_name(&name.to_string()));
+                if let Some(dtype) = dtype {
+                    return ConstantType::Number { dtype, counts: false };
+                }
+            }
+            _ => {}
         }
-        dtype
+        let found = ty.to_token_stream().to_string();
+        let instead = "a `const` of a network is a `usize`, `i64`, `i32`, `f32`, `f64`, `bool` or `&str`, \
+                       or an array or tuple of these";
+        self.foreign(ty, &format!("a `const` of type `{found}`"), instead);
+        ConstantType::Invalid
     }
 
     fn dim(&mut self, argument: &syn::GenericArgument) -> Option<DimExpr> {

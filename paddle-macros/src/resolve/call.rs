@@ -29,7 +29,7 @@ impl Resolver<'_> {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
-                self.param_only(&name, &call.named);
+                self.param_only(&name, &mut call.named);
             }
         }
     }
@@ -105,7 +105,7 @@ impl Resolver<'_> {
     }
 
     /// A sub-network has one named argument, the name of its parameters.
-    fn param_only(&mut self, callee: &str, named: &[Named]) {
+    fn param_only(&mut self, callee: &str, named: &mut [Named]) {
         let mut seen = false;
         for Named { ident, value } in named {
             let name = text(ident);
@@ -207,28 +207,6 @@ impl Resolver<'_> {
             let (callee, name) = (initializer.name.to_string(), text(ident));
             let hint = "; its arguments are given by their positions".to_string();
             self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
-        }
-    }
-
-    fn parameter_name(&mut self, callee: &str, value: &Expr) {
-        let ExprKind::Text { value: name, .. } = &value.kind else {
-            if !matches!(value.kind, ExprKind::Invalid) {
-                let message = Message::ArgumentKind {
-                    callee: callee.into(),
-                    name: "param".into(),
-                    expected: Kind::Name.describe().into(),
-                    found: "not a text".into(),
-                };
-                self.sink.error(value.at, message);
-            }
-            return;
-        };
-        let word = |word: &str| {
-            word.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
-                && word.chars().all(|c| c.is_alphanumeric() || c == '_')
-        };
-        if !name.split('.').all(word) {
-            self.sink.error(value.at, Message::ParameterName { found: name.clone() });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Things that are made of themselves: recursion of `fn`s, and of `const`s.
 
-use crate::ast::{BindingId, Constant, Expr, ExprKind, FunctionId, Meaning, text};
+use crate::ast::{BindingId, Constant, ExprKind, FunctionId, Meaning, text};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
 
@@ -55,7 +55,7 @@ pub(super) fn order_constants(constants: &mut Vec<Constant>, sink: &mut Sink) {
     let mut ordered: Vec<Constant> = Vec::with_capacity(constants.len());
     while !constants.is_empty() {
         let waits = |constant: &Constant| {
-            let needs = mentioned(&constant.value);
+            let needs = mentioned(constant);
             constants.iter().any(|other| other.binding.is_some_and(|id| needs.contains(&id)))
         };
         match constants.iter().position(|constant| !waits(constant)) {
@@ -71,12 +71,16 @@ pub(super) fn order_constants(constants: &mut Vec<Constant>, sink: &mut Sink) {
     *constants = ordered;
 }
 
-/// The names in the value of a `const`.
-fn mentioned(expr: &Expr) -> Vec<BindingId> {
-    match &expr.kind {
-        ExprKind::Name { meaning: Meaning::Variable(id), .. } => vec![*id],
-        ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => mentioned(x),
-        ExprKind::Binary { x, y, .. } => [mentioned(x), mentioned(y)].concat(),
-        _ => Vec::new(),
+/// The names in the value of a `const`, and in its type.
+fn mentioned(constant: &Constant) -> Vec<BindingId> {
+    let mut names = Vec::new();
+    let mut left = vec![&constant.value];
+    left.extend(constant.ty.lengths());
+    while let Some(expr) = left.pop() {
+        if let ExprKind::Name { meaning: Meaning::Variable(id), .. } = expr.kind {
+            names.push(id);
+        }
+        left.extend(expr.parts());
     }
+    names
 }

@@ -4,6 +4,7 @@
 
 mod call;
 mod cycles;
+mod template;
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use paddle_core::layers::Layer;
 use proc_macro2::Ident;
 
 use crate::ast::{
-    Binding, BindingId, Block, Constant, DimExpr, DimKind, Expr, ExprKind, FunctionId, Meaning, Network,
-    Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, text,
+    Arm, Binding, BindingId, Block, Case, CaseKind, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind,
+    FunctionId, Meaning, Network, Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr,
+    TypeKind, text,
 };
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
@@ -70,7 +72,7 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
         constant.binding = Some(resolver.declare(&constant.ident, Entry::Constant));
     }
     for constant in &mut network.constants {
-        resolver.expr(&mut constant.value);
+        resolver.constant(constant);
     }
     cycles::order_constants(&mut network.constants, resolver.sink);
     for (at, function) in network.functions.iter_mut().enumerate() {
@@ -189,9 +191,9 @@ impl Resolver<'_> {
         for statement in &mut block.statements {
             match statement {
                 Statement::Let { pattern, ty, value, .. } => self.binding(pattern, ty, value),
-                Statement::Const(Constant { ident, binding, value, .. }) => {
-                    self.expr(value);
-                    *binding = Some(self.declare(ident, Entry::Constant));
+                Statement::Const(constant) => {
+                    self.constant(constant);
+                    constant.binding = Some(self.declare(&constant.ident, Entry::Constant));
                 }
                 Statement::Expr { value, .. } => self.expr(value),
             }
@@ -200,6 +202,22 @@ impl Resolver<'_> {
             self.expr(tail);
         }
         self.end();
+    }
+
+    fn constant(&mut self, constant: &mut Constant) {
+        self.constant_type(&mut constant.ty);
+        self.expr(&mut constant.value);
+    }
+
+    fn constant_type(&mut self, ty: &mut ConstantType) {
+        match ty {
+            ConstantType::Array(element, length) => {
+                self.constant_type(element);
+                self.expr(length);
+            }
+            ConstantType::Tuple(parts) => parts.iter_mut().for_each(|part| self.constant_type(part)),
+            ConstantType::Number { .. } | ConstantType::Text | ConstantType::Invalid => {}
+        }
     }
 
     fn binding(&mut self, pattern: &mut Pattern, ty: &mut Option<TypeExpr>, value: &mut Option<Expr>) {
@@ -238,23 +256,24 @@ impl Resolver<'_> {
 
     fn expr(&mut self, expr: &mut Expr) {
         match &mut expr.kind {
-            ExprKind::Number { .. } | ExprKind::Invalid => {}
-            ExprKind::Text { .. } => {
-                let what = "a text as a value".to_string();
-                let instead = "texts name parameters: `fc(x, 8, param = \"D\")`".to_string();
-                self.sink.error(expr.at, Message::NotOfTheLanguage { what, instead });
-            }
+            ExprKind::Number { .. }
+            | ExprKind::Text { .. }
+            | ExprKind::Template { .. }
+            | ExprKind::Invalid => {}
             ExprKind::Name { ident, meaning } => *meaning = self.name(ident),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => {
                 for part in parts {
                     self.expr(part);
                 }
             }
-            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => self.expr(x),
-            ExprKind::Binary { x, y, .. } => {
+            ExprKind::Repeated { x, times: y }
+            | ExprKind::Index { x, index: y }
+            | ExprKind::Range { start: x, end: y, .. }
+            | ExprKind::Binary { x, y, .. } => {
                 self.expr(x);
                 self.expr(y);
             }
+            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => self.expr(x),
             ExprKind::Assign { target, value, .. } | ExprKind::Update { target, value, .. } => {
                 self.expr(value);
                 self.target(target);
@@ -276,7 +295,51 @@ impl Resolver<'_> {
                 self.expr(condition);
                 self.block(body);
             }
+            ExprKind::For { pattern, items, body, .. } => {
+                self.expr(items);
+                self.push(false, body.at.start.start().line);
+                self.pattern(pattern, &Entry::Variable);
+                self.block(body);
+                self.end();
+            }
+            ExprKind::Match { value, arms, .. } => {
+                self.expr(value);
+                for Arm { case, guard, body } in arms {
+                    self.push(false, case.at.start.start().line);
+                    self.case(case, true);
+                    if let Some(guard) = guard {
+                        self.expr(guard);
+                    }
+                    self.expr(body);
+                    self.end();
+                }
+            }
             ExprKind::Block(block) => self.block(block),
+        }
+    }
+
+    /// The pattern of an arm; one of several alternatives binds nothing.
+    fn case(&mut self, case: &mut Case, binds: bool) {
+        match &mut case.kind {
+            CaseKind::Name { ident, constant, binding } => match self.find(&text(ident)) {
+                Some((Entry::Constant(id), _)) => (*constant, *binding) = (true, Some(id)),
+                _ if binds => *binding = Some(self.declare(ident, Entry::Variable)),
+                _ => {
+                    let what = "a name in an alternative".to_string();
+                    let instead = "write an arm for each alternative, or a literal or `const`".to_string();
+                    self.sink.error(ident.span(), Message::NotOfTheLanguage { what, instead });
+                }
+            },
+            CaseKind::Value(value) => self.expr(value),
+            CaseKind::Range { start, end, .. } => start.iter_mut().chain(end).for_each(|x| self.expr(x)),
+            CaseKind::Either(cases) => cases.iter_mut().for_each(|case| self.case(case, false)),
+            CaseKind::Tuple(parts) => parts.iter_mut().for_each(|part| self.case(part, binds)),
+            CaseKind::Any => {}
+            CaseKind::Invalid(names) => {
+                for name in names {
+                    self.declare(name, Entry::Unknown);
+                }
+            }
         }
     }
 

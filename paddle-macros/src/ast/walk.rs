@@ -1,0 +1,89 @@
+//! What an expression is made of, and whether it has a value.
+
+use super::{Block, ConstantType, Expr, ExprKind, Statement};
+
+impl ConstantType {
+    /// The lengths of the arrays in it.
+    pub(crate) fn lengths(&self) -> Vec<&Expr> {
+        match self {
+            ConstantType::Array(element, length) => {
+                let mut lengths = element.lengths();
+                lengths.push(length);
+                lengths
+            }
+            ConstantType::Tuple(parts) => parts.iter().flat_map(ConstantType::lengths).collect(),
+            ConstantType::Number { .. } | ConstantType::Text | ConstantType::Invalid => Vec::new(),
+        }
+    }
+}
+
+impl Expr {
+    /// Whether it is a statement, which has no value.
+    pub(crate) fn is_statement(&self) -> bool {
+        match &self.kind {
+            ExprKind::Assign { .. }
+            | ExprKind::Update { .. }
+            | ExprKind::While { .. }
+            | ExprKind::For { .. } => true,
+            ExprKind::If { yes, no, .. } => {
+                no.as_ref().is_none_or(|(_, no)| no.is_statement()) && yes.is_statement()
+            }
+            ExprKind::Match { arms, .. } => arms.iter().all(|arm| arm.body.is_statement()),
+            ExprKind::Block(block) => block.is_statement(),
+            ExprKind::Paren(inner) => inner.is_statement(),
+            _ => false,
+        }
+    }
+
+    /// The expressions that it is made of, in the order in which they stand.
+    pub(crate) fn parts(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Number { .. }
+            | ExprKind::Text { .. }
+            | ExprKind::Template { .. }
+            | ExprKind::Name { .. }
+            | ExprKind::Invalid => Vec::new(),
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().collect(),
+            ExprKind::Repeated { x, times: y }
+            | ExprKind::Index { x, index: y }
+            | ExprKind::Range { start: x, end: y, .. }
+            | ExprKind::Binary { x, y, .. } => vec![x, y],
+            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => vec![x],
+            ExprKind::Assign { value, .. } | ExprKind::Update { value, .. } => vec![value],
+            ExprKind::Call(call) => {
+                let named = call.named.iter().map(|named| &named.value);
+                call.positional.iter().chain(named).collect()
+            }
+            ExprKind::Closure(closure) => vec![&closure.body],
+            ExprKind::If { condition, yes, no, .. } => {
+                let no = no.iter().map(|(_, no)| &**no);
+                [&**condition].into_iter().chain(yes.parts()).chain(no).collect()
+            }
+            ExprKind::While { condition: head, body, .. } | ExprKind::For { items: head, body, .. } => {
+                [&**head].into_iter().chain(body.parts()).collect()
+            }
+            ExprKind::Match { value, arms, .. } => {
+                let arms = arms.iter().flat_map(|arm| arm.guard.iter().chain([&arm.body]));
+                [&**value].into_iter().chain(arms).collect()
+            }
+            ExprKind::Block(block) => block.parts(),
+        }
+    }
+}
+
+impl Block {
+    /// Whether it has no value.
+    pub(crate) fn is_statement(&self) -> bool {
+        self.tail.as_ref().is_none_or(|tail| tail.is_statement())
+    }
+
+    /// The expressions that it is made of.
+    pub(crate) fn parts(&self) -> Vec<&Expr> {
+        let statements = self.statements.iter().filter_map(|statement| match statement {
+            Statement::Let { value, .. } => value.as_ref(),
+            Statement::Const(constant) => Some(&constant.value),
+            Statement::Expr { value, .. } => Some(value),
+        });
+        statements.chain(self.tail.as_deref()).collect()
+    }
+}

@@ -1,0 +1,66 @@
+//! `const`s: their values, in their declared types.
+
+use paddle_core::program::DType;
+
+use super::Lowering;
+use crate::ast::{self, ConstantType, text};
+use crate::report::Extent;
+use crate::values::{Constant, Value};
+
+impl<'a> Lowering<'a, '_> {
+    /// The value of a `const`, in its declared type.
+    pub(super) fn declared_constant(&mut self, constant: &'a ast::Constant) -> Value<'a> {
+        let value = self.expr(&constant.value);
+        if value.is_unknown() || matches!(constant.ty, ConstantType::Invalid) {
+            return Value::Unknown;
+        }
+        let at = constant.value.at;
+        if !value.is_static() {
+            let name = text(&constant.ident);
+            let why = format!("`{name}` is a `const`: made of numbers, texts and other `const`s only");
+            return self.constant_error(at, why);
+        }
+        self.typed(value, &constant.ty, at)
+    }
+
+    fn typed(&mut self, value: Value<'a>, ty: &'a ConstantType, at: Extent) -> Value<'a> {
+        match (ty, value) {
+            (ConstantType::Text, Value::Text(text)) => Value::Text(text),
+            (ConstantType::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
+                let parts = types.iter().zip(parts).map(|(ty, part)| self.typed(part, ty, at));
+                Value::Tuple(parts.collect())
+            }
+            (ConstantType::Array(element, length), Value::Array(parts)) => {
+                match self.expr(length) {
+                    Value::Unknown => return Value::Unknown,
+                    length if length.as_size() == Some(parts.len()) => {}
+                    length => {
+                        let (found, declared) = (parts.len(), self.literal(&length));
+                        let why =
+                            format!("these are {found} elements, but the length of the array is {declared}");
+                        return self.constant_error(at, why);
+                    }
+                }
+                Value::Array(parts.into_iter().map(|part| self.typed(part, element, at)).collect())
+            }
+            (ConstantType::Number { dtype, counts }, Value::Constant(found)) => {
+                let number = found.adapt(*dtype);
+                match number.filter(|number| !counts || number.as_i64().is_some_and(|size| size >= 0)) {
+                    // A `usize` is not bound to i64: a size of 1 is also a factor.
+                    Some(number) => {
+                        let dtype = Some(*dtype).filter(|dtype| *dtype != DType::I64);
+                        Value::Constant(Constant { number, dtype })
+                    }
+                    None => {
+                        let why = format!("`{}` is not a value of this `const`'s type", found.number);
+                        self.constant_error(at, why)
+                    }
+                }
+            }
+            (_, value) => {
+                let found = self.describe(&value);
+                self.constant_error(at, format!("{found} is not a value of this `const`'s type"))
+            }
+        }
+    }
+}

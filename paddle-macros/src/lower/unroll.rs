@@ -1,0 +1,175 @@
+//! `for` over what is known when the network is compiled: its body is lowered once for each item.
+
+use paddle_core::ops::Number;
+use proc_macro2::Span;
+
+use super::Lowering;
+use super::expr::Operand;
+use super::state::assigned_in_block;
+use crate::ast::{Block, Expr, Pattern, PatternKind, text};
+use crate::messages::Message;
+use crate::names::Nameless;
+use crate::report::{Extent, Report};
+use crate::values::{Constant, Value};
+
+/// How often bodies may be lowered in one network, and how long an array may be.
+const LIMIT: usize = 10_000;
+
+impl<'a> Lowering<'a, '_> {
+    pub(super) fn unroll(&mut self, span: Span, pattern: &'a Pattern, items: &'a Expr, body: &'a Block) {
+        let values = match self.expr(items) {
+            Value::Array(values) => values,
+            found => {
+                if !found.is_unknown() {
+                    let what = "what a `for` goes over".to_string();
+                    let found = format!("{} is {}", items.words(), self.describe(&found));
+                    let instead = "write a range, `0..4`, or an array; to repeat as often as a value says, use \
+                                   `while`";
+                    self.error(items.at, Message::Static { what, found, instead: instead.into() });
+                }
+                // Look at the body for its own mistakes. Nothing is known of what it assigns.
+                let assigned = assigned_in_block(body, &self.env);
+                let outer = self.env.clone();
+                self.names.enter_loop();
+                self.bind(pattern, Value::Unknown, items.at);
+                self.block(body);
+                self.names.leave_loop();
+                self.env = outer;
+                self.forget(assigned);
+                return;
+            }
+        };
+        let outside: Vec<_> = self.env.keys().copied().collect();
+        self.names.enter_loop();
+        self.loop_variables.push(first_name(pattern));
+        for value in values {
+            self.iterations += 1;
+            if self.iterations > LIMIT {
+                let text = format!(
+                    "the `for`s of this network are unrolled to more than {LIMIT} iterations; repeat with `while`"
+                );
+                self.error(span, Message::Limit { text });
+                break;
+            }
+            let reports = self.sink.len();
+            self.bind(pattern, value, items.at);
+            let value = self.block(body);
+            if !value.is_unit() && !value.is_unknown() {
+                self.collected(body);
+            }
+            // What the body declares is not there in the next iteration.
+            self.env.retain(|id, _| outside.binary_search(id).is_ok());
+            if self.sink.len() > reports {
+                break;
+            }
+        }
+        self.loop_variables.pop();
+        self.names.leave_loop();
+    }
+
+    /// The body of a loop has a value.
+    pub(super) fn collected(&mut self, body: &'a Block) {
+        let at = body.tail.as_ref().map_or(body.at, |tail| tail.at);
+        let what = "collecting a value of each iteration".to_string();
+        let instead = "assign it to a variable, and end the statement with `;`".to_string();
+        self.error(at, Message::NotSupported { what, instead });
+    }
+
+    /// The numbers of a range, as an array.
+    pub(super) fn range(&mut self, start: &'a Expr, end: &'a Expr, inclusive: bool, at: Extent) -> Value<'a> {
+        let (first, last) = (self.bound(start), self.bound(end));
+        let (Some((first, a)), Some((last, b))) = (first, last) else { return Value::Unknown };
+        let behind = if inclusive { last.saturating_add(1) } else { last };
+        if usize::try_from(behind.saturating_sub(first)).is_ok_and(|length| length > LIMIT) {
+            let text = format!("`{first}..{behind}` has more than {LIMIT} numbers; repeat with `while`");
+            self.error(at, Message::Limit { text });
+            return Value::Unknown;
+        }
+        let dtype = a.dtype.or(b.dtype);
+        let number = |number| Value::Constant(Constant { number: Number::Int(number), dtype });
+        Value::Array((first..behind).map(number).collect())
+    }
+
+    fn bound(&mut self, expr: &'a Expr) -> Option<(i64, Constant)> {
+        let found = match self.operand(expr)? {
+            Operand::Constant(constant) => match constant.number {
+                Number::Int(number) => return Some((number, constant)),
+                _ => format!("`{}` is not a whole number", constant.number),
+            },
+            Operand::Var(var) => format!("{} is {}", expr.words(), self.show(self.program.ty(var))),
+        };
+        let instead = "write a number or a `const`; to repeat as often as a value says, use `while`".into();
+        self.error(expr.at, Message::Static { what: "a range".into(), found, instead });
+        None
+    }
+
+    /// `[x; n]`
+    pub(super) fn repeated(&mut self, x: &'a Expr, times: &'a Expr) -> Value<'a> {
+        let (value, count) = (self.expr(x), self.expr(times));
+        match count.as_size() {
+            Some(count) if count <= LIMIT => Value::Array(vec![value; count]),
+            _ if count.is_unknown() => Value::Unknown,
+            _ => {
+                let found = self.describe(&count);
+                let why =
+                    format!("the length of an array is a whole number up to {LIMIT}, but this is {found}");
+                self.constant_error(times.at, why)
+            }
+        }
+    }
+
+    /// `x[i]`
+    pub(super) fn index(&mut self, x: &'a Expr, index: &'a Expr) -> Value<'a> {
+        let (value, at) = (self.expr(x), self.expr(index));
+        if value.is_unknown() || at.is_unknown() {
+            return Value::Unknown;
+        }
+        let Value::Array(mut parts) = value else {
+            let found = format!("{} is {}", x.words(), self.describe(&value));
+            let instead = "bind the parts of a tuple: `let (a, b) = ..`".to_string();
+            self.error(x.at, Message::Static { what: "what is indexed".into(), found, instead });
+            return Value::Unknown;
+        };
+        match at.as_size() {
+            Some(at) if at < parts.len() => parts.swap_remove(at),
+            _ if !at.is_static() => {
+                let found = format!("{} is {}", index.words(), self.describe(&at));
+                let instead = "write a number or a `const`".to_string();
+                self.error(index.at, Message::Static { what: "an index".into(), found, instead });
+                Value::Unknown
+            }
+            _ => {
+                let (at, length) = (self.literal(&at), parts.len());
+                self.constant_error(index.at, format!("the array has {length} elements, and none at {at}"))
+            }
+        }
+    }
+
+    /// Reports a layer that cannot be named. `layer` is where it stands.
+    pub(super) fn nameless(&mut self, why: Nameless, layer: &str, at: Extent) {
+        let (message, at, calls) = match why {
+            Nameless::Taken { name } => (Message::TakenName { name }, at, self.calls.clone()),
+            Nameless::Repeated { call } => {
+                let variable = self.loop_variables.iter().rev().flatten().next();
+                let variable = variable.map_or("i", String::as_str).to_string();
+                let frame = call.and_then(|call| self.calls.get(call));
+                let (what, at, outer) = match frame {
+                    Some(frame) => (&*frame.name, frame.call, call.unwrap_or_default()),
+                    None => (layer, at, self.calls.len()),
+                };
+                let message = Message::RepeatedParameters { what: what.into(), variable };
+                (message, at, self.calls[..outer].to_vec())
+            }
+        };
+        self.sink.push(Report { message, at, calls, first: None });
+    }
+}
+
+/// The name by which an iteration is told from others.
+fn first_name(pattern: &Pattern) -> Option<String> {
+    match &pattern.kind {
+        PatternKind::Name { ident, .. } => Some(text(ident)),
+        PatternKind::Tuple(parts) => parts.iter().find_map(first_name),
+        PatternKind::Wildcard => None,
+    }
+}

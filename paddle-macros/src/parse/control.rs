@@ -1,0 +1,102 @@
+//! What is decided while the network is compiled: `for`, `match`, ranges.
+
+use super::item::names;
+use super::{Loop, Parser};
+use quote::ToTokens;
+
+use crate::ast::{Arm, Block, Case, CaseKind, ExprKind};
+use crate::report::Extent;
+
+impl Parser<'_> {
+    pub(super) fn unrolled(&mut self, repeat: syn::ExprForLoop) -> ExprKind {
+        self.no_label(&repeat.label);
+        ExprKind::For {
+            span: repeat.for_token.span,
+            pattern: self.pattern(*repeat.pat),
+            items: self.boxed(*repeat.expr),
+            body: self.loop_body(Loop::For, repeat.body),
+        }
+    }
+
+    /// The body of a loop, in which `break` and `continue` are answered.
+    pub(super) fn loop_body(&mut self, kind: Loop, body: syn::Block) -> Block {
+        let outer = self.innermost.replace(kind);
+        let body = self.block(body);
+        self.innermost = outer;
+        body
+    }
+
+    /// `break` or `continue`.
+    pub(super) fn leave(&mut self, at: &impl ToTokens, what: &str) -> ExprKind {
+        let instead = match (self.innermost, what) {
+            (Some(Loop::For), _) => "a `for` is unrolled: put what is to be left out into an `if`",
+            (_, "`break`") => "put it into the condition of the `while`",
+            _ => "put the rest of the body into an `if`",
+        };
+        self.not_supported(at, what, instead);
+        ExprKind::Invalid
+    }
+
+    pub(super) fn range(&mut self, range: syn::ExprRange) -> ExprKind {
+        let (inclusive, op) = match &range.limits {
+            syn::RangeLimits::HalfOpen(op) => (false, op.spans[0]),
+            syn::RangeLimits::Closed(op) => (true, op.spans[0]),
+        };
+        match (range.start, range.end) {
+            (Some(start), Some(end)) => {
+                ExprKind::Range { start: self.boxed(*start), op, end: self.boxed(*end), inclusive }
+            }
+            (start, end) => {
+                let range = syn::ExprRange { attrs: range.attrs, start, limits: range.limits, end };
+                self.invalid(&range, "a range without an end", "write both, `0..n`")
+            }
+        }
+    }
+
+    pub(super) fn choice(&mut self, choice: syn::ExprMatch) -> ExprKind {
+        let value = self.boxed(*choice.expr);
+        let arms = choice.arms.into_iter().map(|arm| {
+            for attribute in &arm.attrs {
+                self.foreign(attribute, "an attribute of an arm", "remove it");
+            }
+            let (case, guard) = match arm.pat {
+                syn::Pat::Guard(guarded) => (*guarded.pat, Some(self.expr(*guarded.guard))),
+                case => (case, None),
+            };
+            Arm { case: self.case(case), guard, body: self.expr(*arm.body) }
+        });
+        ExprKind::Match { span: choice.match_token.span, value, arms: arms.collect() }
+    }
+
+    fn case(&mut self, pattern: syn::Pat) -> Case {
+        let at = Extent::of(&pattern);
+        let kind = match pattern {
+            syn::Pat::Wild(_) => CaseKind::Any,
+            syn::Pat::Ident(name)
+                if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() =>
+            {
+                CaseKind::Name { ident: name.ident, constant: false, binding: None }
+            }
+            syn::Pat::Lit(literal) => CaseKind::Value(self.expr(syn::Expr::Lit(literal))),
+            syn::Pat::Range(range) => CaseKind::Range {
+                inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
+                start: range.start.map(|start| self.expr(*start)),
+                end: range.end.map(|end| self.expr(*end)),
+            },
+            syn::Pat::Or(either) => {
+                CaseKind::Either(either.cases.into_iter().map(|case| self.case(case)).collect())
+            }
+            syn::Pat::Tuple(tuple) => {
+                CaseKind::Tuple(tuple.elems.into_iter().map(|part| self.case(part)).collect())
+            }
+            syn::Pat::Paren(paren) => return self.case(*paren.pat),
+            other => {
+                let instead =
+                    "write a literal, a `const`, `4..=9`, `1 | 2`, a name, `_`, or a tuple of these";
+                self.foreign(&other, "this pattern", instead);
+                CaseKind::Invalid(names(&other))
+            }
+        };
+        Case { kind, at }
+    }
+}

@@ -1,0 +1,84 @@
+//! Names of parameters: texts in which `{i}` stands for a constant.
+
+use paddle_core::layers::Kind;
+
+use super::{Entry, Resolver};
+use crate::ast::{Expr, ExprKind, Piece};
+use crate::messages::{Message, did_you_mean};
+use crate::names::is_path;
+
+impl Resolver<'_> {
+    /// The argument `param` of a call.
+    pub(super) fn parameter_name(&mut self, callee: &str, value: &mut Expr) {
+        let at = value.at;
+        match &mut value.kind {
+            ExprKind::Text { value: name, literal } => match self.pieces(name) {
+                Ok(pieces) => {
+                    let fixed = match &pieces[..] {
+                        [] => Some(""),
+                        [Piece::Text(name)] => Some(name.as_str()),
+                        _ => None,
+                    };
+                    if let Some(name) = fixed.filter(|name| !is_path(name)) {
+                        self.sink.error(at, Message::ParameterName { found: name.to_string() });
+                    }
+                    value.kind = ExprKind::Template { pieces, literal: literal.clone() };
+                }
+                Err(message) => self.sink.error(at, message),
+            },
+            ExprKind::Name { .. } | ExprKind::Index { .. } => self.expr(value),
+            ExprKind::Invalid => {}
+            _ => {
+                let message = Message::ArgumentKind {
+                    callee: callee.into(),
+                    name: "param".into(),
+                    expected: Kind::Name.describe().into(),
+                    found: "not a text".into(),
+                };
+                self.sink.error(at, message);
+            }
+        }
+    }
+
+    /// Splits a text at its `{name}`s; `{{` and `}}` are braces.
+    fn pieces(&mut self, text: &str) -> Result<Vec<Piece>, Message> {
+        let wrong = |why: &str| Message::Template { found: text.to_string(), why: why.to_string() };
+        let (mut pieces, mut plain) = (Vec::new(), String::new());
+        let mut rest = text;
+        while let Some(brace) = rest.find(['{', '}']) {
+            plain.push_str(&rest[..brace]);
+            let (this, behind) = rest[brace..].split_at(1);
+            if let Some(behind) = behind.strip_prefix(this) {
+                plain.push_str(this);
+                rest = behind;
+                continue;
+            }
+            let (name, behind) = match behind.split_once('}') {
+                Some(split) if this == "{" => split,
+                _ => return Err(wrong("a brace has no other one")),
+            };
+            if syn::parse_str::<syn::Ident>(name).is_err() {
+                return Err(wrong(&format!("`{{{name}}}` is not the name of a constant in braces")));
+            }
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            match self.find(name) {
+                Some((Entry::Variable(id) | Entry::Constant(id) | Entry::Unknown(id), _)) => {
+                    pieces.push(Piece::Variable(id));
+                }
+                Some((Entry::Closure(..), _)) => return Err(wrong(&format!("`{name}` is a closure"))),
+                None => {
+                    let hint = did_you_mean(name, self.names_in_scope());
+                    return Err(Message::UnknownVariable { name: name.into(), hint });
+                }
+            }
+            rest = behind;
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(pieces)
+    }
+}
