@@ -63,7 +63,7 @@ impl<B: Backend> Session<B> {
         let inputs = table.len();
         self.executor.begin(&|k| match k.checked_sub(inputs) {
             None => table.feed(k),
-            Some(k) => Feed { values: scalars[k].as_slice(), shape: &[] },
+            Some(k) => Feed { values: scalars[k].as_slice(), shape: &[], offsets: None },
         })?;
         self.executor.run(Part::Compute, parameters)?;
         Ok(count)

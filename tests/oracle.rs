@@ -110,7 +110,7 @@ fn parse(line: &str) -> Tensor {
         "float64" => Values::F64(all(words)),
         other => panic!("elements of type {other}"),
     };
-    Tensor { shape, values }
+    Tensor { shape, values, offsets: None }
 }
 
 /// Numbers that look random, between -1 and 1.

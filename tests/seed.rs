@@ -88,8 +88,11 @@ fn run(program: &Program, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut executor = Executor::new(backend, program, &storage).unwrap();
     let feeds: Vec<Vec<f32>> = values[..3].iter().map(|v| v.iter().map(|&v| v as f32).collect()).collect();
     let shape = [values[0].len(), 1];
-    let feed =
-        |i: usize| Feed { values: HostSlice::F32(&feeds[i]), shape: if i == 2 { &[] } else { &shape } };
+    let feed = |i: usize| Feed {
+        values: HostSlice::F32(&feeds[i]),
+        shape: if i == 2 { &[] } else { &shape },
+        offsets: None,
+    };
     executor.begin(&feed).unwrap();
     executor.run(Part::Compute, &mut parameters).unwrap();
     let fetch = |k: usize| {

@@ -314,7 +314,7 @@ fn mistakes_of_form() {
     fails_at("program {\n  rows 3\n       ^", "expected the name of a row space, found `3`");
     fails_at(
         "program {\n  bloc 0 {\n  ^",
-        "expected `rows`, `size`, `parameter`, `gradient` or `block`, found `bloc`",
+        "expected `rows`, `tokens`, `size`, `check`, `parameter`, `gradient` or `block`, found `bloc`",
     );
     fails_at("program { block 0 { }\n} more\n  ^", "expected the end of the text, found `more`");
     fails_at(
@@ -584,4 +584,50 @@ fn initialisers_keep_their_bounds() -> Result<(), Box<dyn std::error::Error>> {
     assert!(text.contains("w2: f32[2] = uniform_random(min=0.0)\n"), "{text}");
     round_trip(&program);
     Ok(())
+}
+
+/// The tokens of sequences are rows of their own; what has them is shown as a sequence.
+#[test]
+fn sequences() {
+    let source = "\
+program {
+  rows _
+  tokens _.words of _
+  tokens _.more of _
+  block 0 (words: f32[_.words, 2], more: i64[_.more]) {
+    h: f32[_.words, 2] = tanh(words)
+    pooled: f32[_, 2] = sequence_pool(h, pooltype=\"MAX\")
+    return pooled, more
+  }
+}
+";
+    let program = text::parse(source).unwrap();
+    assert_eq!(program.to_string(), source);
+    let shown = |name: &str| program.show(program.ty(program.find(name).unwrap()));
+    assert_eq!(["words", "more", "pooled"].map(shown), ["Seq<Tensor<f32, 2>>", "Seq<i64>", "f32[_, 2]"]);
+    let error = |line: &str| {
+        text::parse(&source.replace("h: f32[_.words, 2] = tanh(words)", line)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("h: f32[_.words, 2] = elementwise_add(words, more)"),
+        "line 6, column 5: `more` is Seq<i64>, but `words` is Seq<Tensor<f32, 2>>; `elementwise_add` needs one element type"
+    );
+    let two = source.replace("more: i64", "more: f32");
+    let error = |line: &str| {
+        text::parse(&two.replace("h: f32[_.words, 2] = tanh(words)", line)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error("h: f32[_.words, 2] = elementwise_add(words, more)"),
+        "line 6, column 5: `more` is Seq<f32>, but `words` is Seq<Tensor<f32, 2>>: the tokens of `more` and the tokens \
+         of `words` do not belong together"
+    );
+    let error = text::parse("program { rows _ tokens a of b block 0 (x: f32[a]) { return x } }").unwrap_err();
+    assert_eq!(error.to_string(), "line 1, column 30: there is no row space `b` up to here");
+    let error = text::parse(
+        "program { rows _ block 0 (x: f32[_]) { y: f32[_] = sequence_pool(x, pooltype=\"SUM\") return y } }",
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "line 1, column 40: `x` is f32[_], but `sequence_pool` needs whole sequences: its rows are no tokens"
+    );
 }

@@ -89,7 +89,9 @@ fn operators_have_their_inputs_and_outputs() {
 fn rows_of_two_spaces_do_not_combine() {
     finds(
         "a: f32[_, 3] = elementwise_add(x, y)",
-        &["0.0: `y` is f32[N, 3], but `x` is f32[_, 3]: rows of `N` and rows of `_` do not belong together"],
+        &[
+            "0.0: `y` is f32[N, 3], but `x` is f32[_, 3]: the rows of `N` and the rows of `_` do not belong together",
+        ],
     );
     // A value of the surrounding rows has to be gathered first.
     finds(
@@ -97,7 +99,7 @@ fn rows_of_two_spaces_do_not_combine() {
            block 1 on _.1 of _ { g: f32[_.1, 3] = gather_rows(x) a: f32[_.1, 3] = elementwise_add(g, x) yield a }
            block 2 on _.2 of _ { h: f32[_.2, 3] = gather_rows(x) yield h }
          }",
-        &["1.1: `x` is f32[_, 3], but `g` is f32[_.1, 3]: rows of `_` and rows of `_.1` do not belong together"],
+        &["1.1: `x` is f32[_, 3], but `g` is f32[_.1, 3]: the rows of `_` and the rows of `_.1` do not belong together"],
     );
 }
 

@@ -37,7 +37,7 @@ fn f32s(executor: &Executor<Reference>, output: usize) -> Vec<f32> {
 }
 
 fn floats<'a>(values: &'a [f32], shape: &'a [usize]) -> Feed<'a> {
-    Feed { values: HostSlice::F32(values), shape }
+    Feed { values: HostSlice::F32(values), shape, offsets: None }
 }
 
 /// `x: f32[_, 2]`, `t: f32[T]`, `z: f32[_, T]` → `z + t`, and `x`, and a parameter.
@@ -99,7 +99,7 @@ fn a_wrong_batch_is_refused_by_name() {
     };
     let ids = [1i64; 6];
     assert_eq!(
-        with(0, Feed { values: HostSlice::I64(&ids), shape: &[3, 2] }),
+        with(0, Feed { values: HostSlice::I64(&ids), shape: &[3, 2], offsets: None }),
         "input `x` takes f32, but i64 was fed"
     );
     assert_eq!(with(0, floats(&x, &[2, 3])), "input `x` takes f32[_, 2], but [2, 3] was fed");
@@ -228,7 +228,8 @@ fn a_class_that_does_not_exist_is_an_error_at_its_place() {
     program.set_outputs(&out[1..]).unwrap();
     let (mut executor, mut parameters) = executor(&program).unwrap();
     let (x, shape, label, label_shape) = ([0.5; 4], [2, 2], [1, 2], [2, 1]);
-    let feeds = [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape }];
+    let feeds =
+        [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape, offsets: None }];
     executor.begin(&|i| feeds[i]).unwrap();
     let error = executor.run(Part::Compute, &mut parameters).unwrap_err().to_string();
     assert!(error.starts_with("src/model.rs:14:5: `softmax_with_cross_entropy`: "), "{error}");

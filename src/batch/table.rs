@@ -242,6 +242,6 @@ impl Table {
     /// What is fed to input `k`.
     pub(crate) fn feed(&self, k: usize) -> Feed<'_> {
         let input = &self.inputs[k];
-        Feed { values: input.values.as_slice(), shape: &input.shape }
+        Feed { values: input.values.as_slice(), shape: &input.shape, offsets: None }
     }
 }

@@ -53,5 +53,6 @@ fn array(bytes: &[u8]) -> (Tensor, usize) {
         .map(|dim| dim.parse().expect("a size"))
         .collect();
     let end = header_end + shape.iter().product::<usize>() * element.element_size().expect("an element type");
-    (Tensor { shape, values: Values::from_bytes(element, &bytes[header_end..end]) }, end)
+    let values = Values::from_bytes(element, &bytes[header_end..end]);
+    (Tensor { shape, values, offsets: None }, end)
 }

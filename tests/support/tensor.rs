@@ -9,6 +9,8 @@ use paddle::core::wire::{TensorRecord, VarKind};
 pub(crate) struct Tensor {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Values,
+    /// Where its rows are the tokens of sequences.
+    pub(crate) offsets: Option<Vec<i64>>,
 }
 
 /// Its elements, row by row.
@@ -102,21 +104,26 @@ impl Values {
 impl Tensor {
     pub(crate) fn f32(shape: &[usize], values: &[f32]) -> Tensor {
         assert_eq!(shape.iter().product::<usize>(), values.len());
-        Tensor { shape: shape.to_vec(), values: Values::F32(values.to_vec()) }
+        Tensor { shape: shape.to_vec(), values: Values::F32(values.to_vec()), offsets: None }
     }
 
     pub(crate) fn i64(shape: &[usize], values: &[i64]) -> Tensor {
         assert_eq!(shape.iter().product::<usize>(), values.len());
-        Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()) }
+        Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()), offsets: None }
+    }
+
+    /// The rows as the tokens of sequences.
+    pub(crate) fn with_offsets(self, offsets: &[i64]) -> Tensor {
+        Tensor { offsets: Some(offsets.to_vec()), ..self }
     }
 
     pub(crate) fn feed(&self) -> Feed<'_> {
-        Feed { values: self.values.slice(), shape: &self.shape }
+        Feed { values: self.values.slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
     }
 
     pub(crate) fn from_record(record: &TensorRecord) -> Tensor {
         let shape = record.dims.iter().map(|&dim| dim as usize).collect();
-        Tensor { shape, values: Values::from_bytes(record.element, &record.data) }
+        Tensor { shape, values: Values::from_bytes(record.element, &record.data), offsets: None }
     }
 
     pub(crate) fn to_record(&self) -> TensorRecord {
@@ -128,9 +135,10 @@ impl Tensor {
         }
     }
 
-    /// Same shape and element type, values within `|a - b| ≤ atol + rtol · |b|`.
+    /// Same shape, offsets and element type, values within `|a - b| ≤ atol + rtol · |b|`.
     pub(crate) fn assert_close(&self, expected: &Tensor, rtol: f64, atol: f64, what: &str) {
         assert_eq!(self.shape, expected.shape, "{what}: shapes");
+        assert_eq!(self.offsets, expected.offsets, "{what}: offsets");
         assert_eq!(self.values.element(), expected.values.element(), "{what}: element types");
         let (a, b) = (self.values.numbers(), expected.values.numbers());
         for (i, (a, b)) in a.iter().zip(&b).enumerate() {

@@ -72,6 +72,12 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             attrs
         }
         Op::Reshape(op) => reshape(op, x),
+        Op::SequencePool(op) => {
+            let mut attrs = vec![OpAttr::string("pooltype", op.pooltype.name())];
+            push_float(&mut attrs, "pad_value", op.pad_value);
+            attrs
+        }
+        Op::SequencePoolGrad(op) => vec![OpAttr::string("pooltype", op.pooltype.name())],
         // The parameter is updated where it is, which PaddlePaddle writes as an output of the same name.
         Op::Sgd(_) => {
             desc.outputs = slots(&["ParamOut"], &inputs[..inputs.len().min(1)]);

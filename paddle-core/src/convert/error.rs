@@ -231,7 +231,9 @@ impl fmt::Display for VariableFault {
             VariableFault::Element(kind) => {
                 write!(f, "its elements are {kind}; supported are BOOL, INT32, INT64, FP32 and FP64")
             }
-            VariableFault::Sequences => f.write_str("its rows form sequences, which are not supported"),
+            VariableFault::Sequences => {
+                f.write_str("its rows form sequences of sequences, which are not supported")
+            }
             VariableFault::Dimensions(dims) => write!(f, "its dimensions {dims:?} have to be known"),
             VariableFault::Type(text) => write!(f, "`{text}` is not a type"),
         }

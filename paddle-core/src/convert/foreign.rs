@@ -3,12 +3,14 @@
 //! The stored description has no names of variables, role or place, which the program holds: a name in it stands for
 //! "a variable", or for none.
 
+use std::collections::BTreeSet;
+
 use super::error::{ConvertError, Fault};
 use super::names::{CALLSTACK, EMPTY, ROLE, ROLE_VAR, TYPES};
 use super::reading::Reading;
 use super::types::{fits, parse_type, type_text};
 use crate::ops::Foreign;
-use crate::program::Type;
+use crate::program::{RowsId, Type};
 use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
 
 /// The description as it came, with the variables that its slots hold now.
@@ -57,7 +59,14 @@ impl<'a> Reading<'_, 'a> {
                 };
                 texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?
             }
-            None => outputs.iter().map(|name| self.declared(name)).collect::<Result<Vec<_>, _>>()?,
+            None => {
+                // Most operators hand on the sequences that they get.
+                let types = inputs.iter().map(|&input| self.ty(input));
+                let sequences = types.filter(|ty| self.reader.program.is_sequence(ty));
+                let tokens: BTreeSet<RowsId> = sequences.filter_map(|ty| ty.rows).collect();
+                let only = tokens.first().copied().filter(|_| tokens.len() == 1);
+                outputs.iter().map(|name| self.declared(name, only)).collect::<Result<Vec<_>, _>>()?
+            }
         };
         if types.len() != outputs.len() {
             let message = format!("{} types for {} outputs", types.len(), outputs.len());
@@ -69,11 +78,11 @@ impl<'a> Reading<'_, 'a> {
     }
 
     /// The declared type of a variable that is visible here.
-    fn declared(&mut self, name: &str) -> Result<Type, Fault> {
+    fn declared(&mut self, name: &str, tokens: Option<RowsId>) -> Result<Type, Fault> {
         let mut at = Some(self.block);
         while let Some(block) = at {
             if let Some(&var) = self.reader.blocks[block].declared.get(name) {
-                return self.reader.declared_type(var, true);
+                return self.reader.declared_type(var, true, tokens);
             }
             at = self.reader.blocks[block].parent;
         }

@@ -12,8 +12,8 @@ use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, 
 use super::versions::Versions;
 use crate::ops::{Fill, Op};
 use crate::program::{
-    BlockId, Check, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowsId, Site, SymbolId,
-    Type, VarId,
+    BlockId, Check, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowOrigin, RowsId,
+    Site, SymbolId, Type, VarId,
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
@@ -98,10 +98,13 @@ impl<'a> Reader<'a> {
             let sizes = tables.attr_longs("sizes")?.unwrap_or_default();
             let parents = tables.attr_longs("parents")?.unwrap_or_default();
             let outside = tables.attr_longs("outside")?.unwrap_or_default();
-            declare(&mut this.program, symbols, &outside, rows, &sizes, &parents).ok_or_else(|| {
-                let message = "it does not fit the other tables".to_string();
-                Fault::Attribute { attribute: "row_spaces", message }
-            })?;
+            let tokens = tables.attr_longs("tokens")?.unwrap_or_default();
+            declare(&mut this.program, symbols, &outside, rows, &sizes, &parents, &tokens).ok_or_else(
+                || {
+                    let message = "it does not fit the other tables".to_string();
+                    Fault::Attribute { attribute: "row_spaces", message }
+                },
+            )?;
             this.checks(tables.attr_strings("checks")?.unwrap_or_default())
         };
         read(self).map_err(|fault| place(fault, 0, at, tables))?;
@@ -149,7 +152,7 @@ impl<'a> Reader<'a> {
         let order = |var: &&VarDesc| initializers.get(var.name.as_str()).map_or(usize::MAX, |&(at, _)| at);
         left.sort_by_key(order);
         for var in left {
-            let ty = self.declared_type(var, false)?;
+            let ty = self.declared_type(var, false, None)?;
             let zeros = Op::from(Fill { value: zero(ty.dtype), ty: ty.clone() });
             let op = match initializers.get(var.name.as_str()) {
                 Some(&(at, op)) => {
@@ -183,7 +186,7 @@ impl<'a> Reader<'a> {
             let Some(&var) = self.blocks[0].declared.get(name) else {
                 return Err(Fault::Undeclared { name: name.to_string() }.into());
             };
-            let ty = self.declared_type(var, true)?;
+            let ty = self.declared_type(var, true, None)?;
             let id = self.program.create_input(name, ty)?;
             self.versions.write(&self.blocks, 0, name, id)?;
         }
@@ -302,8 +305,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The type of a variable: the exact one, if it is written beside it; else from its description, where an
-    /// unknown leading dimension is the batch, and any other unknown one a size of its own.
-    pub(super) fn declared_type(&mut self, var: &VarDesc, may_vary: bool) -> Result<Type, Fault> {
+    /// unknown leading dimension is the batch, and any other unknown one a size of its own. Sequences are those of
+    /// `tokens`, or new ones.
+    pub(super) fn declared_type(
+        &mut self,
+        var: &VarDesc,
+        may_vary: bool,
+        tokens: Option<RowsId>,
+    ) -> Result<Type, Fault> {
         let wrong = |reason| Fault::Variable { name: var.name.clone(), reason };
         if let Some(text) = var.attrs.iter().find(|attr| attr.name == TYPE) {
             let text = text.s.clone().unwrap_or_default();
@@ -316,7 +325,8 @@ impl<'a> Reader<'a> {
             return Err(wrong(VariableFault::Kind(kind)));
         }
         let desc = var.r#type.lod_tensor.as_ref().ok_or_else(|| wrong(VariableFault::NoTensor))?;
-        if desc.lod_level.unwrap_or(0) != 0 {
+        let level = desc.lod_level.unwrap_or(0);
+        if level > 1 {
             return Err(wrong(VariableFault::Sequences));
         }
         let element = VarKind::try_from(desc.tensor.data_type);
@@ -326,7 +336,11 @@ impl<'a> Reader<'a> {
         if wire.iter().any(|&dim| dim < if may_vary { -1 } else { 0 }) {
             return Err(wrong(VariableFault::Dimensions(wire.clone())));
         }
-        let rows = (wire.first() == Some(&-1)).then(|| self.batch());
+        let rows = match (level, wire.first()) {
+            (1, Some(_)) if may_vary => Some(tokens.unwrap_or_else(|| self.tokens(&var.name))),
+            (_, Some(-1)) => Some(self.batch()),
+            _ => None,
+        };
         let mut dims = Vec::with_capacity(wire.len());
         for (axis, &dim) in wire.iter().enumerate().skip(usize::from(rows.is_some())) {
             dims.push(match dim {
@@ -344,11 +358,22 @@ impl<'a> Reader<'a> {
 
     /// A new symbol, of this name or one like it.
     fn size(&mut self, name: &str) -> SymbolId {
-        let mut free = name.to_string();
-        while !self.sizes.insert(free.clone()) {
-            free.push('\'');
-        }
+        let free = self.free_size(name.to_string());
         self.program.create_symbol(&free)
+    }
+
+    fn free_size(&mut self, mut name: String) -> String {
+        while !self.sizes.insert(name.clone()) {
+            name.push('\'');
+        }
+        name
+    }
+
+    /// The tokens of new sequences, one for each row of the batch.
+    fn tokens(&mut self, name: &str) -> RowsId {
+        let batch = self.batch();
+        let name = self.free_size(format!("_.{name}"));
+        self.program.add_rows(name, Some(batch), RowOrigin::Tokens)
     }
 
     fn batch(&mut self) -> RowsId {

@@ -12,8 +12,8 @@ use super::names::{DIMS, OURS};
 use super::reading::Reading;
 use super::types::{dtype, is_small_product, parse_dim};
 use crate::ops::{
-    Attribute, AttributeValue, Cast, Expand, Matmul, Op, Reduce, ReduceKind, Reshape, Scale, Sgd, Size,
-    Unary, UnaryGrad, UnaryKind,
+    Assign, Attribute, AttributeValue, Cast, Expand, Matmul, Op, PoolType, Reduce, ReduceKind, Reshape,
+    Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -44,6 +44,8 @@ fn rule(name: &str) -> Option<Rule> {
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.cross_entropy(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "sgd"                                                               => |x| x.sgd(),
+        "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
+        "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
         // Ours.
         "rust.gather_rows"                                                  => |x| x.plain(),
@@ -340,6 +342,40 @@ impl Reading<'_, '_> {
         }
         let inputs = [self.input("Param")?, self.input("LearningRate")?, self.input("Grad")?];
         self.define(Sgd, &inputs, &[], &[])
+    }
+
+    /// Of values that are known to be sequences.
+    fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "pooltype";
+        let name = self.desc.attr_string(attribute)?.unwrap_or("AVERAGE");
+        let Some(pooltype) = PoolType::from_name(name) else {
+            let message = format!("there is no kind of pooling `{name}`");
+            return Err(Fault::Attribute { attribute, message }.into());
+        };
+        if !self.reader.program.is_sequence(self.ty(x)) {
+            return Ok(false);
+        }
+        if self.desc.r#type == "sequence_pool" {
+            let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+            return self.out(SequencePool { pooltype, pad_value }, &[x]);
+        }
+        let (desc, inputs) = (self.desc, [x, self.input("Out@GRAD")?]);
+        if self.ty(inputs[1]).rows.is_none() {
+            return Ok(false);
+        }
+        let slot = "X@GRAD";
+        self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
+    }
+
+    /// To the offsets that the value has already.
+    fn lod_reset(&mut self) -> Result<bool, ConvertError> {
+        if !self.has(&["Y"]) || self.bool("append", false)? {
+            return Ok(false);
+        }
+        let (x, y) = (self.input("X")?, self.input("Y")?);
+        let same = self.ty(x).rows == self.ty(y).rows && self.reader.program.is_sequence(self.ty(x));
+        if same { self.out(Assign, &[x]) } else { Ok(false) }
     }
 
     fn size(&mut self) -> Result<bool, ConvertError> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
-use super::types::{condition_text, tensor_type, type_text, wire_dims};
+use super::types::{condition_text, tensor_type, type_text};
 use crate::ops::Op;
 use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
         let rows = self.program.row_spaces();
         let parent = |rows: &crate::program::RowSpace| match rows.origin {
             RowOrigin::Root => -1,
-            RowOrigin::Chosen => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
+            RowOrigin::Chosen | RowOrigin::Tokens => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
         };
         let outside: Vec<i64> = self.program.outside_symbols().map(|symbol| i64::from(symbol.0)).collect();
         let desc = OpDesc::new(PROGRAM)
@@ -126,7 +126,10 @@ impl<'a> Writer<'a> {
             .with_attr(OpAttr::strings("row_spaces", rows.iter().map(|rows| rows.name.as_str())))
             .with_attr(OpAttr::longs("sizes", rows.iter().map(|r| i64::from(r.size.0)).collect::<Vec<_>>()))
             .with_attr(OpAttr::longs("parents", rows.iter().map(parent).collect::<Vec<_>>()));
-        // What programs of fixed sizes do not have.
+        // What programs of fixed sizes and without sequences do not have.
+        let tokens = rows.iter().zip(0..).filter(|(rows, _)| rows.origin == RowOrigin::Tokens);
+        let tokens: Vec<i64> = tokens.map(|(_, number)| number).collect();
+        let desc = if tokens.is_empty() { desc } else { desc.with_attr(OpAttr::longs("tokens", tokens)) };
         let desc = if outside.is_empty() { desc } else { desc.with_attr(OpAttr::longs("outside", outside)) };
         let checks: Vec<String> = self.program.checks().iter().flat_map(|check| self.check(check)).collect();
         if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) }
@@ -142,7 +145,7 @@ impl<'a> Writer<'a> {
         let var = self.program.var(id);
         let mut desc = VarDesc {
             name: var.name.clone(),
-            r#type: tensor_type(var.ty.dtype, wire_dims(&var.ty)),
+            r#type: tensor_type(self.program, &var.ty),
             ..VarDesc::default()
         };
         let declared = match var.definition {

@@ -6,7 +6,7 @@
 //! the program's `rust.program` operator.
 
 use crate::ops::Number;
-use crate::program::{Condition, DType, Dim, Program, RowsId, SymbolId, Type};
+use crate::program::{Condition, DType, Dim, Program, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 
 /// More dimensions than this are refused. (PaddlePaddle has at most 9.)
@@ -50,9 +50,11 @@ pub(super) fn wire_dims(ty: &Type) -> Vec<i64> {
 }
 
 /// The type of a tensor on the wire.
-pub(super) fn tensor_type(dtype: DType, dims: Vec<i64>) -> VarType {
-    let tensor = TensorDesc { data_type: element(dtype).into(), dims, ..Default::default() };
-    let lod_tensor = LodTensorDesc { tensor, lod_level: Some(0), ..Default::default() };
+pub(super) fn tensor_type(program: &Program, ty: &Type) -> VarType {
+    let tensor =
+        TensorDesc { data_type: element(ty.dtype).into(), dims: wire_dims(ty), ..Default::default() };
+    let lod_level = Some(i32::from(program.is_sequence(ty)));
+    let lod_tensor = LodTensorDesc { tensor, lod_level, ..Default::default() };
     VarType { r#type: VarKind::LodTensor.into(), lod_tensor: Some(lod_tensor), ..Default::default() }
 }
 
@@ -119,8 +121,8 @@ pub(super) fn is_small_product(dims: &[Dim]) -> bool {
 }
 
 /// Creates the symbols and row spaces that the program's tables list, so that their numbers are their ids. `sizes`
-/// has the symbol of each row space, `parents` what its rows are chosen from, or -1. `None` if the tables contradict
-/// each other.
+/// has the symbol of each row space, `parents` what its rows are chosen from, or -1; those in `tokens` are the tokens of
+/// sequences of the parent. `None` if the tables contradict each other.
 pub(super) fn declare(
     program: &mut Program,
     symbols: &[String],
@@ -128,6 +130,7 @@ pub(super) fn declare(
     rows: &[String],
     sizes: &[i64],
     parents: &[i64],
+    tokens: &[i64],
 ) -> Option<()> {
     if rows.len() != sizes.len() || rows.len() != parents.len() {
         return None;
@@ -135,16 +138,26 @@ pub(super) fn declare(
     // A symbol is made with the row space whose size it is, in the order of both.
     let mut left = rows.iter().zip(sizes).zip(parents).peekable();
     for (number, name) in symbols.iter().enumerate() {
-        match left.next_if(|((_, size), _)| usize::try_from(**size) == Ok(number)) {
-            None if outside.contains(&(number as i64)) => drop(program.create_outside_symbol(name)),
-            None => drop(program.create_symbol(name)),
-            Some(((rows, _), -1)) => drop(program.create_rows(rows)),
-            Some(((rows, _), &parent)) => {
-                let parent =
-                    u32::try_from(parent).ok().filter(|&p| (p as usize) < program.row_spaces().len())?;
-                program.create_chosen_rows(rows, RowsId(parent));
+        let Some(((rows, _), &parent)) = left.next_if(|((_, size), _)| usize::try_from(**size) == Ok(number))
+        else {
+            match outside.contains(&(number as i64)) {
+                true => program.create_outside_symbol(name),
+                false => program.create_symbol(name),
+            };
+            continue;
+        };
+        let known = program.row_spaces().len();
+        let is_tokens = tokens.contains(&(known as i64));
+        let (parent, origin) = match parent {
+            -1 if is_tokens => return None,
+            -1 => (None, RowOrigin::Root),
+            parent => {
+                let parent = u32::try_from(parent).ok().filter(|&parent| (parent as usize) < known)?;
+                let origin = if is_tokens { RowOrigin::Tokens } else { RowOrigin::Chosen };
+                (Some(RowsId(parent)), origin)
             }
-        }
+        };
+        program.add_rows(rows.clone(), parent, origin);
     }
     left.next().is_none().then_some(())
 }
@@ -254,7 +267,7 @@ mod tests {
     fn program() -> Program {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        declare(&mut program, &names(&["_", "T", "N"]), &[2], &names(&["_"]), &[0], &[-1]).unwrap();
+        declare(&mut program, &names(&["_", "T", "N"]), &[2], &names(&["_"]), &[0], &[-1], &[]).unwrap();
         program
     }
 
@@ -263,15 +276,23 @@ mod tests {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         let (symbols, rows) = (names(&["T", "_", "_.1", "N"]), names(&["_", "_.1"]));
-        declare(&mut program, &symbols, &[3], &rows, &[1, 2], &[-1, 0]).unwrap();
+        declare(&mut program, &symbols, &[3], &rows, &[1, 2], &[-1, 0], &[]).unwrap();
         assert_eq!(program.symbols().iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), symbols);
         assert_eq!(program.outside_symbols().collect::<Vec<_>>(), [SymbolId(3)]);
         assert_eq!(program.row_space(RowsId(1)).parent, Some(RowsId(0)));
         for (sizes, parents) in
             [(&[1, 4], &[-1, 0]), (&[2, 1], &[-1, 0]), (&[1, 1], &[-1, 0]), (&[1, 2], &[-1, 1])]
         {
-            assert_eq!(declare(&mut Program::new(), &symbols, &[], &rows, sizes, parents), None, "{sizes:?}");
+            assert_eq!(
+                declare(&mut Program::new(), &symbols, &[], &rows, sizes, parents, &[]),
+                None,
+                "{sizes:?}"
+            );
         }
+        let mut program = Program::new();
+        declare(&mut program, &symbols, &[], &rows, &[1, 2], &[-1, 0], &[1]).unwrap();
+        assert_eq!(program.row_space(RowsId(1)).origin, RowOrigin::Tokens);
+        assert_eq!(declare(&mut Program::new(), &symbols, &[], &rows, &[1, 2], &[-1, 0], &[0]), None);
     }
 
     #[test]

@@ -185,13 +185,12 @@ impl Infer<'_> {
     pub fn common_rows(&self, a: usize, b: usize) -> Result<Option<RowsId>, Mismatch> {
         match (self.ty(a).rows, self.ty(b).rows) {
             (Some(x), Some(y)) if x != y => {
-                let name = |rows| &self.program.row_space(rows).name;
                 let message = format!(
-                    "{}, but {}: rows of `{}` and rows of `{}` do not belong together",
+                    "{}, but {}: {} and {} do not belong together",
                     self.is(b),
                     self.is(a),
-                    name(y),
-                    name(x),
+                    self.program.show_rows(y),
+                    self.program.show_rows(x),
                 );
                 Err(self.wrong(b, MismatchKind::Rows, message))
             }

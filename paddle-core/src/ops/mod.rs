@@ -25,6 +25,7 @@ mod reshape;
 mod sample;
 mod scale;
 mod schema;
+mod sequence_pool;
 mod sgd;
 mod softmax;
 mod softmax_with_cross_entropy;
@@ -51,6 +52,7 @@ pub use reshape::Reshape;
 pub use sample::{Sample, SampleInput};
 pub use scale::Scale;
 pub use schema::{Effects, Schema};
+pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
 pub use sgd::Sgd;
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
@@ -81,6 +83,11 @@ pub trait Operation {
     /// Whether it reads the elements of input `k`, and not its shape only.
     fn reads(&self, _k: usize) -> bool {
         true
+    }
+
+    /// The input whose sequences it goes along: with its other inputs it reads the offsets of these.
+    fn sequences(&self) -> Option<usize> {
+        None
     }
 
     /// Whether the floating-point outputs have derivatives with respect to the floating-point inputs.
@@ -206,6 +213,10 @@ operators! {
     Reshape,
     /// `scale · x + bias`.
     Scale,
+    /// One row for each sequence, made of its tokens.
+    SequencePool,
+    /// Gradient of [`SequencePool`].
+    SequencePoolGrad,
     /// Updates a parameter against its gradient.
     Sgd,
     /// The number of elements along axes.

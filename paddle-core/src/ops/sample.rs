@@ -8,12 +8,26 @@ use crate::program::{DType, Program, RowsId, Type};
 pub struct SampleInput {
     /// Element type.
     pub dtype: DType,
-    /// Number of rows, where it has rows.
+    /// Number of rows, where it has rows; of sequences, the number of tokens.
     pub rows: Option<usize>,
+    /// The number of tokens of each sequence, where its rows are tokens.
+    pub lengths: Option<Vec<usize>>,
     /// The dimensions behind the rows.
     pub dims: Vec<i64>,
     /// Values are drawn from this range, in whole numbers for integers.
     pub range: (f64, f64),
+}
+
+impl SampleInput {
+    /// The offsets of its sequences, where its rows are tokens.
+    pub fn offsets(&self) -> Option<Vec<i64>> {
+        let lengths = self.lengths.as_ref()?;
+        let ends = lengths.iter().scan(0, |end, &length| {
+            *end += length as i64;
+            Some(*end)
+        });
+        Some(std::iter::once(0).chain(ends).collect())
+    }
 }
 
 /// An operator on inputs of given shapes.
@@ -32,16 +46,23 @@ impl Sample {
     }
 
     /// With a floating-point input of this many rows.
-    pub fn rows(mut self, rows: usize, dims: &[i64]) -> Self {
-        let dims = dims.to_vec();
-        self.inputs.push(SampleInput { dtype: DType::F32, rows: Some(rows), dims, range: (-2.0, 2.0) });
-        self
+    pub fn rows(self, rows: usize, dims: &[i64]) -> Self {
+        self.push(Some(rows), None, dims)
+    }
+
+    /// With a floating-point input of sequences of these lengths, one for each row.
+    pub fn sequences(self, lengths: &[usize], dims: &[i64]) -> Self {
+        self.push(Some(lengths.iter().sum()), Some(lengths.to_vec()), dims)
     }
 
     /// With a floating-point input without rows.
-    pub fn dense(mut self, dims: &[i64]) -> Self {
-        let dims = dims.to_vec();
-        self.inputs.push(SampleInput { dtype: DType::F32, rows: None, dims, range: (-2.0, 2.0) });
+    pub fn dense(self, dims: &[i64]) -> Self {
+        self.push(None, None, dims)
+    }
+
+    fn push(mut self, rows: Option<usize>, lengths: Option<Vec<usize>>, dims: &[i64]) -> Self {
+        let (dtype, dims) = (DType::F32, dims.to_vec());
+        self.inputs.push(SampleInput { dtype, rows, lengths, dims, range: (-2.0, 2.0) });
         self
     }
 
@@ -61,6 +82,21 @@ impl Sample {
         self
     }
 
+    /// The number of rows of the batch, where an input has rows or sequences.
+    pub fn batch(&self) -> Option<usize> {
+        self.inputs.iter().find_map(|input| match &input.lengths {
+            Some(lengths) => Some(lengths.len()),
+            None => input.rows,
+        })
+    }
+
+    /// The sizes of the row spaces of its program, in the order of their ids: the batch, then the tokens of each input
+    /// of sequences.
+    pub fn row_counts(&self) -> Vec<usize> {
+        let tokens = self.inputs.iter().filter(|input| input.lengths.is_some());
+        self.batch().into_iter().chain(tokens.filter_map(|input| input.rows)).collect()
+    }
+
     /// A program that applies the operator to inputs of these shapes and returns every output.
     pub fn program(&self) -> Result<Program, crate::program::BuildError> {
         let mut program = Program::new();
@@ -69,7 +105,11 @@ impl Sample {
         for (i, input) in self.inputs.iter().enumerate() {
             let mut ty = Type::new(input.dtype, input.dims.iter().copied());
             if input.rows.is_some() {
-                ty.rows = Some(*batch.get_or_insert_with(|| program.create_rows("_")));
+                let batch = *batch.get_or_insert_with(|| program.create_rows("_"));
+                ty.rows = Some(match input.lengths {
+                    Some(_) => program.create_tokens(&format!("x{i}"), batch),
+                    None => batch,
+                });
             }
             inputs.push(program.create_input(&format!("x{i}"), ty)?);
         }

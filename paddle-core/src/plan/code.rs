@@ -152,6 +152,17 @@ pub(super) struct Input {
     pub(super) dtype: crate::program::DType,
     pub(super) shape: Vec<Dim>,
     pub(super) scalar: bool,
+    /// For sequences, how they lie in the rows.
+    pub(super) sequences: Option<Sequences>,
+}
+
+/// Sequences that are fed.
+#[derive(Clone, Debug)]
+pub(super) struct Sequences {
+    /// How many.
+    pub(super) count: SymbolId,
+    /// Their offsets, where something reads them.
+    pub(super) offsets: Option<SlotId>,
 }
 
 /// An output of the program.
@@ -159,6 +170,8 @@ pub(super) struct Input {
 pub(super) struct Output {
     pub(super) slot: SlotId,
     pub(super) dtype: crate::program::DType,
+    /// Offsets, where its rows are tokens.
+    pub(super) offsets: Option<SlotId>,
 }
 
 /// A program, ready to be run.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::backend::OutOfMemory;
+use super::offsets::OffsetsError;
 use crate::program::{DType, Located, VerifyError};
 
 /// Why a program cannot be planned.
@@ -149,6 +150,15 @@ pub enum RunError {
         /// What was found and what is expected, with the values.
         message: String,
     },
+    /// The offsets of sequences do not fit what is fed.
+    FeedOffsets {
+        /// The input.
+        input: String,
+        /// Its type, in the user's names.
+        expected: String,
+        /// What is wrong.
+        error: OffsetsError,
+    },
     /// A batch asks for more memory than there is, or than can be counted.
     TooLarge {
         /// The value that is too large.
@@ -195,6 +205,9 @@ impl fmt::Display for RunError {
             RunError::Check { place, message } => {
                 at(place, f)?;
                 f.write_str(message)
+            }
+            RunError::FeedOffsets { input, expected, error } => {
+                write!(f, "input `{input}` takes {expected}: {error}")
             }
             RunError::TooLarge { value } => write!(f, "`{value}` would not fit into memory with this batch"),
             RunError::Kernel { operator, place, message } => {

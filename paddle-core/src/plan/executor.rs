@@ -1,11 +1,12 @@
 //! The executor: a program, planned for a backend, run on batches of any size.
 
 use super::backend::{Backend, HostSlice, HostSliceMut, Memory};
-use super::code::Plan;
+use super::code::{Input, Plan};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
 use super::machine::{Machine, State};
+use super::offsets::{OffsetsError, check_offsets};
 use super::storage::Storage;
 use crate::program::{Check, DType, Dim, Program, SymbolId};
 
@@ -16,6 +17,8 @@ pub struct Feed<'a> {
     pub values: HostSlice<'a>,
     /// The shape; the rows first, where the input has rows.
     pub shape: &'a [usize],
+    /// For sequences, where each begins among the tokens, which are the rows; and the number of tokens.
+    pub offsets: Option<&'a [i64]>,
 }
 
 /// A part of a training step.
@@ -113,13 +116,15 @@ impl<B: Backend> Executor<B> {
             return Err(RunError::NotBegun);
         };
         for (i, input) in self.plan.inputs.iter().enumerate() {
-            if let Some(slot) = input.slot {
+            let Feed { values, offsets, .. } = feed(i);
+            let offsets_slot = input.sequences.as_ref().and_then(|sequences| sequences.offsets);
+            for (slot, values) in [(input.slot, Some(values)), (offsets_slot, offsets.map(HostSlice::I64))] {
+                let (Some(slot), Some(values)) = (slot, values) else { continue };
                 let memory = match self.plan.slots[slot.0].home {
                     super::code::Home::Pool => Memory::Pool,
                     _ => Memory::Arena,
                 };
-                let offset = layout.offsets[slot.0];
-                self.backend.upload(feed(i).values, &mut self.buffers[memory as usize], offset);
+                self.backend.upload(values, &mut self.buffers[memory as usize], layout.offsets[slot.0]);
             }
         }
         self.begun = true;
@@ -135,7 +140,7 @@ impl<B: Backend> Executor<B> {
             RunError::FeedShape { input: name, expected, found: found.to_vec(), bound }
         };
         for (i, input) in self.plan.inputs.iter().enumerate() {
-            let Feed { values, shape } = feed(i);
+            let Feed { values, shape, .. } = feed(i);
             if values.dtype() != input.dtype {
                 let (name, expected, found) = (input.name.clone(), input.dtype, values.dtype());
                 return Err(RunError::FeedType { input: name, expected, found });
@@ -163,6 +168,10 @@ impl<B: Backend> Executor<B> {
                     }
                     _ => self.bound[symbol.0 as usize] = Some(size),
                 }
+            }
+            if let Err(error) = bind_sequences(&self.plan.inputs[..=i], feed, &mut self.bound) {
+                let (input, expected) = (input.name.clone(), input.shown.clone());
+                return Err(RunError::FeedOffsets { input, expected, error });
             }
         }
         // Polynomials, once every symbol is bound.
@@ -305,11 +314,54 @@ impl<B: Backend> Executor<B> {
         &self.shapes[output]
     }
 
+    /// For an output whose rows are tokens, the number of offsets of its sequences in the current batch.
+    pub fn output_offsets(&self, output: usize) -> Option<usize> {
+        let slot = self.plan.outputs[output].offsets?;
+        Some(self.plan.slots[slot.0].shape[0].get(&self.state.sizes))
+    }
+
+    /// Copies the offsets of such an output to the host; `to` is as long as their number.
+    pub fn fetch_offsets(&self, output: usize, to: &mut [i64]) {
+        if let (Some(layout), Some(slot)) = (self.layouts.last(), self.plan.outputs[output].offsets) {
+            let offset = layout.offsets[slot.0];
+            self.backend.download(&self.buffers[Memory::Pool as usize], offset, HostSliceMut::I64(to));
+        }
+    }
+
     /// Copies an output to the host; `to` is as long as its shape says and of its element type.
     pub fn fetch(&self, output: usize, to: HostSliceMut<'_>) {
         let slot = self.plan.outputs[output].slot;
         if let Some(layout) = self.layouts.last() {
             self.backend.download(&self.buffers[Memory::Pool as usize], layout.offsets[slot.0], to);
         }
+    }
+}
+
+/// Checks the offsets of the last of these inputs, and binds the number of its sequences.
+fn bind_sequences<'a>(
+    inputs: &[Input],
+    feed: &dyn Fn(usize) -> Feed<'a>,
+    bound: &mut [Option<usize>],
+) -> Result<(), OffsetsError> {
+    let Some((input, others)) = inputs.split_last() else { return Ok(()) };
+    let Feed { shape, offsets, .. } = feed(others.len());
+    let (sequences, offsets) = match (&input.sequences, offsets) {
+        (None, None) => return Ok(()),
+        (None, Some(_)) => return Err(OffsetsError::Unexpected),
+        (Some(_), None) => return Err(OffsetsError::Missing),
+        (Some(sequences), Some(offsets)) => (sequences, offsets),
+    };
+    check_offsets(offsets, shape.first().copied().unwrap_or(0))?;
+    let (count, found) = (&mut bound[sequences.count.0 as usize], offsets.len() - 1);
+    match *count {
+        Some(expected) if expected != found => return Err(OffsetsError::Rows { found, expected }),
+        _ => *count = Some(found),
+    }
+    let shared = |other: &Input| other.sequences.is_some() && other.shape.first() == input.shape.first();
+    match others.iter().position(shared) {
+        Some(other) if feed(other).offsets != Some(offsets) => {
+            Err(OffsetsError::Differ { other: others[other].name.clone() })
+        }
+        _ => Ok(()),
     }
 }

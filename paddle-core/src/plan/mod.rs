@@ -14,6 +14,7 @@ mod layout;
 mod live;
 mod lower;
 mod machine;
+mod offsets;
 mod show;
 mod storage;
 
@@ -23,4 +24,5 @@ pub use backend::{
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
+pub use offsets::{OffsetsError, check_offsets};
 pub use storage::{Storage, StorageError, Stored, initialize};

@@ -128,12 +128,15 @@ impl Program {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
     }
 
-    /// Adds a row space whose rows are chosen from those of `parent`.
-    pub(crate) fn create_chosen_rows(&mut self, name: &str, parent: RowsId) -> RowsId {
-        self.add_rows(name.to_string(), Some(parent), RowOrigin::Chosen)
+    /// Adds the row space of the tokens of sequences, one for each row of `parent`. `name` is what the sequences are
+    /// called.
+    pub fn create_tokens(&mut self, name: &str, parent: RowsId) -> RowsId {
+        let name = format!("{}.{name}", self.row_space(parent).name);
+        self.add_rows(name, Some(parent), RowOrigin::Tokens)
     }
 
-    fn add_rows(&mut self, name: String, parent: Option<RowsId>, origin: RowOrigin) -> RowsId {
+    /// Adds a row space under its full name.
+    pub(crate) fn add_rows(&mut self, name: String, parent: Option<RowsId>, origin: RowOrigin) -> RowsId {
         let size = self.create_symbol(&name);
         self.row_spaces.push(RowSpace { name, parent, size, origin });
         RowsId(self.row_spaces.len() as u32 - 1)
@@ -416,7 +419,7 @@ impl Program {
         if let Some(rows) = rows {
             for block in blocks {
                 let name = format!("{}.{}", self.row_space(rows).name, block.0);
-                self.blocks[block.0 as usize].rows = Some(self.create_chosen_rows(&name, rows));
+                self.blocks[block.0 as usize].rows = Some(self.add_rows(name, Some(rows), RowOrigin::Chosen));
             }
         }
         Ok(blocks)

@@ -222,16 +222,23 @@ impl Program {
         None
     }
 
-    /// Whether `rows` is `ancestor` or descends from it.
+    /// The row spaces that `rows` are chosen from, one from the other, beginning with `rows` itself.
+    fn chosen_from(&self, rows: RowsId) -> impl Iterator<Item = RowsId> + '_ {
+        std::iter::successors(Some(rows), |&rows| {
+            let space = self.row_space(rows);
+            space.parent.filter(|_| space.origin == RowOrigin::Chosen)
+        })
+    }
+
+    /// Whether `rows` is `ancestor` or is chosen from it.
     pub fn descends(&self, rows: RowsId, ancestor: RowsId) -> bool {
-        let mut at = Some(rows);
-        while let Some(id) = at {
-            if id == ancestor {
-                return true;
-            }
-            at = self.row_space(id).parent;
-        }
-        false
+        self.chosen_from(rows).any(|rows| rows == ancestor)
+    }
+
+    /// Whether the rows of a type are the tokens of sequences, or chosen from them.
+    pub fn is_sequence(&self, ty: &Type) -> bool {
+        let rows = ty.rows.into_iter().flat_map(|rows| self.chosen_from(rows));
+        rows.last().is_some_and(|root| self.row_space(root).origin == RowOrigin::Tokens)
     }
 
     /// Whether a value defined in `from` can be read in `block`.
@@ -262,9 +269,30 @@ impl Program {
         Located { file, line: place.line, column: place.column }
     }
 
-    /// A type in the user's words: `f32[_, 13]`.
+    /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Tensor<f32, 64>>`.
     pub fn show(&self, ty: &Type) -> String {
-        format!("{}{}", ty.dtype, self.show_shape(ty))
+        if !self.is_sequence(ty) {
+            return format!("{}{}", ty.dtype, self.show_shape(ty));
+        }
+        match &ty.dims[..] {
+            [] => format!("Seq<{}>", ty.dtype),
+            dims => {
+                let dims: Vec<String> = dims.iter().map(|dim| self.show_dim(dim)).collect();
+                format!("Seq<Tensor<{}, {}>>", ty.dtype, dims.join(", "))
+            }
+        }
+    }
+
+    /// A row space in the user's words: "the rows of `_`", "the tokens of `words`".
+    pub fn show_rows(&self, rows: RowsId) -> String {
+        let space = self.row_space(rows);
+        match (space.origin, space.parent) {
+            (RowOrigin::Tokens, Some(parent)) => {
+                let prefix = format!("{}.", self.row_space(parent).name);
+                format!("the tokens of `{}`", space.name.strip_prefix(&prefix).unwrap_or(&space.name))
+            }
+            _ => format!("the rows of `{}`", space.name),
+        }
     }
 
     /// A shape in the user's words: `[_, 13]`; `[]` for a scalar.

@@ -74,6 +74,9 @@ pub enum RowOrigin {
     Root,
     /// The rows of the parent on which the condition of an `if` is true (or, for `else`, false), in order.
     Chosen,
+    /// The tokens of one sequence per row of the parent, packed in the order of the rows: offsets say where each
+    /// sequence begins. Its size is bound by what is fed.
+    Tokens,
 }
 
 /// An ordered set of rows along which values are aligned.
@@ -82,9 +85,10 @@ pub enum RowOrigin {
 /// row spaces and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSpace {
-    /// `_` for the batch; the user's name; `_.3` for the rows of `_` that block 3 runs on.
+    /// `_` for the batch; the user's name; `_.3` for the rows of `_` that block 3 runs on; `_.words` for the tokens of
+    /// the input `words`.
     pub name: String,
-    /// The space that its rows are drawn from.
+    /// The space that its rows are drawn from, or whose rows its sequences belong to.
     pub parent: Option<RowsId>,
     /// Its number of rows.
     pub size: SymbolId,

@@ -56,10 +56,11 @@ impl Program {
     /// read only where it is visible; that types are those of the shape rules and name only rows that exist where they
     /// stand; and that gradient blocks differentiate the blocks of an operator that has run.
     pub fn verify(&self) -> Result<(), VerifyError> {
-        let chosen = self.row_spaces().iter().zip(0..).filter(|(rows, _)| rows.origin == RowOrigin::Chosen);
+        let rows = (0..self.row_spaces().len() as u32).map(RowsId);
+        let chosen = rows.filter_map(|rows| Some((self.row_space(rows).size, chosen(self, rows)?)));
         let mut check = Check {
             program: self,
-            chosen_sizes: chosen.map(|(rows, id)| (rows.size, RowsId(id))).collect(),
+            chosen_sizes: chosen.collect(),
             written: BTreeSet::new(),
             owners: BTreeMap::new(),
             chosen: BTreeSet::new(),
@@ -80,9 +81,19 @@ impl Program {
     }
 }
 
+/// The rows that have to be chosen for `rows` to exist: these themselves, or those whose sequences they are.
+fn chosen(program: &Program, rows: RowsId) -> Option<RowsId> {
+    let space = program.row_space(rows);
+    match space.origin {
+        RowOrigin::Root => None,
+        RowOrigin::Chosen => Some(rows),
+        RowOrigin::Tokens => space.parent.and_then(|parent| chosen(program, parent)),
+    }
+}
+
 struct Check<'a> {
     program: &'a Program,
-    /// The row spaces that have a size only where their rows are chosen.
+    /// The sizes that are known only where these rows are chosen.
     chosen_sizes: BTreeMap<SymbolId, RowsId>,
     /// Values written so far.
     written: BTreeSet<VarId>,
@@ -173,16 +184,16 @@ impl<'a> Check<'a> {
             self.report(format!("`{}` is {}: a size is negative", value.name, self.program.show(&value.ty)));
         }
         let sizes = value.ty.dims.iter().flat_map(|dim| dim.symbols());
+        let own = value.ty.rows.and_then(|rows| chosen(self.program, rows));
         let rows: Vec<RowsId> =
-            sizes.filter_map(|size| self.chosen_sizes.get(&size).copied()).chain(value.ty.rows).collect();
+            sizes.filter_map(|size| self.chosen_sizes.get(&size).copied()).chain(own).collect();
         for rows in rows {
-            let space = self.program.row_space(rows);
-            if space.origin == RowOrigin::Chosen && !self.runs_on(block, rows) {
+            if !self.runs_on(block, rows) {
                 self.report(format!(
                     "`{}` is {}, but there are no rows of `{}` here",
                     value.name,
                     self.program.show(&value.ty),
-                    space.name
+                    self.program.row_space(rows).name
                 ));
             }
         }

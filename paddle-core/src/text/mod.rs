@@ -3,6 +3,7 @@
 //! ```text
 //! program {
 //!   rows _                                                       // row spaces that the caller binds
+//!   tokens _.words of _                                          // those of sequences, one for each row of `_`
 //!   size T                                                       // sizes, likewise
 //!   size N outside                                               // sizes that are bound before
 //!   check T = N: "`x` is f32[_, T], but …"                       // what has to hold of their values

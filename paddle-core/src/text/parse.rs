@@ -124,6 +124,11 @@ impl<'a> Parser<'a> {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
                 sizes.push(SizeDeclaration { name, kind: SizeKind::Rows });
+            } else if self.skip_word("tokens")? {
+                let name = self.name("the name of a row space")?;
+                self.word("of")?;
+                let parent = self.name("the name of the row space whose rows have these sequences")?;
+                sizes.push(SizeDeclaration { name, kind: SizeKind::Tokens(parent) });
             } else if self.skip_word("size")? {
                 let name = self.name("the name of a size")?;
                 let outside = self.skip_word("outside")?;
@@ -142,7 +147,9 @@ impl<'a> Parser<'a> {
             } else if self.token == Token::Name("block") {
                 break self.block(0)?;
             } else {
-                return Err(self.expected("`rows`, `size`, `check`, `parameter`, `gradient` or `block`"));
+                return Err(
+                    self.expected("`rows`, `tokens`, `size`, `check`, `parameter`, `gradient` or `block`")
+                );
             }
         };
         self.mark("}")?;

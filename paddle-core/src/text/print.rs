@@ -41,13 +41,17 @@ impl Printer<'_, '_, '_> {
         let mut row_spaces = program.row_spaces().iter().peekable();
         for (id, symbol) in program.symbols().iter().enumerate() {
             let rows = row_spaces.next_if(|rows| rows.size.0 as usize == id);
-            match rows.map(|rows| rows.origin) {
+            let named = name(&symbol.name);
+            match rows.map(|rows| (rows.origin, rows.parent)) {
                 None => {
                     let outside = if symbol.outside { " outside" } else { "" };
-                    writeln!(self.f, "  size {}{outside}", name(&symbol.name))?;
+                    writeln!(self.f, "  size {named}{outside}")?;
                 }
-                Some(RowOrigin::Root) => writeln!(self.f, "  rows {}", name(&symbol.name))?,
-                Some(RowOrigin::Chosen) => {}
+                Some((RowOrigin::Tokens, Some(parent))) => {
+                    writeln!(self.f, "  tokens {named} of {}", name(&program.row_space(parent).name))?;
+                }
+                Some((RowOrigin::Root | RowOrigin::Tokens, _)) => writeln!(self.f, "  rows {named}")?,
+                Some((RowOrigin::Chosen, _)) => {}
             }
         }
         for check in program.checks() {

@@ -12,8 +12,8 @@ use super::syntax::{
 };
 use crate::ops::{Attribute, Op};
 use crate::program::{
-    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, Place, Program, Role, RowsId, Site,
-    SymbolId, Type, VarId,
+    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, Place, Program, Role, RowOrigin,
+    RowsId, Site, SymbolId, Type, VarId,
 };
 
 /// Reads a program and verifies it.
@@ -98,10 +98,14 @@ impl Reader {
         for size in &text.sizes {
             self.new_size(&size.name)?;
             let name = &size.name.text;
-            let symbol = match size.kind {
+            let symbol = match &size.kind {
                 SizeKind::Rows => {
-                    let rows = self.program.create_rows(name);
-                    self.add_rows(name, rows);
+                    self.add_rows(name, None, RowOrigin::Root);
+                    continue;
+                }
+                SizeKind::Tokens(parent) => {
+                    let parent = self.find_rows(parent)?;
+                    self.add_rows(name, Some(parent), RowOrigin::Tokens);
                     continue;
                 }
                 SizeKind::Fed => self.program.create_symbol(name),
@@ -120,7 +124,8 @@ impl Reader {
         Ok(())
     }
 
-    fn add_rows(&mut self, name: &str, rows: RowsId) {
+    fn add_rows(&mut self, name: &str, parent: Option<RowsId>, origin: RowOrigin) {
+        let rows = self.program.add_rows(name.to_string(), parent, origin);
         self.rows.insert(name.to_string(), rows);
         self.sizes.insert(name.to_string(), self.program.row_space(rows).size);
     }
@@ -132,8 +137,7 @@ impl Reader {
         {
             self.new_size(&rows.name)?;
             let parent = self.find_rows(parent)?;
-            let chosen = self.program.create_chosen_rows(&rows.name.text, parent);
-            self.add_rows(&rows.name.text, chosen);
+            self.add_rows(&rows.name.text, Some(parent), RowOrigin::Chosen);
         }
         inner(block).try_for_each(|block| self.choose_rows(block))
     }

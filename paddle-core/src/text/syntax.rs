@@ -21,16 +21,21 @@ pub(super) struct ProgramText {
     pub(super) global: BlockText,
 }
 
-/// `rows _`, `size T` or `size N outside`.
+/// `rows _`, `tokens _.words of _`, `size T` or `size N outside`.
 pub(super) struct SizeDeclaration {
     pub(super) name: Name,
     pub(super) kind: SizeKind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a declared size is the size of.
 pub(super) enum SizeKind {
+    /// A row space.
     Rows,
+    /// The tokens of sequences, one for each row of this space.
+    Tokens(Name),
+    /// Nothing but itself, known by what is fed.
     Fed,
+    /// Likewise, known from outside.
     Outside,
 }
 

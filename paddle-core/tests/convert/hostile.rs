@@ -180,7 +180,7 @@ fn variables() {
         Some(VariableFault::Kind(VarKind::LodTensorArray))
     );
     let mut sequence = float("x", &[-1, 1]);
-    sequence.r#type.lod_tensor.as_mut().expect("a tensor").lod_level = Some(1);
+    sequence.r#type.lod_tensor.as_mut().expect("a tensor").lod_level = Some(2);
     assert_eq!(input(sequence), Some(VariableFault::Sequences));
     let mut unknown = float("x", &[1]);
     unknown.r#type.r#type = 99;

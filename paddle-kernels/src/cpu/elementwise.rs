@@ -223,6 +223,8 @@ impl<'a> Compiler<'a> {
             | Op::SoftmaxWithCrossEntropyGrad(_)
             | Op::UniformRandom(_)
             | Op::While(_)
+            | Op::SequencePool(_)
+            | Op::SequencePoolGrad(_)
             | Op::WhileGrad(_) => return not_here(),
         };
         let Some(run) = run else {

@@ -6,7 +6,8 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    elementwise, expand, product, random, reduce, reshape, sgd, softmax, softmax_with_cross_entropy,
+    elementwise, expand, product, random, reduce, reshape, sequence_pool, sgd, softmax,
+    softmax_with_cross_entropy,
 };
 use crate::memory::Buffer;
 use crate::team::Team;
@@ -49,6 +50,8 @@ impl Kernel {
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::Scale(_)
+            | Op::SequencePool(_)
+            | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)
             | Op::Softmax(_)
@@ -173,6 +176,8 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Matmul(op) => product::compile(&single, op),
         Op::Reduce(op) => reduce::compile(&single, op),
         Op::Reshape(_) => reshape::compile(&single),
+        Op::SequencePool(op) => sequence_pool::compile(&single, op),
+        Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
         Op::Sgd(_) => sgd::compile(&single),
         Op::Size(op) => expand::compile_size(&single, op),
         Op::Softmax(_) => softmax::compile(&single),

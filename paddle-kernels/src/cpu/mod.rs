@@ -18,6 +18,7 @@ mod random;
 mod reduce;
 mod reshape;
 mod rows;
+mod sequence_pool;
 mod sgd;
 mod softmax;
 mod softmax_with_cross_entropy;

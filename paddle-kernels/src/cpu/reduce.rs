@@ -10,7 +10,7 @@ use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
 use super::operands::Operands;
 use super::pieces::pieces;
-use super::sum::{LANES, RADIX, Sums, add_rows, add_slice, sum, total};
+use super::sum::{LANES, Sums, add_slice, sum, sum_rows, total};
 
 /// More axes than this, after merging, nobody writes.
 const MOST_AXES: usize = 8;
@@ -174,11 +174,7 @@ dispatch! {
 fn columns<T: Float>(task: &Task, x: &[T], width: usize, out: &mut [T]) {
     let Task { summed, rows, .. } = task;
     let sums = match summed.count() {
-        1 if rows.extent <= RADIX => {
-            let mut sums = [T::ZERO; LANES];
-            add_rows(&mut sums, x, rows.stride, rows.extent, width);
-            sums
-        }
+        1 => sum_rows(x, rows.stride, rows.extent, width),
         count => {
             let mut sums = Sums::new();
             for segment in 0..count {

@@ -67,15 +67,22 @@ impl<T: Float> Sums<T> {
     }
 }
 
+/// The sums of `count` rows of at most [`LANES`] elements that are `stride` apart.
+#[inline(always)]
+pub(super) fn sum_rows<T: Float>(rows: &[T], stride: usize, count: usize, width: usize) -> [T; LANES] {
+    if count <= RADIX {
+        let mut sums = [T::ZERO; LANES];
+        add_rows(&mut sums, rows, stride, count, width);
+        return sums;
+    }
+    let mut sums = Sums::new();
+    sums.add(rows, stride, count, width);
+    sums.finish()
+}
+
 /// Adds at most `RADIX` rows to sums.
 #[inline(always)]
-pub(super) fn add_rows<T: Float>(
-    sums: &mut [T; LANES],
-    rows: &[T],
-    stride: usize,
-    count: usize,
-    width: usize,
-) {
+fn add_rows<T: Float>(sums: &mut [T; LANES], rows: &[T], stride: usize, count: usize, width: usize) {
     let sums = &mut sums[..width];
     if count == RADIX {
         // All at once, so that sums do not go through memory each time.

@@ -20,6 +20,7 @@ mod random;
 mod reduce;
 mod reshape;
 mod scale;
+mod sequence_pool;
 mod sgd;
 mod shape;
 mod softmax;
@@ -92,6 +93,8 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
         Op::Reshape(_) => infallible(reshape::reshape),
         Op::Scale(op) => infallible(move |call| scale::scale(op, call)),
+        Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
+        Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
         Op::Sgd(_) => infallible(sgd::sgd),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),
         Op::Softmax(_) => infallible(softmax::softmax),

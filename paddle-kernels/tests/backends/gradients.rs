@@ -23,6 +23,7 @@ const GRID: f64 = 1.0 / 2048.0;
 pub(crate) struct Fed {
     pub(crate) values: Host,
     pub(crate) shape: Vec<usize>,
+    pub(crate) offsets: Option<Vec<i64>>,
 }
 
 /// Floating-point numbers on the grid.
@@ -48,7 +49,7 @@ pub(crate) fn feeds(
     let mut feed = |&var: &VarId| {
         let (name, ty) = (&program.var(var).name, program.ty(var));
         let shape = shape(program, ty, rows);
-        Fed { values: input(draw, name, ty, shape.iter().product()), shape }
+        Fed { values: input(draw, name, ty, shape.iter().product()), shape, offsets: None }
     };
     program.inputs().iter().map(&mut feed).collect()
 }
@@ -69,7 +70,10 @@ impl<B: Backend> Run<B> {
 
     /// The outputs, all of type `f32`, as precise as the backend has them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
-        let feed = |i: usize| Feed { values: feeds[i].values.slice(), shape: &feeds[i].shape };
+        let feed = |i: usize| {
+            let Fed { values, shape, offsets } = &feeds[i];
+            Feed { values: values.slice(), shape, offsets: offsets.as_deref() }
+        };
         self.executor.begin(&feed).unwrap_or_else(|error| panic!("{error}"));
         self.executor.run(Part::Compute, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
         let fetch = |output: usize| {
@@ -201,12 +205,18 @@ fn gradients_of_every_sample_are_differences() {
             continue;
         }
         let differentiated = differentiate(program);
-        let rows = sample.inputs.iter().find_map(|input| input.rows).unwrap_or(0);
         let mut inputs = sample.inputs.iter();
+        let rows = sample.batch().unwrap_or(0);
         let mut feeds = feeds(&differentiated.program, rows, &mut draw, |draw, _, ty, count| {
             let range = inputs.next().map_or((-2.0, 2.0), |input| input.range);
             if float(ty.dtype) { on_grid(draw, count, range) } else { draw.elements(ty.dtype, count, range) }
         });
+        for (fed, input) in feeds.iter_mut().zip(&sample.inputs).filter(|(_, input)| input.lengths.is_some())
+        {
+            fed.offsets = input.offsets();
+            fed.shape[0] = input.rows.unwrap_or(0);
+            fed.values = on_grid(&mut draw, fed.shape.iter().product(), input.range);
+        }
         checked.add(differentiated.check(&mut feeds));
     }
     checked.assert_many(500);

@@ -19,10 +19,10 @@ pub(crate) struct Case {
     pub(crate) in_place: Vec<Option<usize>>,
 }
 
-/// The layout of a value of a sample: its rows are `sizes[0]`.
+/// The layout of a value of a sample: the sizes of its row spaces are the sizes of the launch.
 fn layout(ty: &Type) -> Layout {
     let size = |dim: &paddle_core::program::Dim| dim.constant().expect("samples have known sizes") as usize;
-    let rows = ty.rows.map(|_| Extent::Bound(0));
+    let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
     let shape = rows.into_iter().chain(ty.dims.iter().map(|dim| Extent::Fixed(size(dim)))).collect();
     Layout { dtype: ty.dtype, shape }
 }
@@ -35,7 +35,15 @@ impl Case {
             panic!("the program of a sample has one operator");
         };
         let layouts = |vars: &[_]| vars.iter().map(|&var| layout(program.ty(var))).collect::<Vec<_>>();
-        let (inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
+        let (mut inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
+        let mut values: Vec<Host> = sample.inputs.iter().map(|input| draw.input(input)).collect();
+        let mut sizes = sample.row_counts();
+        if let Some(input) = operator.op.operation().sequences() {
+            let offsets = sample.inputs[input].offsets().expect("a sample of sequences");
+            inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            sizes.push(offsets.len());
+            values.push(Host::I64(offsets));
+        }
         let op = GroupOp {
             op: operator.op.clone(),
             inputs: (0..inputs.len()).map(Operand::Input).collect(),
@@ -44,8 +52,8 @@ impl Case {
         let in_place = vec![None; outputs.len()];
         Case {
             group: Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 11 },
-            sizes: sample.inputs.iter().find_map(|input| input.rows).into_iter().collect(),
-            inputs: sample.inputs.iter().map(|input| draw.input(input)).collect(),
+            sizes,
+            inputs: values,
             in_place,
         }
     }

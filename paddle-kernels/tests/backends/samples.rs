@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Matmul, Op, Reduce, ReduceKind, Sample, Scale, Sgd, Softmax,
-    SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Matmul, Op, PoolType, Reduce, ReduceKind, Sample, Scale,
+    SequencePool, SequencePoolGrad, Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::DType;
@@ -36,6 +37,12 @@ fn of_gradients() -> Vec<Sample> {
         let probabilities = Sample::of(SoftmaxGrad).rows(rows, &[classes]).within(0.0, 1.0);
         probabilities.rows(rows, &[classes])
     };
+    let pool = PoolType::ALL.into_iter().flat_map(|pooltype| {
+        let op = move |lengths: &[usize], dims: &[i64]| {
+            Sample::of(SequencePoolGrad { pooltype }).sequences(lengths, dims).rows(lengths.len(), dims)
+        };
+        [op(&[2, 0, 3, 1], &[3]), op(&[], &[2]), op(&[0, 0], &[]), op(&[70, 1, 9], &[5, 13])]
+    });
     let others = [
         softmax(3, 4),
         softmax(0, 4),
@@ -47,7 +54,7 @@ fn of_gradients() -> Vec<Sample> {
         sgd(&[0]),
         sgd(&[1000]),
     ];
-    unary.chain(others).collect()
+    unary.chain(pool).chain(others).collect()
 }
 
 /// Sizes around those of registers, tiles and blocks.
@@ -64,6 +71,12 @@ fn wide() -> Vec<Sample> {
                 .rows(k as usize, &[m])
                 .rows(k as usize, &[n]),
         );
+    }
+    for width in [1, 63, 64, 65, 200] {
+        for lengths in [&[1, 7, 8, 9, 0, 65, 200][..], &[1000], &[3; 100]] {
+            let op = |pooltype| Sample::of(SequencePool { pooltype, pad_value: 2.0 });
+            samples.extend(PoolType::ALL.map(|pooltype| op(pooltype).sequences(lengths, &[width])));
+        }
     }
     for length in [1, 2, 7, 16, 31, 100, 1000] {
         samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary::of(kind)).dense(&[length])));

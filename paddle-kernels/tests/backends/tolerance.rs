@@ -4,7 +4,7 @@
 //! units in the last place. *Accumulating*: what is summed cancels, so the measure is what went in:
 //! |Δ| ≤ (8 + √n) · u · Σ|terms|, where u is half a unit in the last place of 1.
 
-use paddle_core::ops::{BinaryKind, Op, UnaryKind};
+use paddle_core::ops::{BinaryKind, Op, PoolType, UnaryKind};
 use paddle_core::program::DType;
 use paddle_kernels::reference::Reference;
 
@@ -134,6 +134,17 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
                 let term = |x: f64| (op.scale * x).abs() + op.bias.abs();
                 accumulating(2, floats(0).into_iter().map(term).collect())
             }
+            _ => vec![Tolerance::Exact],
+        },
+        Op::SequencePool(op) => match op.pooltype {
+            PoolType::Max | PoolType::First | PoolType::Last => vec![Tolerance::Exact],
+            PoolType::Sum | PoolType::Average | PoolType::Sqrt => {
+                accumulating(case.inputs[0].len(), of_absolutes(case))
+            }
+        },
+        Op::SequencePoolGrad(op) => match op.pooltype {
+            // Two roundings: the root, the division.
+            PoolType::Sqrt => accumulating(2, exact[0].floats().into_iter().map(f64::abs).collect()),
             _ => vec![Tolerance::Exact],
         },
         Op::Sgd(_) => {

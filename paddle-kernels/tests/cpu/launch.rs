@@ -105,13 +105,23 @@ impl Case {
                 let dims = ty.dims.iter().map(|dim| Extent::Fixed(dim.constant().expect("known") as usize));
                 Layout {
                     dtype: ty.dtype,
-                    shape: ty.rows.map(|_| Extent::Bound(0)).into_iter().chain(dims).collect(),
+                    shape: ty
+                        .rows
+                        .map(|rows| Extent::Bound(rows.0 as usize))
+                        .into_iter()
+                        .chain(dims)
+                        .collect(),
                 }
             };
             vars.iter().map(of).collect()
         };
-        let (inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
-        let sizes: Vec<usize> = sample.inputs.iter().find_map(|input| input.rows).into_iter().collect();
+        let (mut inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
+        let mut sizes = sample.row_counts();
+        let offsets = operator.op.operation().sequences().and_then(|input| sample.inputs[input].offsets());
+        if let Some(offsets) = &offsets {
+            inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            sizes.push(offsets.len());
+        }
         let mut case = Case::of(operator.op.clone(), &[], &outputs);
         case.group.ops[0].inputs = (0..inputs.len()).map(Operand::Input).collect();
         // Class ids have to be those of two classes.
@@ -123,6 +133,9 @@ impl Case {
             }
         });
         case.inputs = values.collect();
+        if let (Some(offsets), Some(last)) = (offsets, case.inputs.last_mut()) {
+            *last = Values::I64(offsets);
+        }
         case.group.inputs = inputs;
         case.sizes = sizes;
         case

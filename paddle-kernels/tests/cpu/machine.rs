@@ -1,9 +1,9 @@
 //! Threads, instruction sets, and the operands of a launch.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Not, Op, Reduce, ReduceKind,
-    Reshape, Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary,
-    UnaryKind, UniformRandom,
+    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Not, Op, PoolType, Reduce,
+    ReduceKind, Reshape, Sample, SequencePool, SequencePoolGrad, Sgd, Softmax, SoftmaxGrad,
+    SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
 use paddle_core::program::{DType, Type};
@@ -57,6 +57,12 @@ fn large() -> Vec<Case> {
     let ty = Type::scalar(F32);
     cases.push(Case::of(UniformRandom { min: -1.0, max: 2.0, ty: ty.clone() }, &[], &[dense(&[5001])]));
     cases.push(Case::of(GaussianRandom { mean: 1.0, std: 2.0, ty }, &[], &[dense(&[5001])]));
+    for pooltype in PoolType::ALL {
+        let lengths: Vec<usize> = (0..1501).map(|i| i * i % 37).collect();
+        let pool = Sample::of(SequencePool { pooltype, pad_value: 0.0 }).sequences(&lengths, &[3, 50]);
+        let grad = Sample::of(SequencePoolGrad { pooltype }).sequences(&lengths, &[70]);
+        cases.extend([pool, grad.rows(lengths.len(), &[70])].iter().map(Case::sample));
+    }
     cases.push(Case::of(Sgd, &[dense(&[50_001]), dense(&[]), dense(&[50_001])], &[]));
     cases
 }

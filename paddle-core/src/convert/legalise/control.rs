@@ -50,6 +50,9 @@ impl Legaliser<'_> {
     fn branches_per_row(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let condition = program.ty(operator.inputs[0]);
+        if program.is_sequence(condition) {
+            return self.refuse(operator, "PaddlePaddle splits sequences as a whole, not by their tokens");
+        }
         let column = mask_type(condition.rows);
         let mut mask = self.name(operator.inputs[0]);
         if condition.dims.is_empty() {

@@ -10,6 +10,7 @@
 //! | `if` on a scalar | two `conditional_block`s and `select_input` |
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
+//! | tokens of a value without rows | the operator, then `lod_reset` to the offsets of an input |
 //!
 //! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
 //! either, which has to be written: a variable keeps what it held in the run before.
@@ -27,7 +28,7 @@ use std::fmt;
 
 use super::names::EMPTY;
 use super::to_wire::holder;
-use super::types::{tensor_type, wire_dims};
+use super::types::tensor_type;
 use crate::ops::Op;
 use crate::program::{BlockId, DType, Located, Operator, Program, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
@@ -116,6 +117,10 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         let name = to.name(input);
         if let Some(rows) = program.ty(input).rows {
             to.samples.entry(rows).or_insert_with(|| name.clone());
+            // Where the number of rows is asked for, sequences count, not their tokens.
+            if let Some(parent) = program.row_space(rows).parent {
+                to.samples.entry(parent).or_insert_with(|| name.clone());
+            }
         }
         let feed = OpDesc::new("feed").with_input("X", [FEED]).with_output("Out", [name]);
         to.push(global, feed.with_attr(OpAttr::int("col", column as i32)));
@@ -204,7 +209,7 @@ impl Legaliser<'_> {
             return Err(LegaliseError::Name { name: value.name.clone() });
         }
         self.names.insert(var, value.name.clone());
-        let mut desc = variable(&value.name, &value.ty);
+        let mut desc = variable(self.program, &value.name, &value.ty);
         mark(&mut desc);
         self.blocks[at].vars.push(desc);
         Ok(())
@@ -213,7 +218,7 @@ impl Legaliser<'_> {
     /// Declares a variable of this name, or one like it.
     fn declare(&mut self, at: usize, name: &str, ty: &Type) -> String {
         let name = self.free(name);
-        self.blocks[at].vars.push(variable(&name, ty));
+        self.blocks[at].vars.push(variable(self.program, &name, ty));
         name
     }
 
@@ -270,8 +275,8 @@ impl Legaliser<'_> {
     }
 }
 
-fn variable(name: &str, ty: &Type) -> VarDesc {
-    let r#type = tensor_type(ty.dtype, wire_dims(ty));
+fn variable(program: &Program, name: &str, ty: &Type) -> VarDesc {
+    let r#type = tensor_type(program, ty);
     VarDesc { name: name.to_string(), r#type, persistable: Some(false), ..VarDesc::default() }
 }
 

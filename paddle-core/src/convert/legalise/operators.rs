@@ -5,7 +5,7 @@ use super::super::names::OURS;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
 use crate::ops::{Fill, Op};
-use crate::program::{BlockId, Dim, Operator, Type};
+use crate::program::{BlockId, DType, Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
@@ -32,6 +32,7 @@ impl Legaliser<'_> {
             | Op::Scale(_)
             | Op::Softmax(_)
             | Op::Unary(_) => self.same(at, operator),
+            Op::SequencePool(_) => self.sequence_pool(at, operator),
             Op::SoftmaxWithCrossEntropy(_) => self.cross_entropy(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
             Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
@@ -40,6 +41,7 @@ impl Legaliser<'_> {
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
             Op::Expand(_)
+            | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)
             | Op::SoftmaxGrad(_)
@@ -52,17 +54,56 @@ impl Legaliser<'_> {
     /// An operator that PaddlePaddle has.
     fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = self.names(&operator.inputs);
-        self.same_on(at, operator, &inputs);
-        Ok(())
+        let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        self.keep_offsets(at, operator)
     }
 
-    fn same_on(&mut self, at: usize, operator: &Operator, inputs: &[String]) {
+    /// The operator on these variables, its outputs declared.
+    fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
         let program = self.program;
         let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
         let x = operator.inputs.first().map(|&x| program.ty(x));
         let mut desc = describe(&operator.op, inputs, &outputs, x);
         desc.attrs.retain(|attr| !attr.name.starts_with(OURS));
-        self.push(at, desc);
+        desc
+    }
+
+    /// PaddlePaddle hands on the offsets of the first input. Where that has none, the outputs get them behind the
+    /// operator.
+    fn keep_offsets(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let first = operator.inputs.first().and_then(|&input| program.ty(input).rows);
+        for &output in &operator.outputs {
+            let ty = program.ty(output);
+            let Some(rows) = ty.rows.filter(|_| program.is_sequence(ty) && ty.rows != first) else {
+                continue;
+            };
+            let Some(sample) = self.samples.get(&rows).cloned() else {
+                let tokens = program.show_rows(rows);
+                return self.refuse(operator, format!("no input has {tokens}"));
+            };
+            let without = self.name(output);
+            let out = self.define(at, output);
+            let reset = OpDesc::new("lod_reset")
+                .with_input("X", [without])
+                .with_input("Y", [sample])
+                .with_output("Out", [out])
+                .with_attr(OpAttr::ints("target_lod", []))
+                .with_attr(OpAttr::bool("append", false));
+            self.push(at, reset);
+        }
+        Ok(())
+    }
+
+    /// The real operator notes too where a maximum is.
+    fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = self.names(&operator.inputs);
+        let index = self.program.ty(operator.outputs[0]).with_dtype(DType::I32);
+        let index = self.declare(at, "sequence_pool.max_index", &index);
+        let desc = self.same_on(operator, at, &inputs).with_output("MaxIndex", [index]);
+        self.push(at, desc.with_attr(OpAttr::bool("is_test", true)));
+        Ok(())
     }
 
     /// Ids have to be a column.
@@ -75,8 +116,9 @@ impl Legaliser<'_> {
             column.dims.push(Dim::from(1));
             inputs[1] = self.reshaped(at, operator, inputs[1].clone(), label, &column)?;
         }
-        self.same_on(at, operator, &inputs);
-        Ok(())
+        let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        self.keep_offsets(at, operator)
     }
 
     /// With rows, as many as a variable has that has them.
@@ -85,6 +127,9 @@ impl Legaliser<'_> {
             return self.refuse(operator, "a constant's sizes have to be numbers");
         }
         let Some(rows) = op.ty.rows else { return self.same(at, operator) };
+        if self.program.is_sequence(&op.ty) {
+            return self.refuse(operator, "PaddlePaddle has no constant for each token");
+        }
         let Some(sample) = self.samples.get(&rows).cloned() else {
             let name = &self.program.row_space(rows).name;
             return self.refuse(operator, format!("no input has the rows of `{name}`"));

@@ -9,7 +9,13 @@ use super::super::live::At;
 use super::super::storage::stream;
 use super::Lowering;
 use crate::ops::{Fill, Op};
-use crate::program::{BlockId, VarId};
+use crate::program::{BlockId, Operator, Program, RowsId, VarId};
+
+/// The tokens of the sequences that an operator goes along.
+fn sequences(program: &Program, operator: &Operator) -> Option<RowsId> {
+    let input = operator.op.operation().sequences()?;
+    program.ty(operator.inputs[input]).rows
+}
 
 impl<'a, B: Backend> Lowering<'a, B> {
     /// Compiles a group. None if it is a constant that only groups with their own copy read.
@@ -57,6 +63,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 known.insert(input, operand);
                 reads.push(operand);
             }
+            if let Some(rows) = sequences(program, operator) {
+                group.inputs.push(self.offsets_layout(rows)?);
+                reads.push(Operand::Input(group.inputs.len() - 1));
+            }
             let mut writes = Vec::with_capacity(operator.outputs.len());
             for &output in &operator.outputs {
                 let layout = self.layout(output);
@@ -81,6 +91,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for input in inputs {
             let read = unit.iter().any(|&i| block.ops[i].read().any(|var| var == input));
             operands.push(if read { self.read(input)? } else { self.nowhere(input) });
+        }
+        // It is not element-wise, so it is alone in its group.
+        if let Some(rows) = sequences(program, first) {
+            operands.push(self.offsets(rows)?);
         }
         for output in outputs {
             operands.push(self.define(output)?);

@@ -11,14 +11,14 @@ use self::equal::Equalities;
 use self::slots::OpenLoop;
 use super::backend::Backend;
 use super::code::{
-    Copy, Home, Input, Instruction, LoopId, LoopInfo, Origin, Output, Plan, Slot, SlotId, Space,
+    Copy, Home, Input, Instruction, LoopId, LoopInfo, Origin, Output, Plan, Sequences, Slot, SlotId, Space,
 };
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
 use super::live::{At, live};
 use super::storage::Storage;
 use crate::ops::Op;
-use crate::program::{BlockId, Dim, Operator, Program, Role, RowsId, Symbol, SymbolId, VarId};
+use crate::program::{BlockId, Dim, Operator, Program, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -56,6 +56,8 @@ struct Lowering<'a, B: Backend> {
     slot_of: BTreeMap<VarId, SlotId>,
     spaces: Vec<Space>,
     space_of: BTreeMap<RowsId, usize>,
+    /// The offsets of the sequences whose tokens are a row space, where they are read.
+    offsets_of: BTreeMap<RowsId, SlotId>,
     loops: Vec<LoopInfo>,
     extents: Vec<Dim>,
     /// What the checks of the program make equal.
@@ -117,6 +119,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             slot_of: BTreeMap::new(),
             spaces: Vec::new(),
             space_of: BTreeMap::new(),
+            offsets_of: BTreeMap::new(),
             extents: Vec::new(),
             equal: Equalities::of(program),
             inputs: Vec::new(),
@@ -159,6 +162,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 dtype: ty.dtype,
                 shape: program.shape(ty),
                 scalar: ty.is_scalar(),
+                sequences: None,
             });
         }
         Ok(())
@@ -231,7 +235,21 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 code.push(Instruction::Copy(Copy { from: slot, to }));
                 slot = to;
             }
-            outputs.push(Output { slot, dtype: program.ty(var).dtype });
+            let ty = program.ty(var);
+            let tokens = ty.rows.filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens);
+            let offsets = tokens.map(|rows| self.offsets(rows)).transpose()?;
+            if let Some(offsets) = offsets {
+                self.slots[offsets.0].home = Home::Pool;
+            }
+            outputs.push(Output { slot, dtype: ty.dtype, offsets });
+        }
+        for (input, &var) in self.inputs.iter_mut().zip(program.inputs()) {
+            let rows =
+                program.ty(var).rows.filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens);
+            input.sequences = rows.and_then(|rows| {
+                let count = program.row_space(program.row_space(rows).parent?).size;
+                Some(Sequences { count, offsets: self.offsets_of.get(&rows).copied() })
+            });
         }
         let update_from = self.update_from.unwrap_or(code.len());
         self.code[0] = code;
@@ -242,11 +260,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
         }
         let mut bounds = vec![None; program.symbols().len()];
-        for rows in program.row_spaces() {
+        for rows in program.row_spaces().iter().filter(|rows| rows.origin == RowOrigin::Chosen) {
             bounds[rows.size.0 as usize] = rows.parent.map(|parent| program.row_space(parent).size);
         }
-        let fed: BTreeSet<SymbolId> =
+        let mut fed: BTreeSet<SymbolId> =
             self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
+        fed.extend(self.inputs.iter().filter_map(|input| Some(input.sequences.as_ref()?.count)));
         let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
         for symbol in self.extents.iter().flat_map(Dim::symbols).chain(checked) {
             let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];

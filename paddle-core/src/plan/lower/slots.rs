@@ -6,7 +6,7 @@ use super::super::backend::{Backend, Extent, Layout};
 use super::super::code::{Home, LoopId, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{BlockId, Definition, Dim, Program, VarId};
+use crate::program::{BlockId, DType, Definition, Dim, Program, RowsId, VarId};
 
 /// A loop being lowered. What lived before it began and is read in it lives to its end.
 pub(super) struct OpenLoop {
@@ -109,6 +109,39 @@ impl<B: Backend> Lowering<'_, B> {
         let slot = match self.slot_of.get(&var) {
             Some(&slot) => slot,
             None => self.define(var)?,
+        };
+        self.touch(slot);
+        Ok(slot)
+    }
+
+    /// The layout of the offsets of the sequences whose tokens are `rows`.
+    pub(super) fn offsets_layout(&mut self, rows: RowsId) -> Result<Layout, PlanError> {
+        let program = self.program;
+        let unbound =
+            || PlanError::UnboundSize { symbol: program.row_space(rows).name.clone(), outside: false };
+        let sequences = program.row_space(rows).parent.ok_or_else(unbound)?;
+        let count = &Dim::symbol(program.row_space(sequences).size) + &Dim::from(1);
+        let shape = vec![self.extent(&count.map_err(|_| unbound())?)];
+        Ok(Layout { dtype: DType::I64, shape })
+    }
+
+    /// The slot of these offsets, which are read now. They are there from the beginning.
+    pub(super) fn offsets(&mut self, rows: RowsId) -> Result<SlotId, PlanError> {
+        let slot = match self.offsets_of.get(&rows) {
+            Some(&slot) => slot,
+            None => {
+                let Layout { dtype, shape } = self.offsets_layout(rows)?;
+                let slot = self.add_slot(Slot {
+                    name: format!("offsets of {}", self.program.row_space(rows).name),
+                    shape,
+                    element_bytes: self.backend.element_bytes(dtype),
+                    dtype: Some(dtype),
+                    home: Home::Arena,
+                    life: (0, 0),
+                });
+                self.offsets_of.insert(rows, slot);
+                slot
+            }
         };
         self.touch(slot);
         Ok(slot)

@@ -1,0 +1,104 @@
+//! Offsets of sequences: sequence `i` has the tokens `offsets[i]..offsets[i + 1]`.
+
+use std::fmt;
+
+/// Why offsets do not fit what is fed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OffsetsError {
+    /// There are none, but the input takes sequences.
+    Missing,
+    /// There are some, but the input takes no sequences.
+    Unexpected,
+    /// They do not begin with 0.
+    Start {
+        /// The first, where there is one.
+        found: Option<i64>,
+    },
+    /// One is below the one before it.
+    Falling {
+        /// Its position.
+        at: usize,
+        /// The one before it.
+        before: i64,
+        /// Itself.
+        found: i64,
+    },
+    /// They do not end with the number of tokens.
+    End {
+        /// The last.
+        found: i64,
+        /// The number of tokens.
+        tokens: usize,
+    },
+    /// Another input has another number of rows.
+    Rows {
+        /// The number of sequences.
+        found: usize,
+        /// The rows of the other input.
+        expected: usize,
+    },
+    /// An input with the same tokens has other offsets.
+    Differ {
+        /// That input.
+        other: String,
+    },
+}
+
+impl fmt::Display for OffsetsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OffsetsError::Missing => {
+                f.write_str("sequences are fed with offsets: where each begins, and the number of tokens")
+            }
+            OffsetsError::Unexpected => f.write_str("it takes no sequences, but offsets were fed"),
+            OffsetsError::Start { found: None } => {
+                f.write_str("offsets begin with 0, also those of no sequences, but there are none")
+            }
+            OffsetsError::Start { found: Some(found) } => write!(f, "offsets begin with 0, not with {found}"),
+            OffsetsError::Falling { at, before, found } => {
+                write!(f, "offsets never fall, but number {at} is {found} behind {before}")
+            }
+            OffsetsError::End { found, tokens } => {
+                write!(f, "offsets end with the number of tokens, which is {tokens}, but these with {found}")
+            }
+            OffsetsError::Rows { found, expected } => {
+                write!(f, "there are {found} sequences, but another input has {expected} rows")
+            }
+            OffsetsError::Differ { other } => write!(f, "it has the tokens of `{other}`, but other offsets"),
+        }
+    }
+}
+
+impl std::error::Error for OffsetsError {}
+
+/// Checks that offsets cut so many tokens into sequences: they begin with 0, never fall, and end with the number.
+pub fn check_offsets(offsets: &[i64], tokens: usize) -> Result<(), OffsetsError> {
+    let (Some(0), Some(&last)) = (offsets.first(), offsets.last()) else {
+        return Err(OffsetsError::Start { found: offsets.first().copied() });
+    };
+    if let Some(at) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
+        return Err(OffsetsError::Falling { at: at + 1, before: offsets[at], found: offsets[at + 1] });
+    }
+    if usize::try_from(last) != Ok(tokens) {
+        return Err(OffsetsError::End { found: last, tokens });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_begin_with_zero_never_fall_and_end_with_the_tokens() {
+        for (offsets, tokens) in [(&[0][..], 0), (&[0, 0], 0), (&[0, 2, 2, 5], 5)] {
+            assert_eq!(check_offsets(offsets, tokens), Ok(()));
+        }
+        let error = |offsets: &[i64], tokens| check_offsets(offsets, tokens).unwrap_err();
+        assert_eq!(error(&[], 0), OffsetsError::Start { found: None });
+        assert_eq!(error(&[1, 2], 2), OffsetsError::Start { found: Some(1) });
+        assert_eq!(error(&[0, 3, 2], 2), OffsetsError::Falling { at: 2, before: 3, found: 2 });
+        assert_eq!(error(&[0, 3, -1], 2), OffsetsError::Falling { at: 2, before: 3, found: -1 });
+        assert_eq!(error(&[0, 3], 4), OffsetsError::End { found: 3, tokens: 4 });
+    }
+}
