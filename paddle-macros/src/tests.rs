@@ -2,4 +2,5 @@
 
 mod cases;
 mod mutations;
+mod naming;
 mod programs;

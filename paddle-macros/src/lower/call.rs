@@ -67,7 +67,7 @@ impl<'a> Lowering<'a, '_> {
         }
         let outer_env = std::mem::replace(&mut self.env, env);
         let outer_dims = std::mem::take(&mut self.dims);
-        let outer_binding = self.binding.take();
+        let outer_binding = std::mem::take(&mut self.binding);
         // Arguments are checked where the call stands, before it is entered.
         for ((param, value), argument) in params.iter().zip(arguments).zip(&call.positional) {
             let value = match &param.ty {
@@ -165,7 +165,7 @@ impl<'a> Lowering<'a, '_> {
             });
         }
         self.names
-            .layer(self.binding.as_deref(), layer.name)
+            .layer(self.binding.name(), layer.name)
             .map_err(|why| self.nameless(why, layer.name, at))
             .ok()
     }

@@ -7,6 +7,7 @@ use paddle_core::program::{BuildError, VarId, Words};
 use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
+use super::bound::Bound;
 use crate::ast::{Expr, ExprKind, Infix, Meaning, Target, TargetKind, text};
 use crate::messages::Message;
 use crate::report::Extent;
@@ -33,7 +34,7 @@ impl<'a> Lowering<'a, '_> {
                     None => Value::Unknown,
                 }
             }
-            ExprKind::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.expr(part)).collect()),
+            ExprKind::Tuple(parts) => self.tuple(parts),
             ExprKind::Paren(inner) => self.expr(inner),
             ExprKind::Negate { op, x } => self.negate(*op, x),
             ExprKind::Not { op, x } => self.not(*op, x),
@@ -45,10 +46,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Template { pieces, .. } => self.template(pieces, expr.at),
             ExprKind::Binary { kind, op, x, y } => self.infix(*kind, op, x, y),
             ExprKind::Assign { target, value, .. } => {
-                let outer = self.binding.take();
-                if let TargetKind::Name { ident, .. } = &target.kind {
-                    self.binding = Some(text(ident));
-                }
+                let outer = std::mem::replace(&mut self.binding, Bound::of_target(target));
                 let assigned = self.expr(value);
                 self.binding = outer;
                 self.assign(target, assigned, value.at);
@@ -164,6 +162,24 @@ impl<'a> Lowering<'a, '_> {
             }
             Some(Operand::Var(var)) => self.append(Not, "!".into(), op, &[(var, x)]),
         }
+    }
+
+    /// The parts of a tuple, each bound to its part of the pattern.
+    fn tuple(&mut self, parts: &'a [Expr]) -> Value<'a> {
+        let mut bound = match std::mem::take(&mut self.binding) {
+            Bound::Parts(bound) => bound.into_iter(),
+            other => {
+                self.binding = other;
+                return Value::Tuple(parts.iter().map(|part| self.expr(part)).collect());
+            }
+        };
+        let mut value = |part| {
+            self.binding = bound.next().unwrap_or_default();
+            self.expr(part)
+        };
+        let values = parts.iter().map(&mut value).collect();
+        self.binding = Bound::default();
+        Value::Tuple(values)
     }
 
     fn infix(&mut self, kind: Infix, op: &'a TokenStream, x: &'a Expr, y: &'a Expr) -> Value<'a> {

@@ -1,6 +1,7 @@
 //! Tree → program, with every check of types. Sub-networks are inlined at each call.
 
 mod argument;
+mod bound;
 mod branch;
 mod call;
 mod choose;
@@ -25,6 +26,7 @@ use crate::names::Names;
 use crate::report::{Extent, Frame, Report, Sink};
 use crate::values::{Env, Slot, Value};
 
+use bound::Bound;
 pub(crate) use inputs::Input;
 
 /// A topology in its final form.
@@ -71,7 +73,7 @@ struct Lowering<'a, 's> {
     /// The variables of the `for`s that are being unrolled.
     loop_variables: Vec<Option<String>>,
     /// The variable that the expression at hand is bound to; names parameters.
-    binding: Option<String>,
+    binding: Bound,
     /// Where each name of parameters was first used.
     first_uses: BTreeMap<String, call::FirstUse>,
     /// Values that have the user's name.
@@ -93,7 +95,7 @@ impl<'a, 's> Lowering<'a, 's> {
             names: Names::new(),
             iterations: 0,
             loop_variables: Vec::new(),
-            binding: None,
+            binding: Bound::default(),
             first_uses: BTreeMap::new(),
             named: BTreeSet::new(),
             whole_states: BTreeMap::new(),
@@ -153,7 +155,7 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// Statements, then the value of the tail.
     fn block(&mut self, block: &'a Block) -> Value<'a> {
-        let binding = self.binding.take();
+        let binding = std::mem::take(&mut self.binding);
         for statement in &block.statements {
             match statement {
                 Statement::Let { pattern, ty, value, .. } => self.declaration(pattern, ty, value),
@@ -182,12 +184,9 @@ impl<'a, 's> Lowering<'a, 's> {
             self.bind(pattern, Value::Unassigned, pattern.at);
             return;
         };
-        self.binding = match &pattern.kind {
-            PatternKind::Name { ident, .. } => Some(crate::ast::text(ident)),
-            PatternKind::Tuple(_) | PatternKind::Wildcard => None,
-        };
+        self.binding = Bound::of_pattern(pattern);
         let mut bound = self.expr(value);
-        self.binding = None;
+        self.binding = Bound::default();
         if let Some(ty) = ty {
             bound = self.ascribe(ty, bound, &value.words(), value.at);
         }

@@ -56,9 +56,6 @@ impl Parser<'_> {
     pub(super) fn choice(&mut self, choice: syn::ExprMatch) -> ExprKind {
         let value = self.boxed(*choice.expr);
         let arms = choice.arms.into_iter().map(|arm| {
-            for attribute in &arm.attrs {
-                self.foreign(attribute, "an attribute of an arm", "remove it");
-            }
             let (case, guard) = match arm.pat {
                 syn::Pat::Guard(guarded) => (*guarded.pat, Some(self.expr(*guarded.guard))),
                 case => (case, None),

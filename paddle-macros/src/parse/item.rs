@@ -23,6 +23,7 @@ impl Parser<'_> {
             return None;
         };
         self.plain_closure(&closure);
+        self.no_attributes_in_closure(&closure);
         let params = closure.inputs.into_iter().map(|input| self.param(input)).collect();
         let result = self.result(closure.output);
         let body = match *closure.body {
@@ -97,6 +98,7 @@ impl Parser<'_> {
     }
 
     fn function(&mut self, item: syn::ItemFn) -> Function {
+        self.no_attributes_in_function(&item);
         let signature = item.sig;
         let modifier = [
             signature.constness.map(|token| token.to_token_stream()),
@@ -250,9 +252,6 @@ impl Parser<'_> {
     }
 
     fn local(&mut self, local: syn::Local) -> Statement {
-        for attribute in &local.attrs {
-            self.foreign(attribute, "an attribute of a `let`", "write it in front of the network");
-        }
         let Param { pattern, ty } = self.param(local.pat);
         let value = local.init.map(|init| {
             if let Some((token, block)) = init.diverge {

@@ -1,5 +1,6 @@
 //! Tokens → tree. What is not of the language is reported at its tokens and left out; parsing goes on.
 
+mod attributes;
 mod control;
 mod expr;
 mod item;

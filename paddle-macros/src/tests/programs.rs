@@ -144,7 +144,7 @@ program {
 }
 
 /// The names of the parameters of a network.
-fn parameters(source: &str) -> Vec<String> {
+pub(super) fn parameters(source: &str) -> Vec<String> {
     let program = program(source);
     program.parameters().map(|id| program.var(id).name.clone()).collect()
 }
