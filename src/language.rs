@@ -127,14 +127,15 @@ macro_rules! layers {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
                    $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
-       $($activation:ident)? => $build:expr;)*) => {
-        $(layers!(@function [$($doc)*] $name [$($arg $arg_doc)*] [$($named)*]);)*
+       $($mark:ident)? => $build:expr;)*) => {
+        $(layers!(@marked $($mark)? (@function [$($doc)*] $name [$($arg $arg_doc)*])
+            [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
 
         /// The named arguments of the layers that have some.
         pub mod named {
             use super::Var;
 
-            $(layers!(@named $name [$($named $named_doc)*]);)*
+            $(layers!(@marked $($mark)? (@named $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
         }
 
         /// The words that arguments of layers allow.
@@ -147,6 +148,16 @@ macro_rules! layers {
                 }
             )*
         }
+    };
+    // Layers with parameters have the arguments that all of them have.
+    (@marked weights ($($front:tt)*) [$($named:tt)*]) => {
+        paddle_core::with_parameter_arguments!(weights layers! ($($front)*) [$($named)*]);
+    };
+    (@marked weights_and_bias ($($front:tt)*) [$($named:tt)*]) => {
+        paddle_core::with_parameter_arguments!(weights_and_bias layers! ($($front)*) [$($named)*]);
+    };
+    (@marked $($mark:ident)? ($($front:tt)*) [$($named:tt)*]) => {
+        layers!($($front)* [$($named)*]);
     };
     (@choice $argument:ident $doc:literal) => {};
     (@choice $argument:ident $doc:literal $($word:ident)+) => {
@@ -168,7 +179,7 @@ macro_rules! layers {
             [$($arg),*][0]
         }
     };
-    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] [$($named:ident)+]) => {
+    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] [$($named:tt)+]) => {
         $(#[doc = $doc])*
         ///
         $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
@@ -177,7 +188,7 @@ macro_rules! layers {
         }
     };
     (@named $name:ident []) => {};
-    (@named $name:ident [$($named:ident $named_doc:literal)+]) => {
+    (@named $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
         #[doc = concat!("The named arguments of [`", stringify!($name), "`](super::", stringify!($name), ").")]
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]

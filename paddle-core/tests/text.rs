@@ -98,7 +98,7 @@ fn samples_of_every_operator_come_back() {
 fn ids_come_back() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     let rows = program.create_rows("_");
-    let init = GaussianRandom { mean: 0.1, std: 2.5, ty: Type::new(DType::F64, [2, 3]) };
+    let init = GaussianRandom { mean: 0.1, std: 2.5, fan: None, ty: Type::new(DType::F64, [2, 3]) };
     program.create_parameter("w", init)?;
     let x = program.create_input("x", Type::with_rows(DType::F64, rows, [3]))?;
     let y = program.append_op(Program::GLOBAL, Scale { scale: 0.1, bias: 0.0 }, &[x], Site::default())?;
@@ -108,7 +108,7 @@ fn ids_come_back() -> Result<(), Box<dyn std::error::Error>> {
         program.to_string(),
         "program {
   rows _
-  parameter w: f64[2, 3] = gaussian_random(mean=0.1, std=2.5)
+  parameter w: f64[2, 3] = gaussian_random(mean=0.1, std=2.5) [chosen]
   block 0 (x: f64[_, 3]) {
     scale: f64[_, 3] = scale(x, scale=0.1)
     return scale
@@ -576,12 +576,12 @@ fn initialisers_keep_their_bounds() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     for (i, (min, max)) in [(-1.0, 1.0), (-1.0, 2.0), (0.0, 1.0)].into_iter().enumerate() {
         let ty = Type::new(DType::F32, [2]);
-        program.create_parameter(&format!("w{i}"), UniformRandom { min, max, ty })?;
+        program.create_parameter(&format!("w{i}"), UniformRandom { min, max, fan: None, ty })?;
     }
     let text = program.to_string();
-    assert!(text.contains("w0: f32[2] = uniform_random()\n"), "{text}");
-    assert!(text.contains("w1: f32[2] = uniform_random(max=2.0)\n"), "{text}");
-    assert!(text.contains("w2: f32[2] = uniform_random(min=0.0)\n"), "{text}");
+    assert!(text.contains("w0: f32[2] = uniform_random() [chosen]\n"), "{text}");
+    assert!(text.contains("w1: f32[2] = uniform_random(max=2.0) [chosen]\n"), "{text}");
+    assert!(text.contains("w2: f32[2] = uniform_random(min=0.0) [chosen]\n"), "{text}");
     round_trip(&program);
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use super::error::{Fault, VariableFault};
 use super::foreign::anonymous;
-use super::names::TYPE;
-use super::types::{dtype, fits, parse_type, wire_dims};
+use super::names::{FAN, TYPE};
+use super::types::{dtype, fits, parse_dim, parse_type, wire_dims};
 use crate::ops::{Fill, Foreign, GaussianRandom, Number, Op, UniformRandom};
-use crate::program::{DType, Program, Type};
+use crate::program::{DType, Dim, Program, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
 
 /// The initialiser of a parameter of type `ty`; `None` if nothing is known of it but that it exists.
@@ -35,16 +35,27 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
         "uniform_random" => UniformRandom {
             min: float(desc, "min", "rust.min", -1.0)?,
             max: float(desc, "max", "rust.max", 1.0)?,
+            fan: fan(program, desc)?,
             ty,
         }
+        .resolved()
         .into(),
         _ => GaussianRandom {
             mean: float(desc, "mean", "rust.mean", 0.0)?,
             std: float(desc, "std", "rust.std", 1.0)?,
+            fan: fan(program, desc)?,
             ty,
         }
+        .resolved()
         .into(),
     }))
+}
+
+/// The size that random numbers go by.
+fn fan(program: &Program, desc: &OpDesc) -> Result<Option<Dim>, Fault> {
+    let Some(text) = desc.attr_string(FAN)? else { return Ok(None) };
+    let wrong = || Fault::Attribute { attribute: FAN, message: format!("`{text}` is not a size") };
+    parse_dim(program, text).ok_or_else(wrong).map(Some)
 }
 
 /// The type of an operator without inputs; `None` if some size comes from elsewhere.

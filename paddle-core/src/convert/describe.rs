@@ -1,11 +1,11 @@
 //! Operators on their way to the wire: name, attributes, slots.
 
 use super::foreign::describe_foreign;
-use super::names::{DIMS, OURS, TYPE};
+use super::names::{DIMS, FAN, OURS, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use crate::ops::{Fill, Number, Op, Reshape, Unary, UnaryGrad};
-use crate::program::Type;
-use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
+use crate::program::{Dim, Type};
+use crate::wire::{OpAttr, OpDesc, OpVar};
 
 /// An operator without blocks, with all of its attributes; its slots hold the variables of these names.
 ///
@@ -60,6 +60,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             let mut attrs = typed(&op.ty);
             push_float(&mut attrs, "min", op.min);
             push_float(&mut attrs, "max", op.max);
+            attrs.extend(op.fan.iter().map(fan));
             attrs.extend([OpAttr::int("seed", 0), OpAttr::int("diag_num", 0), OpAttr::int("diag_step", 0)]);
             attrs.push(OpAttr::float("diag_val", 1.0));
             attrs
@@ -68,6 +69,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             let mut attrs = typed(&op.ty);
             push_float(&mut attrs, "mean", op.mean);
             push_float(&mut attrs, "std", op.std);
+            attrs.extend(op.fan.iter().map(fan));
             attrs.push(OpAttr::int("seed", 0));
             attrs
         }
@@ -125,13 +127,13 @@ fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
     let single = value as f32;
     attrs.push(OpAttr::float(name, single));
     if f64::from(single).to_bits() != value.to_bits() {
-        attrs.push(OpAttr {
-            name: format!("{OURS}{name}"),
-            r#type: AttrType::Float64.into(),
-            float64: Some(value),
-            ..OpAttr::default()
-        });
+        attrs.push(OpAttr::double(format!("{OURS}{name}"), value));
     }
+}
+
+/// The size that random numbers go by.
+fn fan(size: &Dim) -> OpAttr {
+    OpAttr::string(FAN, dim_text(size))
 }
 
 /// Shape and element type, and the exact type beside them if they do not say everything.

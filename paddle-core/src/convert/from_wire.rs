@@ -7,13 +7,14 @@ use super::blocks::{WireBlock, blocks};
 use super::constants::initializer;
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::options;
 use super::reading::Reading;
 use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims, zero};
 use super::versions::Versions;
 use crate::ops::{Fill, Op};
 use crate::program::{
-    BlockId, Check, Definition, Dim, FileId, Located, Operator, Place, Program, Role, RowOrigin, RowsId,
-    Site, SymbolId, Type, VarId,
+    BlockId, Check, Definition, Dim, FileId, Located, Operator, ParameterOptions, ParameterUse, Place,
+    Program, Role, RowOrigin, RowsId, Site, SymbolId, Type, VarId,
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 
@@ -154,15 +155,12 @@ impl<'a> Reader<'a> {
         for var in left {
             let ty = self.declared_type(var, false, None)?;
             let zeros = Op::from(Fill { value: zero(ty.dtype), ty: ty.clone() });
-            let op = match initializers.get(var.name.as_str()) {
-                Some(&(at, op)) => {
-                    let initializer = initializer(&self.program, op, &ty);
-                    let initializer = initializer.map_err(|fault| place(fault, 0, at, op))?;
-                    initializer.unwrap_or(zeros)
-                }
-                None => zeros,
-            };
-            let id = self.program.create_parameter(&var.name, op)?;
+            let initializer = initializers.get(var.name.as_str());
+            let wanted = initializer
+                .map(|&(at, op)| self.initializer(op, &ty).map_err(|fault| place(fault, 0, at, op)));
+            let (known, options, site) = wanted.transpose()?.unwrap_or_default();
+            let initializer = known.unwrap_or(zeros);
+            let id = self.program.create_parameter(&var.name, ParameterUse { initializer, options, site })?;
             if self.program.ty(id) != &ty {
                 let found = self.program.show(self.program.ty(id));
                 let expected = self.program.show(&ty);
@@ -171,6 +169,12 @@ impl<'a> Reader<'a> {
             self.versions.write(&self.blocks, 0, &var.name, id)?;
         }
         Ok(())
+    }
+
+    /// What the startup part says of a parameter: its initialiser, if it is known, its options, its place.
+    fn initializer(&mut self, op: &OpDesc, ty: &Type) -> Result<(Option<Op>, ParameterOptions, Site), Fault> {
+        let initializer = initializer(&self.program, op, ty)?;
+        Ok((initializer, options::read(op)?, self.site(op)?))
     }
 
     /// Creates the network's inputs: what `feed` operators write, in the order of their columns. A program without

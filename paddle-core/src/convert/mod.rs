@@ -22,7 +22,9 @@
 //!   `rust.if` says which numbers the row spaces have that it makes.
 //! * `op_role` is the role, `op_callstack` the source place as one `file:line:column`, `op_role_var` pairs of a
 //!   parameter and the gradient that the operator computes, `forward_block_idx` the block that a block differentiates.
-//! * The startup program has one operator per parameter, in the order of creation.
+//! * The startup program has one operator per parameter, in the order of creation. `rust.chosen` says that the user
+//!   asked for the initialiser, `rust.untrained` that the parameter has no gradient; `rust.lr`, `rust.decay` and
+//!   `rust.clip` are its options.
 //!
 //! # PaddlePaddle's dialect
 //!
@@ -44,6 +46,7 @@
 //! | `versions.rs` | variables that are written many times |
 //! | `blocks.rs` | what is checked of blocks before they are read |
 //! | `from_wire.rs` | wire → programs |
+//! | `options.rs` | what is asked of parameters, both ways |
 //! | `params.rs` | the values of parameters |
 //! | `legalise/` | programs → PaddlePaddle's own operators |
 //! | `export.rs` | the two files of a model for PaddlePaddle |
@@ -60,6 +63,7 @@ mod from_wire;
 mod legalise;
 mod names;
 mod operators;
+mod options;
 mod params;
 mod reading;
 mod to_wire;

@@ -21,6 +21,9 @@ pub(super) const TYPES: &str = "rust.types";
 /// The exact dimensions of a reshape.
 pub(super) const DIMS: &str = "rust.dims";
 
+/// The size by which random numbers go, where it is bound later.
+pub(super) const FAN: &str = "rust.fan";
+
 /// What stands where a slot has no variable.
 pub(super) const EMPTY: &str = "@EMPTY@";
 

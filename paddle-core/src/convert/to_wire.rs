@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::options;
 use super::types::{condition_text, tensor_type, type_text};
 use crate::ops::Op;
 use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, VarId};
@@ -107,9 +108,18 @@ impl<'a> Writer<'a> {
             idx: 0,
             parent_idx: -1,
             vars: self.program.parameters().map(|parameter| self.var(parameter)).collect(),
-            ops: self.program.startup().iter().map(|operator| self.operator(operator)).collect(),
+            ops: self.program.startup().iter().map(|operator| self.initializer(operator)).collect(),
             ..BlockDesc::default()
         }
+    }
+
+    /// The operator that initialises a parameter, with the parameter's options.
+    fn initializer(&self, operator: &Operator) -> OpDesc {
+        let mut desc = self.operator(operator);
+        for &parameter in &operator.outputs {
+            options::write(&self.program.parameter_options(parameter), &mut desc);
+        }
+        desc
     }
 
     /// The tables of symbols and row spaces, which types refer to by number.

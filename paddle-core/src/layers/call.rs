@@ -1,6 +1,5 @@
 //! A call of a layer: its arguments, and the program that its operators are appended to.
 
-use super::initializers::Fans;
 use super::{Initializer, Kind, Layer};
 use crate::ops::{Mismatch, MismatchKind, Op};
 use crate::program::{BlockId, BuildError, Dim, Program, Site, Type, VarId, Words};
@@ -126,21 +125,6 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Activation(layer) = given { Some(*layer) } else { None })
     }
 
-    /// The operator that initialises a parameter of this type: the one that the argument `name` asks for, or else the
-    /// initialiser `otherwise`, which takes no numbers.
-    pub fn initializer(&self, name: &str, otherwise: &str, fans: Fans, ty: Type) -> Result<Op, BuildError> {
-        let given = |given: &Given| match given {
-            Given::Initializer(initializer, numbers) => Some((*initializer, numbers.clone())),
-            _ => None,
-        };
-        let otherwise = || Initializer::find(otherwise).map(|initializer| (initializer, Vec::new()));
-        let (initializer, numbers) = self
-            .find(name, given)
-            .or_else(otherwise)
-            .ok_or(BuildError::NoSuch { what: Kind::Initializer.describe() })?;
-        Ok((initializer.build)(&numbers, fans, ty))
-    }
-
     /// The type of a value.
     pub fn ty(&self, var: VarId) -> &Type {
         self.program.ty(var)
@@ -160,11 +144,6 @@ impl Call<'_> {
             }
             other => other,
         })
-    }
-
-    /// A parameter of the layer, in the global block: `role` is `w`, `b`, …
-    pub fn parameter(&mut self, role: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
-        self.program.create_parameter(&format!("{}.{role}", self.path), initializer)
     }
 
     /// Applies the activation that the argument `name` asks for, if it does.

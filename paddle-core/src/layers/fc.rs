@@ -1,39 +1,48 @@
 //! `fc`: fully connected.
 
-use super::Call;
-use super::initializers::Fans;
-use crate::ops::{Binary, BinaryKind, Fill, Matmul, MismatchKind, Number, Reshape};
+use super::{Call, initializers};
+use crate::ops::{Binary, BinaryKind, Matmul, MismatchKind, Reshape};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let x = call.value("x")?;
+    let inputs = call.values("x")?;
+    let size = call.size("size")?;
+    let add = Binary { kind: BinaryKind::Add };
+    let mut sum: Option<VarId> = None;
+    for (at, &x) in inputs.iter().enumerate() {
+        let role = if inputs.len() == 1 { "w".to_string() } else { format!("w{at}") };
+        let product = product(call, x, &size, &role)?;
+        sum = Some(match sum {
+            Some(sum) => call.emit(add, &[sum, product])?[0],
+            None => product,
+        });
+    }
+    let Some(sum) = sum else { return Err(call.wrong("x", MismatchKind::Count, "there is none")) };
+    let bias = Type { dtype: call.ty(sum).dtype, rows: None, dims: vec![size] };
+    let b = call.parameter("b", initializers::constant(0.0, bias))?;
+    let sum = call.emit(add, &[sum, b])?[0];
+    call.activate("act", sum)
+}
+
+/// One input times its weight.
+fn product(call: &mut Call<'_>, x: VarId, size: &Dim, role: &str) -> Result<VarId, BuildError> {
     let dtype = call.ty(x).dtype;
     if !dtype.is_float() {
         return Err(call.wrong("x", MismatchKind::ElementType, "`fc` needs floating-point numbers"));
     }
-    let x = flatten(call, "x")?;
-    let Some(inputs) = call.ty(x).dims.last().and_then(Dim::constant) else {
+    let x = flatten(call, "x", x)?;
+    let Some(inputs) = call.ty(x).dims.last().filter(|size| size.constant().is_some()).cloned() else {
         let but = "`fc` has one weight per input: their number has to be known when the network is compiled";
         return Err(call.wrong("x", MismatchKind::Shape, but));
     };
-    let size = call.size("size")?;
-    let ty = Type { dtype, rows: None, dims: vec![Dim::from(inputs), size.clone()] };
-    let Some(outputs) = size.constant() else {
-        return Err(call.wrong("size", MismatchKind::Attribute, "its value has to be known"));
-    };
-    let fans = Fans { inputs: inputs as f64, outputs: outputs as f64 };
-    let init = call.initializer("init", "xavier", fans, ty)?;
-    let w = call.parameter("w", init)?;
-    let bias = Type { dtype, rows: None, dims: vec![size] };
-    let b = call.parameter("b", Fill { value: Number::Float(0.0), ty: bias })?;
-    let product = call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0];
-    let sum = call.emit(Binary { kind: BinaryKind::Add }, &[product, b])?[0];
-    call.activate("act", sum)
+    let ty = Type { dtype, rows: None, dims: vec![inputs, size.clone()] };
+    let weight = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
+    let w = call.parameter(role, weight)?;
+    Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0])
 }
 
-/// The value as a matrix: the dimensions behind the first are flattened into one.
-pub(super) fn flatten(call: &mut Call<'_>, name: &str) -> Result<VarId, BuildError> {
-    let x = call.value(name)?;
+/// The value as a matrix: the dimensions behind the first are flattened into one. It is the argument `name`.
+pub(super) fn flatten(call: &mut Call<'_>, name: &str, x: VarId) -> Result<VarId, BuildError> {
     let ty = call.ty(x).clone();
     if ty.rank() < 2 {
         let but = format!("`{}` needs rows and at least one dimension", call.layer.name);

@@ -2,16 +2,7 @@
 //! messages, and the documented functions that editors show.
 
 use crate::ops::{Fill, GaussianRandom, Number, Op, UniformRandom};
-use crate::program::Type;
-
-/// How many values go into an element of a layer's result, and into how many results an input goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fans {
-    /// Inputs.
-    pub inputs: f64,
-    /// Outputs.
-    pub outputs: f64,
-}
+use crate::program::{Dim, DimOverflow, Type};
 
 /// An initialiser of the language.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +14,21 @@ pub struct Initializer {
     /// Its arguments, numbers, in order.
     pub arguments: &'static [&'static str],
     /// The operator that initialises a parameter of this type.
-    pub build: fn(&[f64], Fans, Type) -> Op,
+    build: Build,
 }
+
+/// From as many numbers as there are arguments to an operator.
+type Build = fn(&[f64], Type) -> Result<Op, DimOverflow>;
 
 impl Initializer {
     /// The initialiser of this name.
     pub fn find(name: &str) -> Option<&'static Initializer> {
         INITIALIZERS.iter().find(|initializer| initializer.name == name)
+    }
+
+    /// The operator that initialises a parameter of this type. `numbers` are as many as there are arguments.
+    pub(super) fn op(&self, numbers: &[f64], ty: Type) -> Result<Op, DimOverflow> {
+        (self.build)(numbers, ty)
     }
 }
 
@@ -42,28 +41,25 @@ macro_rules! with_initializers {
         $($callback)::+! {
             /// Every element is `value`.
             constant(value)
-                => |numbers, _, ty| Fill { value: Number::Float(numbers[0]), ty }.into();
+                => |numbers, ty| Ok(Fill { value: Number::Float(numbers[0]), ty }.into());
 
             /// Uniform between `min` and `max`.
             uniform(min, max)
-                => |numbers, _, ty| UniformRandom { min: numbers[0], max: numbers[1], ty }.into();
+                => |numbers, ty| Ok(UniformRandom { min: numbers[0], max: numbers[1], fan: None, ty }.into());
 
             /// Normally distributed.
             normal(mean, deviation)
-                => |numbers, _, ty| GaussianRandom { mean: numbers[0], std: numbers[1], ty }.into();
+                => |numbers, ty| Ok(GaussianRandom { mean: numbers[0], std: numbers[1], fan: None, ty }.into());
 
             /// Uniform within `±√(6 / (inputs + outputs))`, which keeps the variance of values and gradients from layer
             /// to layer (Glorot and Bengio 2010, eq. 16).
             xavier()
-                => |_, fans, ty| {
-                    let bound = (6.0 / (fans.inputs + fans.outputs)).sqrt();
-                    UniformRandom { min: -bound, max: bound, ty }.into()
-                };
+                => |_, ty| xavier(ty);
 
             /// Normally distributed with deviation `√(2 / inputs)`, for layers followed by `relu` (He et al. 2015,
             /// eq. 10).
             msra()
-                => |_, fans, ty| GaussianRandom { mean: 0.0, std: (2.0 / fans.inputs).sqrt(), ty }.into();
+                => |_, ty| msra(ty);
         }
     };
 }
@@ -81,3 +77,85 @@ macro_rules! table {
 }
 
 with_initializers!(table);
+
+/// Of a weight of this type, as fully connected layers have it.
+pub(super) fn xavier(ty: Type) -> Result<Op, DimOverflow> {
+    let (inputs, outputs) = fans(&ty)?;
+    let fan = Some((&inputs + &outputs)?);
+    Ok(UniformRandom { min: -6.0, max: 6.0, fan, ty }.resolved().into())
+}
+
+/// Of a weight of this type, as convolutions have it.
+pub(super) fn msra(ty: Type) -> Result<Op, DimOverflow> {
+    let (inputs, _) = fans(&ty)?;
+    Ok(GaussianRandom { mean: 0.0, std: 2.0, fan: Some(inputs), ty }.resolved().into())
+}
+
+/// Every element is this value.
+pub(super) fn constant(value: f64, ty: Type) -> Op {
+    Fill { value: Number::Float(value), ty }.into()
+}
+
+/// How many values go into an element of a layer's result, and into how many results an input goes: of matrices
+/// `[inputs, outputs]`, of filters `[outputs, inputs, ..]`, as PaddlePaddle counts them.
+fn fans(ty: &Type) -> Result<(Dim, Dim), DimOverflow> {
+    match &ty.dims[..] {
+        [] => Ok((Dim::from(1), Dim::from(1))),
+        [size] => Ok((size.clone(), size.clone())),
+        [inputs, outputs] => Ok((inputs.clone(), outputs.clone())),
+        [outputs, inputs, field @ ..] => {
+            let field = field.iter().try_fold(Dim::from(1), |product, size| &product * size)?;
+            Ok(((inputs * &field)?, (outputs * &field)?))
+        }
+    }
+}
+
+/// The initialiser of a parameter of this type as the language writes it.
+pub(crate) fn show(initializer: &Op, ty: &Type) -> String {
+    let is = |op: Result<Op, DimOverflow>| op.as_ref() == Ok(initializer);
+    match initializer {
+        _ if is(xavier(ty.clone())) => "xavier()".to_string(),
+        _ if is(msra(ty.clone())) => "msra()".to_string(),
+        Op::Fill(Fill { value, .. }) => format!("constant({value})"),
+        Op::UniformRandom(UniformRandom { min, max, .. }) => format!("uniform({min:?}, {max:?})"),
+        Op::GaussianRandom(GaussianRandom { mean, std, .. }) => format!("normal({mean:?}, {std:?})"),
+        other => other.name().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{DType, SymbolId};
+
+    fn ty(dims: &[Dim]) -> Type {
+        Type { dtype: DType::F32, rows: None, dims: dims.to_vec() }
+    }
+
+    #[test]
+    fn bounds_follow_from_the_shape() {
+        let uniform = |bound: f64, ty| Op::from(UniformRandom { min: -bound, max: bound, fan: None, ty });
+        let normal = |std: f64, ty| Op::from(GaussianRandom { mean: 0.0, std, fan: None, ty });
+        let matrix = Type::new(DType::F32, [13, 8]);
+        let filters = Type::new(DType::F32, [8, 3, 5, 5]);
+        assert_eq!(xavier(matrix.clone()), Ok(uniform((6.0f64 / 21.0).sqrt(), matrix.clone())));
+        assert_eq!(xavier(filters.clone()), Ok(uniform((6.0f64 / 275.0).sqrt(), filters.clone())));
+        assert_eq!(msra(filters.clone()), Ok(normal((2.0f64 / 75.0).sqrt(), filters.clone())));
+        assert_eq!(show(&xavier(matrix.clone()).unwrap(), &matrix), "xavier()");
+        assert_eq!(show(&msra(filters.clone()).unwrap(), &filters), "msra()");
+        assert_eq!(show(&constant(0.5, matrix.clone()), &matrix), "constant(0.5)");
+    }
+
+    /// Bound later, a size gives the same bits.
+    #[test]
+    fn sizes_may_be_bound_later() {
+        let symbolic = xavier(ty(&[Dim::symbol(SymbolId(0)), Dim::from(8)])).unwrap();
+        let Op::UniformRandom(UniformRandom { fan: Some(fan), .. }) = &symbolic else {
+            panic!("{symbolic:?} has no fan")
+        };
+        let bound = fan.substitute(&|_| Dim::from(13)).unwrap();
+        let matrix = ty(&[Dim::from(13), Dim::from(8)]);
+        let op = UniformRandom { min: -6.0, max: 6.0, fan: Some(bound), ty: matrix.clone() };
+        assert_eq!(xavier(matrix), Ok(op.resolved().into()));
+    }
+}

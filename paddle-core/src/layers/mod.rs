@@ -6,8 +6,9 @@
 
 mod call;
 mod fc;
-mod initializers;
+pub(crate) mod initializers;
 mod operators;
+mod parameters;
 
 pub use call::{Call, Given, Passed};
 pub use initializers::{INITIALIZERS, Initializer};
@@ -112,8 +113,9 @@ impl Layer {
 /// Passes the table of layers to a macro: `with_layers!(callback)`.
 ///
 /// A row: documentation, name, arguments by position and after the `;` by name (each with kind and documentation; a
-/// choice with its words: `kind: Choice(average, max) "How to pool."`), `activation` where it is one, and the function
-/// that builds it.
+/// choice with its words: `kind: Choice(average, max) "How to pool."`), a mark, and the function that builds it. The
+/// mark is `activation` where the layer is one; `weights` or `weights_and_bias` where it has parameters, and so the
+/// arguments of [`with_parameter_arguments!`](crate::with_parameter_arguments).
 #[macro_export]
 macro_rules! with_layers {
     ($($callback:ident)::+) => {
@@ -121,11 +123,11 @@ macro_rules! with_layers {
             /// Fully connected: `x · w + b`. Dimensions of `x` behind the first are flattened into one.
             ///
             /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
-            fc(x: Value "What to connect.", size: Size "How many outputs.";
-               param: Name "The name of the parameters: `param = \"D\"` makes `D.w` and `D.b`; every use of a name shares.",
-               act: Activation "What to apply to the result.",
-               init: Initializer "What the weights are at first; `xavier()` if it is left out.")
-               => fc::build;
+            ///
+            /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
+            fc(x: Values "What to connect.", size: Size "How many outputs.";
+               act: Activation "What to apply to the result.") weights_and_bias
+                => fc::build;
 
             /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
             matmul(x: Value "The left matrix.", y: Value "The right matrix.";)
@@ -280,16 +282,34 @@ macro_rules! table {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
                    $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
-       $($activation:ident)? => $build:expr;)*) => {
+       $($mark:ident)? => $build:expr;)*) => {
         /// Every layer of the language.
         pub const LAYERS: &[Layer] = &[$(Layer {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),
             positional: &[$(Argument { name: stringify!($arg), kind: Kind::$kind $((&[$(stringify!($word)),*]))?, doc: $arg_doc }),*],
-            named: &[$(Argument { name: stringify!($named), kind: Kind::$named_kind $((&[$(stringify!($named_word)),*]))?, doc: $named_doc }),*],
-            activation: stringify!($($activation)?).len() != 0,
+            named: table!(@named $($mark)? [
+                $($named: $named_kind $(($($named_word),*))? $named_doc,)*
+            ]),
+            activation: table!(@activation $($mark)?),
             build: $build,
         }),*];
+    };
+    (@activation activation) => { true };
+    (@activation $($mark:ident)?) => { false };
+    (@named weights [$($named:tt)*]) => {
+        crate::with_parameter_arguments!(weights table! (@arguments) [$($named)*])
+    };
+    (@named weights_and_bias [$($named:tt)*]) => {
+        crate::with_parameter_arguments!(weights_and_bias table! (@arguments) [$($named)*])
+    };
+    (@named $($mark:ident)? [$($named:tt)*]) => { table!(@arguments [$($named)*]) };
+    (@arguments [$($name:ident: $kind:ident $(($($word:ident),*))? $doc:literal,)*]) => {
+        &[$(Argument {
+            name: stringify!($name),
+            kind: Kind::$kind $((&[$(stringify!($word)),*]))?,
+            doc: $doc,
+        }),*]
     };
 }
 

@@ -123,6 +123,11 @@ attribute_value! {
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
     Vec<i64>: |v| Attribute::Ints(v.clone()), Attribute::Ints(v) => Some(v.clone());
     Vec<Dim>: |v| Attribute::Dims(v.clone()), Attribute::Dims(v) => Some(v.clone());
+    Option<Dim>: |v| Attribute::Dims(v.iter().cloned().collect()), Attribute::Dims(v) => match &v[..] {
+        [] => Some(None),
+        [dim] => Some(Some(dim.clone())),
+        _ => None,
+    };
     DType: |v| Attribute::DType(*v), Attribute::DType(v) => Some(*v);
     Type: |v| Attribute::Type(v.clone()), Attribute::Type(v) => Some(v.clone());
     Vec<Type>: |v| Attribute::Types(v.clone()), Attribute::Types(v) => Some(v.clone());
@@ -215,10 +220,10 @@ impl<'a> AttributeReader<'a> {
 }
 
 /// Connects the fields of an operator's struct with its attributes: `attributes!(Scale { scale = 1.0, bias = 0.0 })`.
-/// A field without default must be given. The second form is that of a family whose members differ by name:
-/// `attributes!(Unary: kind)`.
+/// A field without default must be given; a method behind the fields brings what was read into normal form. The second
+/// form is that of a family whose members differ by name: `attributes!(Unary: kind)`.
 macro_rules! attributes {
-    ($op:ident { $($field:ident $(= $default:expr)?),* $(,)? }) => {
+    ($op:ident { $($field:ident $(= $default:expr)?),* $(,)? } $($normal:ident)?) => {
         impl $crate::ops::Attributes for $op {
             fn to_attributes(&self) -> Vec<(&'static str, $crate::ops::Attribute)> {
                 vec![$((stringify!($field), $crate::ops::AttributeValue::to_attribute(&self.$field))),*]
@@ -230,7 +235,7 @@ macro_rules! attributes {
             ) -> Result<Self, $crate::ops::AttributeError> {
                 $(let $field = reader.take(stringify!($field), attributes!(@default $($default)?))?;)*
                 reader.finish()?;
-                Ok($op { $($field),* })
+                Ok($op { $($field),* }$(.$normal())?)
             }
         }
     };

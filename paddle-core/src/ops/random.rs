@@ -3,8 +3,10 @@
 //! Random numbers are counter-based: element `i` is a function of (seed, stream, `i`), whatever the order or the
 //! number of threads. The stream of an initialiser is a hash of the parameter's name.
 
+use std::collections::BTreeSet;
+
 use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
-use crate::program::{DType, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// Uniform on `[min, max)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +15,9 @@ pub struct UniformRandom {
     pub min: f64,
     /// Upper bound, not reached.
     pub max: f64,
+    /// A size that is bound later, by which the bounds are: `min` and `max` are their squares times it, with their
+    /// signs.
+    pub fan: Option<Dim>,
     /// The type of the result.
     pub ty: Type,
 }
@@ -24,15 +29,51 @@ pub struct GaussianRandom {
     pub mean: f64,
     /// Standard deviation.
     pub std: f64,
+    /// A size that is bound later, by which the deviation is: `std` is its square times it.
+    pub fan: Option<Dim>,
     /// The type of the result.
     pub ty: Type,
 }
 
-attributes!(UniformRandom { min = -1.0, max = 1.0, ty });
-attributes!(GaussianRandom { mean = 0.0, std = 1.0, ty });
+impl UniformRandom {
+    /// The same with plain bounds, once the size is a number.
+    pub fn resolved(self) -> Self {
+        match constant(&self.fan) {
+            Some(fan) => UniformRandom {
+                min: signed_root(self.min / fan),
+                max: signed_root(self.max / fan),
+                fan: None,
+                ..self
+            },
+            None => self,
+        }
+    }
+}
 
-/// Both want floating-point elements and finite bounds.
-fn check(ty: &Type, numbers: [f64; 2]) -> Result<Vec<Type>, Mismatch> {
+impl GaussianRandom {
+    /// The same with a plain deviation, once the size is a number.
+    pub fn resolved(self) -> Self {
+        match constant(&self.fan) {
+            Some(fan) => GaussianRandom { std: signed_root(self.std / fan), fan: None, ..self },
+            None => self,
+        }
+    }
+}
+
+fn constant(fan: &Option<Dim>) -> Option<f64> {
+    fan.as_ref().and_then(Dim::constant).map(|fan| fan as f64)
+}
+
+/// `-√2` of -2.
+fn signed_root(square: f64) -> f64 {
+    square.abs().sqrt().copysign(square)
+}
+
+attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, ty } resolved);
+attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, ty } resolved);
+
+/// Both want floating-point elements and finite bounds; a size that they go by is one that the type has too.
+fn check(ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, Mismatch> {
     let wrong = |message: &str| {
         Err(Mismatch { input: None, kind: MismatchKind::Attribute, message: message.to_string() })
     };
@@ -41,6 +82,11 @@ fn check(ty: &Type, numbers: [f64; 2]) -> Result<Vec<Type>, Mismatch> {
     }
     if numbers.iter().any(|number| !number.is_finite()) {
         return wrong("the bounds of random numbers have to be finite");
+    }
+    let of_type: BTreeSet<_> = ty.dims.iter().flat_map(Dim::symbols).collect();
+    let is_known = |fan: &Dim| fan.constant().is_some() || !fan.symbols().iter().all(|s| of_type.contains(s));
+    if fan.as_ref().is_some_and(is_known) {
+        return wrong("the size that random numbers go by has to be one of their type that is bound later");
     }
     Ok(vec![ty.clone()])
 }
@@ -57,7 +103,11 @@ impl Operation for UniformRandom {
     }
 
     fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        check(&self.ty, [self.min, self.max])
+        if self.min > self.max {
+            let message = format!("there is nothing between {:?} and {:?}", self.min, self.max);
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        check(&self.ty, [self.min, self.max], &self.fan)
     }
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
@@ -65,12 +115,12 @@ impl Operation for UniformRandom {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![UniformRandom { min: -1.0, max: 1.0, ty: Type::scalar(DType::F32) }]
+        vec![UniformRandom { min: -1.0, max: 1.0, fan: None, ty: Type::scalar(DType::F32) }]
     }
 
     fn samples() -> Vec<Sample> {
         let ty = Type::new(DType::F32, [40]);
-        vec![Sample::of(UniformRandom { min: -0.5, max: 0.5, ty })]
+        vec![Sample::of(UniformRandom { min: -0.5, max: 0.5, fan: None, ty })]
     }
 }
 
@@ -86,7 +136,11 @@ impl Operation for GaussianRandom {
     }
 
     fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        check(&self.ty, [self.mean, self.std])
+        if self.std < 0.0 {
+            let message = format!("a deviation is not negative, but {:?} is", self.std);
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        check(&self.ty, [self.mean, self.std], &self.fan)
     }
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
@@ -94,11 +148,11 @@ impl Operation for GaussianRandom {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![GaussianRandom { mean: 0.0, std: 1.0, ty: Type::scalar(DType::F32) }]
+        vec![GaussianRandom { mean: 0.0, std: 1.0, fan: None, ty: Type::scalar(DType::F32) }]
     }
 
     fn samples() -> Vec<Sample> {
         let ty = Type::new(DType::F32, [40]);
-        vec![Sample::of(GaussianRandom { mean: 1.0, std: 2.0, ty })]
+        vec![Sample::of(GaussianRandom { mean: 1.0, std: 2.0, fan: None, ty })]
     }
 }

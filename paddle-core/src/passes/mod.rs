@@ -2,6 +2,8 @@
 
 pub mod backward;
 pub mod optimize;
+mod paths;
 mod pipeline;
 
+pub use paths::check_trainable;
 pub use pipeline::{Pass, PassError, Pipeline};

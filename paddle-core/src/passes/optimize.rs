@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{BuildError, DType, ParameterGradient, Program, Role, Site, Type, VarId};
+use crate::ops::{Binary, BinaryKind, Op, Scale};
+use crate::program::{
+    BuildError, DType, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
+};
 
 /// What an updating rule is written with: one parameter, its gradient and the learning rate.
 pub struct Update<'a> {
@@ -14,6 +17,27 @@ pub struct Update<'a> {
     pub learning_rate: VarId,
     /// What the rule's operators are to be appended with.
     pub site: Site,
+}
+
+impl Update<'_> {
+    /// Appends what the parameter's options ask for: its gradient is clipped, then decay is added; the learning rate
+    /// is multiplied by its factor.
+    fn apply_options(&mut self) -> Result<(), BuildError> {
+        let ParameterOptions { lr, decay, .. } = self.program.parameter_options(self.pair.parameter);
+        if let Some(decay) = decay {
+            let pull = self.append(Scale { scale: decay, bias: 0.0 }, &[self.pair.parameter])?;
+            let inputs = [self.pair.gradient, pull];
+            self.pair.gradient = self.append(Binary { kind: BinaryKind::Add }, &inputs)?;
+        }
+        if let Some(factor) = lr {
+            self.learning_rate = self.append(Scale { scale: factor, bias: 0.0 }, &[self.learning_rate])?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        Ok(self.program.append_op(Program::GLOBAL, op, inputs, self.site)?[0])
+    }
 }
 
 /// Appends what `rule` makes of each parameter and its gradient, in the order in which the parameters were created.
@@ -39,7 +63,9 @@ pub fn optimize(
             }
         };
         let site = Site { role: Role::Optimize, place: None };
-        rule(&mut Update { program, pair, learning_rate, site })?;
+        let mut update = Update { program, pair, learning_rate, site };
+        update.apply_options()?;
+        rule(&mut update)?;
     }
     Ok(inputs)
 }

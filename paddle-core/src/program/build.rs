@@ -7,7 +7,7 @@
 //! let mut program = Program::new();
 //! let batch = program.create_rows("_");
 //! let x = program.create_input("x", Type::with_rows(DType::F32, batch, [13]))?;
-//! let init = UniformRandom { min: -0.5, max: 0.5, ty: Type::new(DType::F32, [13, 1]) };
+//! let init = UniformRandom { min: -0.5, max: 0.5, fan: None, ty: Type::new(DType::F32, [13, 1]) };
 //! let w = program.create_parameter("w", init)?;
 //! let b = program.create_parameter("b", Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [1]) })?;
 //! let block = Program::GLOBAL;
@@ -43,7 +43,7 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
-    /// A parameter is used at two types or with two initialisers.
+    /// A parameter is used in two ways that do not agree.
     ParameterConflict {
         /// The parameter.
         name: String,
@@ -200,39 +200,6 @@ impl Program {
         Ok(var)
     }
 
-    /// Adds a parameter to the global block, and the operator that initialises it to the startup part. The second use
-    /// of a name gives the same parameter, and has to agree.
-    pub fn create_parameter(&mut self, name: &str, initializer: impl Into<Op>) -> Result<VarId, BuildError> {
-        let op = initializer.into();
-        let Inferred { types, checks } = self.infer(Program::GLOBAL, &op, &[], &[], None)?;
-        let [ty] = &types[..] else {
-            return Err(BuildError::NotAnInitializer { name: name.to_string() });
-        };
-        if let Some(var) = self.find(name) {
-            let same_op = self.initializer(var).is_some_and(|operator| operator.op == op);
-            if self.var(var).definition == Definition::Parameter && same_op {
-                return Ok(var);
-            }
-            let describe = |ty: &Type, op: &Op| format!("{} ({})", self.show(ty), op.name());
-            return Err(match self.initializer(var) {
-                Some(first) => BuildError::ParameterConflict {
-                    name: name.to_string(),
-                    first: describe(self.ty(var), &first.op),
-                    second: describe(ty, &op),
-                },
-                None => BuildError::NameTaken { name: name.to_string() },
-            });
-        }
-        if ty.rows.is_some() {
-            return Err(BuildError::NotAnInitializer { name: name.to_string() });
-        }
-        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::Parameter)?;
-        self.record(checks, None);
-        let (inputs, blocks) = (Vec::new(), Vec::new());
-        self.startup.push(Operator { op, inputs, outputs: vec![var], blocks, site: Site::default() });
-        Ok(var)
-    }
-
     /// Appends an operator to a block and returns its outputs, whose types are inferred and whose names are made from
     /// the operator's.
     pub fn append_op(
@@ -348,7 +315,7 @@ impl Program {
     }
 
     /// Keeps what a shape rule could not decide.
-    fn record(&mut self, checks: Vec<(Condition, String)>, place: Option<Place>) {
+    pub(super) fn record(&mut self, checks: Vec<(Condition, String)>, place: Option<Place>) {
         for (condition, message) in checks {
             self.add_check(Check { condition, message, place });
         }
@@ -518,7 +485,7 @@ impl Program {
         }
     }
 
-    fn add_var(
+    pub(super) fn add_var(
         &mut self,
         name: &str,
         ty: Type,

@@ -18,6 +18,7 @@ mod build;
 mod check;
 mod dim;
 mod operator;
+mod parameter;
 mod ty;
 mod verify;
 
@@ -29,6 +30,7 @@ pub use build::{BuildError, Words};
 pub use check::{Check, Condition};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
 pub use operator::{FileId, Located, Operator, Place, Role, Site};
+pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
 pub use verify::{VerifyError, Violation};
 
@@ -110,6 +112,7 @@ pub struct Program {
     row_spaces: Vec<RowSpace>,
     files: Vec<String>,
     startup: Vec<Operator>,
+    parameter_options: BTreeMap<VarId, ParameterOptions>,
     gradients: Vec<ParameterGradient>,
     checks: Vec<Check>,
     /// Every value by its name.
@@ -208,6 +211,11 @@ impl Program {
     /// The operator that initialises `parameter`.
     pub fn initializer(&self, parameter: VarId) -> Option<&Operator> {
         self.startup.iter().find(|operator| operator.outputs == [parameter])
+    }
+
+    /// What is asked of a parameter beside its type and its initialiser.
+    pub fn parameter_options(&self, parameter: VarId) -> ParameterOptions {
+        self.parameter_options.get(&parameter).copied().unwrap_or_default()
     }
 
     /// The row space that operators of `block` run on: its own, or that of the nearest block around it.

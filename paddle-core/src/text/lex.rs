@@ -44,6 +44,11 @@ const MARKS: [&str; 15] = ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", ">
 
 /// Words that begin the last line of a block, so that a value of this name is quoted.
 pub(super) const YIELD: &str = "yield";
+/// Words in brackets behind a parameter: its initialiser was asked for.
+pub(super) const CHOSEN: &str = "chosen";
+/// See [`CHOSEN`]: it has no gradient.
+pub(super) const UNTRAINED: &str = "untrained";
+
 /// See [`YIELD`].
 pub(super) const RETURN: &str = "return";
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::lex::{At, Lexer, RETURN, Token, YIELD};
+use super::lex::{At, CHOSEN, Lexer, RETURN, Token, UNTRAINED, YIELD};
 use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
     PlaceText, ProgramText, RowsText, SizeDeclaration, SizeKind, SizeText, Term, TypeText,
 };
 use super::{MAX_TERMS, ParseError};
 use crate::ops::{Attribute, Number, Op};
-use crate::program::{DType, Program, Role};
+use crate::program::{DType, ParameterOptions, Program, Role};
 
 const ROLES: [Role; 4] = [Role::Forward, Role::Loss, Role::Backward, Role::Optimize];
 
@@ -139,7 +139,9 @@ impl<'a> Parser<'a> {
             } else if self.skip_word("parameter")? {
                 let value = self.declaration()?;
                 self.mark("=")?;
-                parameters.push(ParameterText { value, initializer: self.call()? });
+                let initializer = self.call()?;
+                let (options, place) = self.options()?;
+                parameters.push(ParameterText { value, initializer, options, place });
             } else if self.skip_word("gradient")? {
                 let parameter = self.name("the name of a parameter")?;
                 self.mark("->")?;
@@ -282,6 +284,32 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(OperatorText { at, outputs, call, role, place, blocks })
+    }
+
+    /// What stands in brackets behind a parameter.
+    fn options(&mut self) -> Result<(ParameterOptions, Option<PlaceText>), ParseError> {
+        let mut options = ParameterOptions::default();
+        if !self.skip_mark("[")? {
+            return Ok((options, None));
+        }
+        while !self.skip_mark("]")? {
+            if self.skip_word(CHOSEN)? {
+                options.chosen = true;
+            } else if self.skip_word(UNTRAINED)? {
+                options.trainable = false;
+            } else if let Some(place) = self.place()? {
+                self.mark("]")?;
+                return Ok((options, Some(place)));
+            } else {
+                let what = "`chosen`, `untrained`, `lr`, `decay`, `clip`, `at` or `]`";
+                let unknown = self.expected(what);
+                let name = self.name(what)?;
+                let number = options.number_mut(&name.text).ok_or(unknown)?;
+                self.mark("=")?;
+                *number = Some(self.number()?.as_f64());
+            }
+        }
+        Ok((options, None))
     }
 
     fn declaration(&mut self) -> Result<Declaration, ParseError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use super::lex::{RETURN, YIELD, name, quoted};
+use super::lex::{CHOSEN, RETURN, UNTRAINED, YIELD, name, quoted};
 use crate::ops::{Attribute, Op};
 use crate::program::{
     BlockId, Check, Condition, Operator, Place, Program, Role, RowOrigin, RowsId, Type, VarId,
@@ -60,6 +60,7 @@ impl Printer<'_, '_, '_> {
         for operator in program.startup() {
             self.f.write_str("  parameter ")?;
             self.call(operator)?;
+            self.notes(self.options(operator), operator)?;
             self.f.write_char('\n')?;
         }
         for pair in program.gradients() {
@@ -151,12 +152,7 @@ impl Printer<'_, '_, '_> {
         if operator.site.role != role {
             notes.push(operator.site.role.name().to_string());
         }
-        if let Some(place) = operator.site.place.filter(|_| self.places) {
-            notes.push(self.place(place));
-        }
-        if !notes.is_empty() {
-            write!(self.f, " [{}]", notes.join(" "))?;
-        }
+        self.notes(notes, operator)?;
         if !operator.blocks.is_empty() {
             self.f.write_str(" {\n")?;
             for &block in &operator.blocks {
@@ -166,6 +162,32 @@ impl Printer<'_, '_, '_> {
             self.f.write_char('}')?;
         }
         self.f.write_char('\n')
+    }
+
+    /// What stands in brackets behind a call: `[loss at src/main.rs:4:9]`.
+    fn notes(&mut self, mut notes: Vec<String>, operator: &Operator) -> fmt::Result {
+        if let Some(place) = operator.site.place.filter(|_| self.places) {
+            notes.push(self.place(place));
+        }
+        if !notes.is_empty() {
+            write!(self.f, " [{}]", notes.join(" "))?;
+        }
+        Ok(())
+    }
+
+    /// What is asked of the parameter that an operator initialises: `chosen lr=0.1`.
+    fn options(&self, initializer: &Operator) -> Vec<String> {
+        let parameters = initializer.outputs.iter();
+        let options = parameters.map(|&parameter| self.program.parameter_options(parameter));
+        options
+            .flat_map(|options| {
+                let chosen = options.chosen.then(|| CHOSEN.to_string());
+                let untrained = (!options.trainable).then(|| UNTRAINED.to_string());
+                let numbers = options.numbers().into_iter();
+                let numbers = numbers.filter_map(|(name, value)| Some(format!("{name}={:?}", value?)));
+                chosen.into_iter().chain(untrained).chain(numbers).collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     /// `o: f32[_, 1] = scale(x, bias=1.0)`.

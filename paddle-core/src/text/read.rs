@@ -7,13 +7,13 @@ use super::lex::At;
 use super::parse::syntax;
 use super::print::inherited;
 use super::syntax::{
-    AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, PlaceText,
-    ProgramText, SizeKind, SizeText, TypeText,
+    AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
+    PlaceText, ProgramText, SizeKind, SizeText, TypeText,
 };
 use crate::ops::{Attribute, Op};
 use crate::program::{
-    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, Place, Program, Role, RowOrigin,
-    RowsId, Site, SymbolId, Type, VarId,
+    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, ParameterUse, Place, Program, Role,
+    RowOrigin, RowsId, Site, SymbolId, Type, VarId,
 };
 
 /// Reads a program and verifies it.
@@ -66,7 +66,7 @@ fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
         reader.check(check)?;
     }
     for parameter in &text.parameters {
-        reader.parameter(&parameter.value, &parameter.initializer)?;
+        reader.parameter(parameter)?;
     }
     reader.declare_values(&text.global)?;
     reader.operators(&text.global, Role::Forward)?;
@@ -197,17 +197,20 @@ impl Reader {
         Place { file: self.program.create_file(file), line: *line, column: *column }
     }
 
-    fn parameter(&mut self, value: &Declaration, initializer: &Call) -> Result<(), ParseError> {
+    fn parameter(&mut self, parameter: &ParameterText) -> Result<(), ParseError> {
+        let ParameterText { value, initializer: call, options, place } = parameter;
         let Name { text: name, at } = &value.name;
         if self.program.find(name).is_some() {
             return Err(ParseError::new(*at, format!("there is already a value named `{name}`")));
         }
-        if let Some(input) = initializer.inputs.first() {
+        if let Some(input) = call.inputs.first() {
             return Err(ParseError::new(input.at, "an initialiser has no inputs"));
         }
         let ty = self.ty(&value.ty)?;
-        let op = self.op(initializer, std::slice::from_ref(&ty))?;
-        let parameter = self.program.create_parameter(name, op).map_err(build_error(initializer.at))?;
+        let initializer = self.op(call, std::slice::from_ref(&ty))?;
+        let site = Site { role: Role::Forward, place: place.as_ref().map(|place| self.place(place)) };
+        let wanted = ParameterUse { initializer, options: *options, site };
+        let parameter = self.program.create_parameter(name, wanted).map_err(build_error(call.at))?;
         let found = self.program.ty(parameter);
         if *found != ty {
             let (found, ty) = (self.program.show(found), self.program.show(&ty));

@@ -2,7 +2,7 @@
 
 use super::lex::At;
 use crate::ops::{Attribute, Op};
-use crate::program::{DType, Role};
+use crate::program::{DType, ParameterOptions, Role};
 
 /// A name, and where it stands.
 #[derive(Clone, Debug)]
@@ -51,10 +51,12 @@ pub(super) struct CheckText {
 /// File, line, column.
 pub(super) type PlaceText = (String, u32, u32);
 
-/// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65)`.
+/// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65) [chosen lr=0.1 at src/main.rs:4:9]`.
 pub(super) struct ParameterText {
     pub(super) value: Declaration,
     pub(super) initializer: Call,
+    pub(super) options: ParameterOptions,
+    pub(super) place: Option<PlaceText>,
 }
 
 /// `x: f32[_, 13]`.

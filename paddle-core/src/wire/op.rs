@@ -73,6 +73,11 @@ impl OpDesc {
         Ok(self.typed(name, AttrType::Float)?.map(|attr| attr.f.unwrap_or_default()))
     }
 
+    /// A `FLOAT64`.
+    pub fn attr_double(&self, name: &str) -> Result<Option<f64>, WireError> {
+        Ok(self.typed(name, AttrType::Float64)?.and_then(|attr| attr.float64))
+    }
+
     /// The `STRING` of this name, if there is one; an error if it has another type.
     pub fn attr_string(&self, name: &str) -> Result<Option<&str>, WireError> {
         Ok(self.typed(name, AttrType::String)?.map(|attr| attr.s.as_deref().unwrap_or_default()))
@@ -149,6 +154,11 @@ impl OpAttr {
     /// A `FLOAT`.
     pub fn float(name: impl Into<String>, value: f32) -> Self {
         OpAttr { f: Some(value), ..OpAttr::new(name, AttrType::Float) }
+    }
+
+    /// A `FLOAT64`.
+    pub fn double(name: impl Into<String>, value: f64) -> Self {
+        OpAttr { float64: Some(value), ..OpAttr::new(name, AttrType::Float64) }
     }
 
     /// A `STRING`.

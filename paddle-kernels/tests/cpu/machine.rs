@@ -55,8 +55,12 @@ fn large() -> Vec<Case> {
     cases.push(Case::of(SoftmaxWithCrossEntropyGrad, &[logits.clone(), ids, loss], &[logits]));
     cases.push(Case::of(Reshape { dims: Vec::new() }, &[dense(&[301, 1009])], &[dense(&[301 * 1009])]));
     let ty = Type::scalar(F32);
-    cases.push(Case::of(UniformRandom { min: -1.0, max: 2.0, ty: ty.clone() }, &[], &[dense(&[5001])]));
-    cases.push(Case::of(GaussianRandom { mean: 1.0, std: 2.0, ty }, &[], &[dense(&[5001])]));
+    cases.push(Case::of(
+        UniformRandom { min: -1.0, max: 2.0, fan: None, ty: ty.clone() },
+        &[],
+        &[dense(&[5001])],
+    ));
+    cases.push(Case::of(GaussianRandom { mean: 1.0, std: 2.0, fan: None, ty }, &[], &[dense(&[5001])]));
     for pooltype in PoolType::ALL {
         let lengths: Vec<usize> = (0..1501).map(|i| i * i % 37).collect();
         let pool = Sample::of(SequencePool { pooltype, pad_value: 0.0 }).sequences(&lengths, &[3, 50]);

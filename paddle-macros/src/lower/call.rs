@@ -135,7 +135,7 @@ impl<'a> Lowering<'a, '_> {
                     Some(call) if first.at.is(at) => call,
                     _ => first.at,
                 });
-                let message = conflict(name, &first, &second);
+                let message = Message::ParameterConflict { name, here: second, first };
                 self.sink.push(Report { message, at, calls: self.calls.clone(), first: first_at });
                 Value::Unknown
             }
@@ -212,14 +212,4 @@ impl<'a> Lowering<'a, '_> {
         }
         Value::Text(text)
     }
-}
-
-/// The types alone, where they tell the two uses apart.
-fn conflict(name: String, first: &str, here: &str) -> Message {
-    let ty = |text: &str| text.split(" (").next().unwrap_or(text).to_string();
-    let (mut first, mut here) = (first.to_string(), here.to_string());
-    if ty(&first) != ty(&here) {
-        (first, here) = (ty(&first), ty(&here));
-    }
-    Message::ParameterConflict { name, here, first }
 }

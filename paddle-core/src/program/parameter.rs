@@ -1,0 +1,225 @@
+//! Parameters: what a use of one asks for, and whether two uses agree.
+//!
+//! A parameter is its full name. Every use of the name, in one program or in several that share their parameters, has
+//! to agree with the others on type, initialiser and options; what a use leaves out agrees with anything.
+
+use super::build::{BuildError, Inferred};
+use super::{Definition, Located, Operator, Program, Site, Type, VarId};
+use crate::layers::initializers;
+use crate::ops::{Mismatch, MismatchKind, Op};
+
+/// What is asked of a parameter beside its type and its initialiser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterOptions {
+    /// Whether its initialiser was asked for. One that was not gives way to one that was.
+    pub chosen: bool,
+    /// Whether `backward` gives it a gradient. Moving statistics have none: they are changed by their operator.
+    pub trainable: bool,
+    /// The factor of the learning rate.
+    pub lr: Option<f64>,
+    /// The factor of L2 decay: that much of the parameter is added to its gradient.
+    pub decay: Option<f64>,
+    /// The bound of each element of its gradient.
+    pub clip: Option<f64>,
+}
+
+impl Default for ParameterOptions {
+    fn default() -> Self {
+        ParameterOptions { chosen: false, trainable: true, lr: None, decay: None, clip: None }
+    }
+}
+
+impl ParameterOptions {
+    /// The numbers that can be given, by the names that they have as arguments of layers.
+    pub fn numbers(&self) -> [(&'static str, Option<f64>); 3] {
+        [("lr", self.lr), ("decay", self.decay), ("clip", self.clip)]
+    }
+
+    /// The number of this name, to be set.
+    pub fn number_mut(&mut self, name: &str) -> Option<&mut Option<f64>> {
+        match name {
+            "lr" => Some(&mut self.lr),
+            "decay" => Some(&mut self.decay),
+            "clip" => Some(&mut self.clip),
+            _ => None,
+        }
+    }
+
+    /// The first number that is out of its range, and what it has to be.
+    pub fn out_of_range(&self) -> Option<(&'static str, &'static str)> {
+        let wrong = |(name, value): (&'static str, Option<f64>)| {
+            let value = value?;
+            let (fits, expected) = match name {
+                "clip" => (value > 0.0, "a number above 0"),
+                _ => (value >= 0.0, "0 or a number above"),
+            };
+            (!fits || !value.is_finite()).then_some((name, expected))
+        };
+        self.numbers().into_iter().find_map(wrong)
+    }
+
+    /// The options of two uses that agree.
+    fn and(self, other: Self) -> Self {
+        ParameterOptions {
+            chosen: self.chosen || other.chosen,
+            trainable: self.trainable,
+            lr: self.lr.or(other.lr),
+            decay: self.decay.or(other.decay),
+            clip: self.clip.or(other.clip),
+        }
+    }
+}
+
+/// A use of a parameter, for [`Program::create_parameter`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterUse {
+    /// What initialises it, and by that its type.
+    pub initializer: Op,
+    /// What else is asked of it.
+    pub options: ParameterOptions,
+    /// Where in the user's source it is used.
+    pub site: Site,
+}
+
+/// Asks for this initialiser, and for nothing else.
+impl<T: Into<Op>> From<T> for ParameterUse {
+    fn from(initializer: T) -> Self {
+        let options = ParameterOptions { chosen: true, ..ParameterOptions::default() };
+        ParameterUse { initializer: initializer.into(), options, site: Site::default() }
+    }
+}
+
+/// A parameter as a program uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter<'a> {
+    program: &'a Program,
+    /// Its type.
+    pub ty: &'a Type,
+    /// What initialises it.
+    pub initializer: &'a Op,
+    /// What else is asked of it.
+    pub options: ParameterOptions,
+}
+
+/// What two uses of a parameter disagree on: how each has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    /// How the first use has it: `[13, 1]`, `` initialised by `xavier()` ``.
+    pub first: String,
+    /// How the second one has it.
+    pub second: String,
+}
+
+impl<'a> Parameter<'a> {
+    pub(super) fn new(
+        program: &'a Program,
+        ty: &'a Type,
+        initializer: &'a Op,
+        options: ParameterOptions,
+    ) -> Self {
+        Parameter { program, ty, initializer, options }
+    }
+
+    /// Its type; the shape alone beside another use that has the same elements.
+    fn show(&self, beside: &Parameter<'_>) -> String {
+        match self.ty.dtype == beside.ty.dtype {
+            true => self.program.show_shape(self.ty),
+            false => self.program.show(self.ty),
+        }
+    }
+
+    /// Its initialiser as the language writes it, if it was asked for.
+    pub fn chosen_initializer(&self) -> Option<String> {
+        self.options.chosen.then(|| initializers::show(self.initializer, self.ty))
+    }
+
+    /// The options of both uses together, if they agree.
+    pub fn agree(&self, second: &Parameter<'_>) -> Result<ParameterOptions, Disagreement> {
+        let both = |show: &dyn Fn(&Parameter<'_>) -> String| {
+            Err(Disagreement { first: show(self), second: show(second) })
+        };
+        if self.ty != second.ty {
+            return Err(Disagreement { first: self.show(second), second: second.show(self) });
+        }
+        if self.options.chosen && second.options.chosen && self.initializer != second.initializer {
+            return both(&|it| format!("initialised by `{}`", initializers::show(it.initializer, it.ty)));
+        }
+        if self.options.trainable != second.options.trainable {
+            let how = |trainable| if trainable { "trained" } else { "a statistic, which is not trained" };
+            return both(&|it| how(it.options.trainable).to_string());
+        }
+        for ((name, first), (_, other)) in self.options.numbers().into_iter().zip(second.options.numbers()) {
+            if let (Some(first), Some(second)) = (first, other)
+                && first != second
+            {
+                let show = |number| format!("trained with `{name} = {number:?}`");
+                return Err(Disagreement { first: show(first), second: show(second) });
+            }
+        }
+        Ok(self.options.and(second.options))
+    }
+}
+
+impl Program {
+    /// Adds a parameter to the global block, and the operator that initialises it to the startup part. The second use
+    /// of a name gives the same parameter, and has to agree; what the first one left out, it may ask for.
+    pub fn create_parameter(
+        &mut self,
+        name: &str,
+        wanted: impl Into<ParameterUse>,
+    ) -> Result<VarId, BuildError> {
+        let ParameterUse { initializer, options, site } = wanted.into();
+        let not_an_initializer = || BuildError::NotAnInitializer { name: name.to_string() };
+        let Inferred { types, checks } = self.infer(Program::GLOBAL, &initializer, &[], &[], None)?;
+        let [ty] = &types[..] else { return Err(not_an_initializer()) };
+        if let Some((option, expected)) = options.out_of_range() {
+            let message = format!("`{option}` of parameter `{name}` has to be {expected}");
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message }.into());
+        }
+        if let Some(var) = self.find(name) {
+            let Some(first) = self.parameter(var) else {
+                return Err(BuildError::NameTaken { name: name.to_string() });
+            };
+            let agreed = first.agree(&Parameter::new(self, ty, &initializer, options));
+            let agreed = agreed.map_err(|Disagreement { first, second }| BuildError::ParameterConflict {
+                name: name.to_string(),
+                first,
+                second,
+            })?;
+            let gives_way = options.chosen && !first.options.chosen;
+            if let Some(operator) = self.startup.iter_mut().find(|operator| operator.outputs == [var])
+                && gives_way
+            {
+                operator.op = initializer;
+            }
+            self.parameter_options.insert(var, agreed);
+            return Ok(var);
+        }
+        if ty.rows.is_some() {
+            return Err(not_an_initializer());
+        }
+        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::Parameter)?;
+        self.record(checks, None);
+        let (inputs, blocks) = (Vec::new(), Vec::new());
+        self.startup.push(Operator { op: initializer, inputs, outputs: vec![var], blocks, site });
+        self.parameter_options.insert(var, options);
+        Ok(var)
+    }
+
+    /// The type of what an operator initialises; `None` if it has not one output.
+    pub(crate) fn infer_initializer(&self, op: &Op) -> Result<Option<Type>, BuildError> {
+        let types = self.infer(Program::GLOBAL, op, &[], &[], None)?.types;
+        Ok(<[Type; 1]>::try_from(types).ok().map(|[ty]| ty))
+    }
+
+    /// A parameter as this program uses it; `None` if the value is not a parameter.
+    pub fn parameter(&self, id: VarId) -> Option<Parameter<'_>> {
+        let initializer = &self.initializer(id)?.op;
+        Some(Parameter::new(self, self.ty(id), initializer, self.parameter_options(id)))
+    }
+
+    /// Where a parameter is first used in the user's source.
+    pub fn parameter_place(&self, id: VarId) -> Option<Located> {
+        self.initializer(id)?.site.place.map(|place| self.locate(place))
+    }
+}
