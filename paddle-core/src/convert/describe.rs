@@ -1,9 +1,10 @@
 //! Operators on their way to the wire: name, attributes, slots.
 
 use super::foreign::describe_foreign;
+use super::images::{describe_conv2d, describe_pool2d};
 use super::names::{DIMS, FAN, OURS, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
-use crate::ops::{Fill, Number, Op, Reshape, Unary, UnaryGrad};
+use crate::ops::{Fill, Number, Op, Pool2dGrad, Reshape, Unary, UnaryGrad};
 use crate::program::{Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
 
@@ -33,6 +34,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
         }
         Op::Binary(_) => vec![OpAttr::int("axis", -1)],
         Op::Compare(_) => vec![OpAttr::int("axis", -1), OpAttr::bool("force_cpu", false)],
+        Op::Conv2d(op) => describe_conv2d(op),
+        // PaddlePaddle has one operator for both gradients, of which this leaves out the other.
+        Op::Conv2dGrad(op) => {
+            desc.r#type = "conv2d_grad".into();
+            describe_conv2d(&op.conv)
+        }
+        Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => describe_pool2d(op),
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
         Op::Reduce(op) => vec![
             OpAttr::ints("dim", ints(&op.axes)),
@@ -118,7 +126,7 @@ fn ours<const N: usize>(desc: &mut OpDesc, attrs: [OpAttr; N]) -> Vec<OpAttr> {
 }
 
 /// Axes and the like, which are small numbers.
-fn ints(values: &[i64]) -> Vec<i32> {
+pub(super) fn ints(values: &[i64]) -> Vec<i32> {
     values.iter().map(|&value| i32::try_from(value).unwrap_or(i32::MAX)).collect()
 }
 

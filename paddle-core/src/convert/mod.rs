@@ -40,6 +40,7 @@
 //! | `to_wire.rs` | programs → wire |
 //! | `operators.rs` | wire → operators: one rule per operator |
 //! | `constants.rs` | the same, for operators without inputs |
+//! | `images.rs` | the same, both ways, for operators on images |
 //! | `foreign.rs` | operators that are not known, both ways |
 //! | `reading.rs` | what the rules are written with |
 //! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
@@ -60,6 +61,7 @@ mod error;
 mod export;
 mod foreign;
 mod from_wire;
+mod images;
 mod legalise;
 mod names;
 mod operators;

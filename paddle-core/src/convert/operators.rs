@@ -42,6 +42,8 @@ fn rule(name: &str) -> Option<Rule> {
         "reshape2"                                                          => |x| x.reshape(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.cross_entropy(),
+        "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
+        "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "sgd"                                                               => |x| x.sgd(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),

@@ -6,6 +6,7 @@
 
 mod call;
 mod fc;
+mod images;
 pub(crate) mod initializers;
 mod operators;
 mod parameters;
@@ -128,6 +129,30 @@ macro_rules! with_layers {
             fc(x: Values "What to connect.", size: Size "How many outputs.";
                act: Activation "What to apply to the result.") weights_and_bias
                 => fc::build;
+
+            /// Filters that slide over images: `x` is `[_, channels, height, width]`, the result
+            /// `[_, filters, (height + 2 padding - filter_size) / stride + 1, …]`.
+            ///
+            /// Parameters: `w`, `[filters, channels / groups, height, width]`, normal with deviation `√(2 / inputs)` at
+            /// first; `b`, `[filters]`, zero at first.
+            conv2d(x: Value "The images.", filters: Size "How many filters.",
+                   filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
+                   stride: Sizes "How far a window is from the next; 1 if it is left out.",
+                   padding: Ints "Zeros around the images: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
+                   groups: Size "Filters see the channels of their group only; 1 if it is left out.",
+                   bias: Flag "Whether to add `b`; it is added if this is left out.",
+                   act: Activation "What to apply to the result.") weights_and_bias
+                => images::conv2d;
+
+            /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`.
+            pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
+                   kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
+                   stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
+                   padding: Ints "What is put around the images, which is no maximum: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
+                   exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
+                => images::pool2d;
 
             /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
             matmul(x: Value "The left matrix.", y: Value "The right matrix.";)

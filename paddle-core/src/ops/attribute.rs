@@ -121,6 +121,7 @@ attribute_value! {
     f64: |v| Attribute::Number(Number::Float(*v)), Attribute::Number(v) => Some(v.as_f64());
     Number: |v| Attribute::Number(*v), Attribute::Number(v) => Some(*v);
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
+    [i64; 2]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
     Vec<i64>: |v| Attribute::Ints(v.clone()), Attribute::Ints(v) => Some(v.clone());
     Vec<Dim>: |v| Attribute::Dims(v.clone()), Attribute::Dims(v) => Some(v.clone());
     Option<Dim>: |v| Attribute::Dims(v.iter().cloned().collect()), Attribute::Dims(v) => match &v[..] {

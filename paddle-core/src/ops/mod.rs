@@ -11,6 +11,7 @@ mod attribute;
 mod assign;
 mod cast;
 mod conditional;
+mod conv2d;
 mod elementwise;
 mod expand;
 mod fill;
@@ -19,6 +20,7 @@ mod gather_rows;
 mod gradient;
 mod infer;
 mod matmul;
+mod pool2d;
 mod random;
 mod reduce;
 mod reshape;
@@ -30,11 +32,13 @@ mod sgd;
 mod softmax;
 mod softmax_with_cross_entropy;
 mod while_loop;
+mod window;
 
 pub use assign::Assign;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
 pub use cast::Cast;
 pub use conditional::{If, Join};
+pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
     UnaryGrad, UnaryKind,
@@ -46,6 +50,7 @@ pub use gather_rows::GatherRows;
 pub use gradient::{Gradient, GradientError};
 pub use infer::{Infer, Mismatch, MismatchKind};
 pub use matmul::Matmul;
+pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
 pub use random::{GaussianRandom, UniformRandom};
 pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
@@ -57,6 +62,7 @@ pub use sgd::Sgd;
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 pub use while_loop::{While, WhileGrad};
+pub use window::{Padding, Window};
 
 use crate::program::{Dim, DimOverflow, Operator, Program, SymbolId, Type, VarId};
 
@@ -189,6 +195,10 @@ operators! {
     Cast,
     /// Element-wise comparison.
     Compare,
+    /// Filters that slide over images.
+    Conv2d,
+    /// Gradients of [`Conv2d`].
+    Conv2dGrad,
     /// Repeats a reduced value along the axes that were reduced.
     Expand,
     /// A constant.
@@ -207,6 +217,10 @@ operators! {
     Matmul,
     /// Negates truth values.
     Not,
+    /// The maximum or the average of windows that slide over images.
+    Pool2d,
+    /// Gradient of [`Pool2d`].
+    Pool2dGrad,
     /// Sums and means over axes.
     Reduce,
     /// The same elements in another shape.

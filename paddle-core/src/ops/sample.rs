@@ -66,6 +66,14 @@ impl Sample {
         self
     }
 
+    /// With another input that has the rows of the first, and these dimensions behind them.
+    pub fn like(self, dims: &[i64]) -> Self {
+        match self.inputs.first().and_then(|input| input.rows) {
+            Some(rows) => self.rows(rows, dims),
+            None => self.dense(dims),
+        }
+    }
+
     /// The last input drawn from this range.
     pub fn within(mut self, low: f64, high: f64) -> Self {
         if let Some(input) = self.inputs.last_mut() {

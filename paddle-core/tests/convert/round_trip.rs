@@ -169,8 +169,9 @@ fn an_operator_that_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
 /// PaddlePaddle's means something else.
 #[test]
 fn names_of_operators() {
-    const FUNCTIONS: &str = "abs clip elu exp hard_sigmoid hard_swish leaky_relu log logsigmoid pow reciprocal relu \
-        relu6 rsqrt sequence_pool sigmoid silu softmax softmax_with_cross_entropy softplus softsign sqrt square swish tanh";
+    const FUNCTIONS: &str = "abs clip conv2d elu exp hard_sigmoid hard_swish leaky_relu log logsigmoid pool2d pow \
+        reciprocal relu relu6 rsqrt sequence_pool sigmoid silu softmax softmax_with_cross_entropy softplus softsign \
+        sqrt square swish tanh";
     const OTHERS: &str = "assign cast elementwise_add elementwise_div elementwise_floordiv elementwise_max \
         elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub equal feed fetch \
         fill_constant gaussian_random greater_equal greater_than less_equal less_than logical_and logical_not \

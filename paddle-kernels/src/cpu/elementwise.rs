@@ -207,12 +207,16 @@ impl<'a> Compiler<'a> {
             Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
             Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
             Op::Not(_) => (dtype == DType::Bool).then(loops::not),
-            Op::Expand(_)
+            Op::Conv2d(_)
+            | Op::Conv2dGrad(_)
+            | Op::Expand(_)
             | Op::Foreign(_)
             | Op::GatherRows(_)
             | Op::GaussianRandom(_)
             | Op::If(_)
             | Op::Matmul(_)
+            | Op::Pool2d(_)
+            | Op::Pool2dGrad(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::Sgd(_)

@@ -6,7 +6,7 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    elementwise, expand, product, random, reduce, reshape, sequence_pool, sgd, softmax,
+    conv2d, elementwise, expand, pool2d, product, random, reduce, reshape, sequence_pool, sgd, softmax,
     softmax_with_cross_entropy,
 };
 use crate::memory::Buffer;
@@ -41,12 +41,16 @@ impl Kernel {
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
+            | Op::Conv2d(_)
+            | Op::Conv2dGrad(_)
             | Op::Expand(_)
             | Op::Fill(_)
             | Op::GaussianRandom(_)
             | Op::Logical(_)
             | Op::Matmul(_)
             | Op::Not(_)
+            | Op::Pool2d(_)
+            | Op::Pool2dGrad(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::Scale(_)
@@ -171,9 +175,13 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         | Op::Scale(_)
         | Op::Unary(_)
         | Op::UnaryGrad(_) => elementwise::compile(group),
+        Op::Conv2d(op) => conv2d::compile(&single, op),
+        Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
         Op::Expand(op) => expand::compile_expand(&single, op),
         Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
         Op::Matmul(op) => product::compile(&single, op),
+        Op::Pool2d(op) => pool2d::compile(&single, op),
+        Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
         Op::Reduce(op) => reduce::compile(&single, op),
         Op::Reshape(_) => reshape::compile(&single),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),

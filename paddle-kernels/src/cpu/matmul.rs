@@ -4,6 +4,8 @@
 //! `c = a[i, p] * b[p, j] + c` for `p = 0, 1, …, k - 1`, from 0 or from the element that it adds to. No tile, panel,
 //! register or thread cuts or reorders that chain. So the bits of an element depend on its row of A and its column of
 //! B alone: not on the number of threads, the other rows of the batch, or the width of the registers.
+//!
+//! B may be a matrix that is nowhere in memory, and of which panels are made as they are needed: see [`Right`].
 #![allow(unsafe_code, reason = "reads and writes matrices through raw pointers, on several threads")]
 
 use std::mem::MaybeUninit;
@@ -51,23 +53,16 @@ impl Matmul {
         // A product with a column is the transpose of a product with a row, which keeps whole registers busy.
         let flip = n == 1;
         let product = if flip {
-            Product { m: n, n: m, k, a: b.transposed(), b: a.transposed(), c, accumulate }
+            Product { k, a: b.transposed(), b: a.transposed(), c, c_row: m, accumulate }
         } else {
-            Product { m, n, k, a, b, c, accumulate }
+            Product { k, a, b, c, c_row: n, accumulate }
         };
-        let grid = Grid::new(product.m, product.n, k, PANEL_WIDTH / size_of::<T>());
+        let (m, n) = if flip { (n, m) } else { (m, n) };
+        let grid = Grid::new::<T>(m, n, k);
         team.run(grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
-            // SAFETY: the tile lies inside C and no other overlaps it; an `Isa` exists only where the machine has it.
-            unsafe {
-                match isa.level() {
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx512 => product.tile_avx512(rows.clone(), columns.clone()),
-                    #[cfg(target_arch = "x86_64")]
-                    Level::Avx2 => product.tile_avx2(rows.clone(), columns.clone()),
-                    Level::Portable => product.tile::<T::Portable, 6>(rows.clone(), columns.clone()),
-                }
-            }
+            // SAFETY: the tile lies inside C and no other overlaps it.
+            unsafe { product.compute(isa, rows.clone(), columns.clone()) };
             let (rows, columns) = if flip { (columns, rows) } else { (rows, columns) };
             finish(rows, columns);
         });
@@ -75,7 +70,7 @@ impl Matmul {
 }
 
 /// The tiles of C: a function of the shape alone. A tile has all of k.
-struct Grid {
+pub(super) struct Grid {
     m: usize,
     n: usize,
     tile_rows: usize,
@@ -94,8 +89,10 @@ const FEWEST_ROWS: usize = 64;
 const MANY_TILES: usize = 32;
 
 impl Grid {
-    /// `panel`: the columns that a tile is made of.
-    fn new(m: usize, n: usize, k: usize, panel: usize) -> Grid {
+    /// For a product of elements `T`.
+    pub(super) fn new<T>(m: usize, n: usize, k: usize) -> Grid {
+        // The columns that a tile is made of.
+        let panel = PANEL_WIDTH / size_of::<T>();
         let work = m.saturating_mul(n).saturating_mul(k);
         if work < ONE_TILE {
             return Grid { m, n, tile_rows: m, tile_columns: n };
@@ -113,11 +110,11 @@ impl Grid {
         self.n.div_ceil(self.tile_columns.max(1))
     }
 
-    fn tiles(&self) -> usize {
+    pub(super) fn tiles(&self) -> usize {
         self.m.div_ceil(self.tile_rows.max(1)) * self.across()
     }
 
-    fn tile(&self, index: usize) -> (Range<usize>, Range<usize>) {
+    pub(super) fn tile(&self, index: usize) -> (Range<usize>, Range<usize>) {
         let (row, column) =
             (index / self.across() * self.tile_rows, index % self.across() * self.tile_columns);
         (row..self.m.min(row + self.tile_rows), column..self.n.min(column + self.tile_columns))
@@ -126,10 +123,10 @@ impl Grid {
 
 /// A matrix inside memory: element (i, j) is `start[i * row + j * column]`.
 #[derive(Clone, Copy)]
-struct Operand<T> {
-    start: *const T,
-    row: usize,
-    column: usize,
+pub(super) struct Operand<T> {
+    pub(super) start: *const T,
+    pub(super) row: usize,
+    pub(super) column: usize,
 }
 
 impl<T> Operand<T> {
@@ -146,19 +143,40 @@ impl<T> Operand<T> {
     }
 }
 
-/// A product as the kernels see it. C is dense and row-major; one of the strides of B is 1.
-struct Product<T> {
-    m: usize,
-    n: usize,
-    k: usize,
-    a: Operand<T>,
-    b: Operand<T>,
-    c: *mut T,
-    accumulate: bool,
+/// The right factor of a product. Panels of it are packed: some rows of some columns, in the order in which the kernel
+/// reads them.
+pub(super) trait Right<T: Element> {
+    /// The matrix in memory, if the elements of a row are neighbours there.
+    fn in_place(&self) -> Option<Operand<T>>;
+
+    /// Copies rows `inner` of some columns to `packed`, `step` elements a row; those beyond `columns` are zero.
+    ///
+    /// # Safety
+    /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
+    /// of the lanes of `V`; the machine has its instruction set; rows and columns are inside the matrix.
+    unsafe fn pack<V: Vector<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    );
+}
+
+/// A product as the kernels see it. The elements of a row of C are neighbours.
+pub(super) struct Product<T, B> {
+    pub(super) k: usize,
+    pub(super) a: Operand<T>,
+    pub(super) b: B,
+    pub(super) c: *mut T,
+    /// The distance of neighbours in a column of C.
+    pub(super) c_row: usize,
+    /// Whether the product is added to C.
+    pub(super) accumulate: bool,
 }
 
 // SAFETY: `Matmul::run` demands pointers that are valid on any thread, and gives each tile of C to one thread.
-unsafe impl<T: Sync> Sync for Product<T> {}
+unsafe impl<T: Sync> Sync for Product<T, Operand<T>> {}
 
 /// The bytes of a row of the widest panel: two of the widest registers.
 const PANEL_WIDTH: usize = 128;
@@ -170,7 +188,24 @@ struct Panel(
     #[allow(dead_code, reason = "written and read through its pointer")] MaybeUninit<[u8; PANEL_BYTES]>,
 );
 
-impl<T: Element> Product<T> {
+impl<T: Element, B: Right<T>> Product<T, B> {
+    /// Computes a tile of C on this thread.
+    ///
+    /// # Safety
+    /// The tile lies inside C and nobody else touches it; what it needs of A and B can be read.
+    pub(super) unsafe fn compute(&self, isa: Isa, rows: Range<usize>, columns: Range<usize>) {
+        // SAFETY: the caller's; an `Isa` exists only where the machine has it.
+        unsafe {
+            match isa.level() {
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512 => self.tile_avx512(rows, columns),
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 => self.tile_avx2(rows, columns),
+                Level::Portable => self.tile::<T::Portable, 6>(rows, columns),
+            }
+        }
+    }
+
     /// # Safety
     /// As for `tile`, on a machine with AVX-512 as `Level` says.
     #[cfg(target_arch = "x86_64")]
@@ -203,7 +238,7 @@ impl<T: Element> Product<T> {
         unsafe {
             if self.k == 0 && !self.accumulate {
                 for i in rows {
-                    std::slice::from_raw_parts_mut(self.c.add(i * self.n + columns.start), columns.len())
+                    std::slice::from_raw_parts_mut(self.c.add(i * self.c_row + columns.start), columns.len())
                         .fill(T::ZERO);
                 }
             } else if rows.len() == 1 {
@@ -228,7 +263,7 @@ impl<T: Element> Product<T> {
         let packed = (&raw mut panel).cast::<T>();
         let deepest = PANEL_BYTES / size_of::<T>() / (WIDTH * V::LANES);
         // Packing pays when several blocks of rows read the panel.
-        let direct = self.b.column == 1 && rows.len() <= 2 * HEIGHT;
+        let in_place = self.b.in_place().filter(|_| rows.len() <= 2 * HEIGHT);
         let chunks = self.k.div_ceil(deepest);
         let depth = self.k.div_ceil(chunks.max(1));
         for chunk in 0..chunks {
@@ -245,11 +280,12 @@ impl<T: Element> Product<T> {
                 let width = step.min(columns.end - j);
                 // SAFETY: the strip is inside the tile, and `packed` holds `depth` rows of WIDTH registers.
                 unsafe {
-                    let b = if direct && width == step {
-                        Operand { start: self.b.at(inner.start, j), ..self.b }
-                    } else {
-                        self.pack::<V>(packed, step, inner.clone(), j..j + width);
-                        Operand { start: packed.cast_const(), row: step, column: 1 }
+                    let b = match in_place.filter(|_| width == step) {
+                        Some(b) => Operand { start: b.at(inner.start, j), ..b },
+                        None => {
+                            self.b.pack::<V>(packed, step, inner.clone(), j..j + width);
+                            Operand { start: packed.cast_const(), row: step, column: 1 }
+                        }
                     };
                     let strip = Strip { inner: inner.clone(), first: j, width, b, add };
                     match registers {
@@ -259,47 +295,6 @@ impl<T: Element> Product<T> {
                     }
                 }
                 j += width;
-            }
-        }
-    }
-
-    /// Copies rows `inner` of some columns of B to where the kernel reads them in order, `step` elements a row;
-    /// those beyond `columns` are zero.
-    ///
-    /// # Safety
-    /// `packed` is valid for writing `inner.len() * step` elements, and `columns.len() <= step`, which is a multiple
-    /// of the lanes of `V`; the machine has its instruction set.
-    #[inline(always)]
-    unsafe fn pack<V: Vector<Element = T>>(
-        &self,
-        packed: *mut T,
-        step: usize,
-        inner: Range<usize>,
-        columns: Range<usize>,
-    ) {
-        let (depth, width) = (inner.len(), columns.len());
-        // SAFETY: reads B inside `inner` and `columns`, writes `packed` inside its `depth` rows of `step`.
-        unsafe {
-            let from = self.b.at(inner.start, columns.start);
-            if self.b.column == 1 {
-                for p in 0..depth {
-                    let (from, to) = (from.add(p * self.b.row), packed.add(p * step));
-                    let mut j = 0;
-                    while j + V::LANES <= width {
-                        V::load(from.add(j)).store(to.add(j));
-                        j += V::LANES;
-                    }
-                    if j < width {
-                        V::load_partial(from.add(j), width - j).store(to.add(j));
-                    }
-                }
-            } else {
-                transpose(from, self.b.column, packed, step, depth, width);
-                for p in 0..depth {
-                    for j in width..step {
-                        *packed.add(p * step + j) = T::ZERO;
-                    }
-                }
             }
         }
     }
@@ -351,12 +346,12 @@ impl<T: Element> Product<T> {
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = self.a.at(i + r, strip.inner.start);
             }
-            let c = self.c.add(i * self.n + strip.first);
+            let c = self.c.add(i * self.c_row + strip.first);
             let mut sums = [[V::splat(T::ZERO); WIDTH]; HEIGHT];
             if strip.add {
                 for (r, sums) in sums.iter_mut().enumerate() {
                     for (w, sum) in sums.iter_mut().enumerate() {
-                        let from = c.add(r * self.n + w * V::LANES);
+                        let from = c.add(r * self.c_row + w * V::LANES);
                         let whole = w + 1 < WIDTH || tail == V::LANES;
                         *sum = if whole { V::load(from) } else { V::load_partial(from, tail) };
                     }
@@ -381,9 +376,51 @@ impl<T: Element> Product<T> {
             }
             for (r, sums) in sums.iter().enumerate() {
                 for (w, sum) in sums.iter().enumerate() {
-                    let to = c.add(r * self.n + w * V::LANES);
+                    let to = c.add(r * self.c_row + w * V::LANES);
                     let whole = w + 1 < WIDTH || tail == V::LANES;
                     if whole { sum.store(to) } else { sum.store_partial(to, tail) }
+                }
+            }
+        }
+    }
+}
+
+/// One of the strides is 1.
+impl<T: Element> Right<T> for Operand<T> {
+    fn in_place(&self) -> Option<Operand<T>> {
+        (self.column == 1).then_some(*self)
+    }
+
+    #[inline(always)]
+    unsafe fn pack<V: Vector<Element = T>>(
+        &self,
+        packed: *mut T,
+        step: usize,
+        inner: Range<usize>,
+        columns: Range<usize>,
+    ) {
+        let (depth, width) = (inner.len(), columns.len());
+        // SAFETY: reads B inside `inner` and `columns`, writes `packed` inside its `depth` rows of `step`.
+        unsafe {
+            let from = self.at(inner.start, columns.start);
+            if self.column == 1 {
+                for p in 0..depth {
+                    let (from, to) = (from.add(p * self.row), packed.add(p * step));
+                    let mut j = 0;
+                    while j + V::LANES <= width {
+                        V::load(from.add(j)).store(to.add(j));
+                        j += V::LANES;
+                    }
+                    if j < width {
+                        V::load_partial(from.add(j), width - j).store(to.add(j));
+                    }
+                }
+            } else {
+                transpose(from, self.column, packed, step, depth, width);
+                for p in 0..depth {
+                    for j in width..step {
+                        *packed.add(p * step + j) = T::ZERO;
+                    }
                 }
             }
         }

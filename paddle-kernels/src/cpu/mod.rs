@@ -3,6 +3,7 @@
 
 mod accumulate;
 mod broadcast;
+mod conv2d;
 mod elementwise;
 mod expand;
 mod fill;
@@ -13,6 +14,7 @@ mod matmul;
 mod number;
 mod operands;
 mod pieces;
+mod pool2d;
 mod product;
 mod random;
 mod reduce;

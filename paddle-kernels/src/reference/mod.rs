@@ -11,11 +11,13 @@
 mod assign;
 mod buffer;
 mod call;
+mod conv2d;
 mod elementwise;
 mod expand;
 mod fill;
 mod matmul;
 mod placement;
+mod pool2d;
 mod random;
 mod reduce;
 mod reshape;
@@ -84,12 +86,16 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
         Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),
         Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
+        Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
+        Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
         Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
         Op::Fill(op) => infallible(move |call| fill::fill(op.value, call)),
         Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
         Op::Matmul(op) => infallible(move |call| matmul::matmul(op, call)),
         Op::Not(_) => infallible(elementwise::not),
+        Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
+        Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),
         Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
         Op::Reshape(_) => infallible(reshape::reshape),
         Op::Scale(op) => infallible(move |call| scale::scale(op, call)),

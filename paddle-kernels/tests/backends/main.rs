@@ -8,6 +8,7 @@ mod fused;
 mod generated;
 mod gradients;
 mod host;
+mod images;
 mod memory;
 mod programs;
 mod reference;

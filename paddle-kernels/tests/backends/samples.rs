@@ -12,6 +12,7 @@ use paddle_core::program::DType;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
+use crate::images;
 use crate::on_every_backend;
 use crate::run::Case;
 use crate::tolerance::{Tolerance, tolerances};
@@ -140,7 +141,7 @@ fn whole() -> Vec<Sample> {
 }
 
 fn every_sample() -> Vec<Sample> {
-    [Op::samples(), of_gradients(), wide(), whole()].concat()
+    [Op::samples(), of_gradients(), wide(), images::wide(), whole()].concat()
 }
 
 /// The same sample in double precision.

@@ -4,7 +4,7 @@
 //! units in the last place. *Accumulating*: what is summed cancels, so the measure is what went in:
 //! |Δ| ≤ (8 + √n) · u · Σ|terms|, where u is half a unit in the last place of 1.
 
-use paddle_core::ops::{BinaryKind, Op, PoolType, UnaryKind};
+use paddle_core::ops::{BinaryKind, Conv2dGradKind, Op, PoolKind, PoolType, UnaryKind};
 use paddle_core::program::DType;
 use paddle_kernels::reference::Reference;
 
@@ -155,6 +155,23 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
             let inner = case.shape(&case.group.inputs[0])[usize::from(!op.trans_x)];
             accumulating(inner, of_absolutes(case))
         }
+        Op::Conv2d(_) => {
+            let filter = case.shape(&case.group.inputs[1]);
+            accumulating(filter[1..].iter().product(), of_absolutes(case))
+        }
+        Op::Conv2dGrad(op) => {
+            let (filter, grad) = (case.shape(&case.group.inputs[1]), case.shape(&case.group.inputs[2]));
+            let terms = match op.of {
+                Conv2dGradKind::Input => filter[0] * filter[2] * filter[3],
+                Conv2dGradKind::Filter => grad[0] * grad[2] * grad[3],
+            };
+            accumulating(terms, of_absolutes(case))
+        }
+        Op::Pool2d(op) => match op.pooling_type {
+            PoolKind::Max => vec![Tolerance::Exact],
+            PoolKind::Avg => accumulating(case.inputs[0].len(), of_absolutes(case)),
+        },
+        Op::Pool2dGrad(_) => accumulating(case.inputs[2].len(), absolutes_of(case, &[2])),
         Op::Reduce(_) => accumulating(case.inputs[0].len() / exact[0].len().max(1), of_absolutes(case)),
         // A probability is a share of a sum of 1.
         Op::Softmax(_) => accumulating(classes(case), vec![1.0; exact[0].len()]),
@@ -194,7 +211,16 @@ fn classes(case: &Case) -> usize {
 
 /// What a sum of products comes to when nothing cancels.
 fn of_absolutes(case: &Case) -> Vec<f64> {
-    let inputs = case.inputs.iter().map(|input| input.map_floats(f64::abs)).collect();
+    let all: Vec<usize> = (0..case.inputs.len()).collect();
+    absolutes_of(case, &all)
+}
+
+/// The same, of a sum in which these inputs are factors.
+fn absolutes_of(case: &Case, factors: &[usize]) -> Vec<f64> {
+    let mut inputs = case.inputs.clone();
+    for &k in factors {
+        inputs[k] = inputs[k].map_floats(f64::abs);
+    }
     let case = Case { inputs, ..case.clone() };
     case.run(&Reference::double()).expect("absolute values are values")[0].floats()
 }

@@ -24,10 +24,12 @@ impl Legaliser<'_> {
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
+            | Op::Conv2d(_)
             | Op::Foreign(_)
             | Op::Logical(_)
             | Op::Matmul(_)
             | Op::Not(_)
+            | Op::Pool2d(_)
             | Op::Reduce(_)
             | Op::Scale(_)
             | Op::Softmax(_)
@@ -40,7 +42,9 @@ impl Legaliser<'_> {
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
-            Op::Expand(_)
+            Op::Conv2dGrad(_)
+            | Op::Expand(_)
+            | Op::Pool2dGrad(_)
             | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)

@@ -138,7 +138,7 @@ fn tiles_cover_the_product_once() {
     let mut random = Random(3);
     for _ in 0..2000 {
         let [m, n, k] = [(); 3].map(|()| 1 << random.below(12)).map(|limit| random.below(limit));
-        let grid = Grid::new(m, n, k, 32);
+        let grid = Grid::new::<f32>(m, n, k);
         let mut covered = vec![0u8; m * n];
         for (rows, columns) in (0..grid.tiles()).map(|tile| grid.tile(tile)) {
             assert!(!rows.is_empty() && !columns.is_empty(), "{m} {n} {k}: {rows:?} {columns:?}");
@@ -152,7 +152,7 @@ fn tiles_cover_the_product_once() {
 
 #[test]
 fn work_is_cut_for_several_threads_when_it_pays() {
-    let tiles = |m, n, k| Grid::new(m, n, k, 32).tiles();
+    let tiles = |m, n, k| Grid::new::<f32>(m, n, k).tiles();
     assert_eq!(tiles(20, 1, 13), 1);
     assert_eq!(tiles(64, 10, 128), 1);
     assert_eq!(tiles(64, 256, 784), 8);

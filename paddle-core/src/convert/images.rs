@@ -1,0 +1,142 @@
+//! Operators on images, both ways.
+//!
+//! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
+
+use super::describe::ints;
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::names::EMPTY;
+use super::reading::Reading;
+use crate::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Padding, Pool2d, Pool2dGrad, PoolKind};
+use crate::wire::OpAttr;
+
+/// The attributes of a convolution.
+pub(super) fn describe_conv2d(op: &Conv2d) -> Vec<OpAttr> {
+    let mut attrs = described(op.strides, op.paddings);
+    attrs.push(OpAttr::ints("dilations", ints(&op.dilations)));
+    attrs.push(OpAttr::int("groups", ints(&[op.groups])[0]));
+    attrs
+}
+
+/// The attributes of pooling.
+pub(super) fn describe_pool2d(op: &Pool2d) -> Vec<OpAttr> {
+    let mut attrs = described(op.strides, op.paddings);
+    attrs.extend([
+        OpAttr::string("pooling_type", op.pooling_type.name()),
+        OpAttr::ints("ksize", ints(&op.ksize)),
+        OpAttr::bool("global_pooling", op.global_pooling),
+        OpAttr::bool("ceil_mode", op.ceil_mode),
+        OpAttr::bool("exclusive", op.exclusive),
+        OpAttr::bool("adaptive", op.adaptive),
+    ]);
+    attrs
+}
+
+/// What both have.
+fn described(strides: [i64; 2], paddings: Padding) -> Vec<OpAttr> {
+    let (sides, algorithm) = match paddings {
+        Padding::Explicit([above, below, left, right]) if above == below && left == right => {
+            (vec![above, left], "EXPLICIT")
+        }
+        Padding::Explicit(sides) => (sides.to_vec(), "EXPLICIT"),
+        Padding::Same => (vec![0, 0], "SAME"),
+    };
+    vec![
+        OpAttr::ints("strides", ints(&strides)),
+        OpAttr::ints("paddings", ints(&sides)),
+        OpAttr::string("padding_algorithm", algorithm),
+        OpAttr::string("data_format", "NCHW"),
+        OpAttr::bool("use_cudnn", false),
+    ]
+}
+
+impl<'a> Reading<'_, 'a> {
+    /// Height and width.
+    fn pair(&self, attribute: &'static str, default: Option<[i64; 2]>) -> Result<[i64; 2], Fault> {
+        match (self.desc.attr_longs(attribute)?.as_deref(), default) {
+            (Some(&[height, width]), _) => Ok([height, width]),
+            (Some(other), _) => {
+                let message = format!("{other:?} is not a height and a width");
+                Err(Fault::Attribute { attribute, message })
+            }
+            (None, Some(default)) => Ok(default),
+            (None, None) => Err(Fault::MissingAttribute { attribute }),
+        }
+    }
+
+    fn paddings(&self) -> Result<Padding, Fault> {
+        match self.desc.attr_string("padding_algorithm")?.unwrap_or("EXPLICIT") {
+            "SAME" => Ok(Padding::Same),
+            "VALID" => Ok(Padding::Explicit([0; 4])),
+            _ => {
+                let (attribute, sides) = ("paddings", self.desc.attr_longs("paddings")?);
+                Padding::of(&sides.unwrap_or_else(|| vec![0, 0])).ok_or_else(|| {
+                    let message = "paddings are one number, two or four".to_string();
+                    Fault::Attribute { attribute, message }
+                })
+            }
+        }
+    }
+
+    /// Whether channels come before height and width, as ours do.
+    fn channels_first(&self) -> Result<bool, Fault> {
+        Ok(!matches!(self.desc.attr_string("data_format")?, Some("NHWC")))
+    }
+
+    pub(super) fn conv2d(&mut self) -> Result<bool, ConvertError> {
+        if !self.channels_first()? || self.has(&["Bias", "ResidualData"]) {
+            return Ok(false);
+        }
+        let conv = Conv2d {
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.paddings()?,
+            dilations: self.pair("dilations", Some([1, 1]))?,
+            groups: self.desc.attr_int("groups")?.unwrap_or(1).into(),
+        };
+        let (input, filter) = (self.input("Input")?, self.input("Filter")?);
+        let desc = self.desc;
+        if !desc.r#type.ends_with("_grad") {
+            return self.define(conv, &[input, filter], &[], &[one(desc.output("Output"), "Output")?]);
+        }
+        let inputs = [input, filter, self.input("Output@GRAD")?];
+        for of in [Conv2dGradKind::Input, Conv2dGradKind::Filter] {
+            let slot = match of {
+                Conv2dGradKind::Input => "Input@GRAD",
+                Conv2dGradKind::Filter => "Filter@GRAD",
+            };
+            if desc.output(slot).iter().any(|name| name != EMPTY) {
+                self.define(Conv2dGrad { conv, of }, &inputs, &[], &[one(desc.output(slot), slot)?])?;
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pool2d(&mut self) -> Result<bool, ConvertError> {
+        if !self.channels_first()? {
+            return Ok(false);
+        }
+        let attribute = "pooling_type";
+        let name = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let pooling_type = PoolKind::from_name(name).ok_or_else(|| {
+            let message = format!("`{name}` is neither `max` nor `avg`");
+            Fault::Attribute { attribute, message }
+        })?;
+        let pool = Pool2d {
+            pooling_type,
+            ksize: self.pair("ksize", None)?,
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.paddings()?,
+            ceil_mode: self.bool("ceil_mode", false)?,
+            exclusive: self.bool("exclusive", true)?,
+            global_pooling: self.bool("global_pooling", false)?,
+            adaptive: self.bool("adaptive", false)?,
+        };
+        let x = self.input("X")?;
+        let desc = self.desc;
+        if !desc.r#type.ends_with("_grad") {
+            return self.out(pool, &[x]);
+        }
+        let inputs = [x, self.input("Out")?, self.input("Out@GRAD")?];
+        self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])
+    }
+}

@@ -1,0 +1,98 @@
+//! Layers of images: `conv2d`, `pool2d`.
+
+use super::{Call, initializers};
+use crate::ops::{Binary, BinaryKind, Conv2d, MismatchKind, Padding, Pool2d, PoolKind, Reshape};
+use crate::program::{BuildError, DType, Dim, Type, VarId};
+
+pub(super) fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let (dtype, channels) = channels(call, "x")?;
+    let filters = known(call, "filters", &call.size("filters")?)?;
+    let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
+    let groups = match call.given_size("groups") {
+        Some(groups) => known(call, "groups", &groups)?,
+        None => 1,
+    };
+    if channels % groups != 0 || filters % groups != 0 {
+        let but = format!(
+            "`conv2d` cuts {channels} channels and {filters} filters into groups, which has to come out even"
+        );
+        return Err(call.wrong("groups", MismatchKind::Attribute, &but));
+    }
+    let conv = Conv2d {
+        strides: pair(call, "stride")?.unwrap_or([1, 1]),
+        paddings: padding(call)?,
+        dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
+        groups,
+    };
+    let filters_type = Type::new(dtype, [filters, channels / groups, height, width]);
+    let init = initializers::msra(filters_type).map_err(|error| BuildError::Mismatch(error.into()))?;
+    let w = call.parameter("w", init)?;
+    let mut result = call.emit(conv, &[x, w])?[0];
+    if call.flag("bias").unwrap_or(true) {
+        let b = call.parameter("b", initializers::constant(0.0, Type::new(dtype, [filters])))?;
+        let dims = [filters, 1, 1].map(Dim::from).to_vec();
+        let b = call.emit(Reshape { dims }, &[b])?[0];
+        result = call.emit(Binary { kind: BinaryKind::Add }, &[result, b])?[0];
+    }
+    call.activate("act", result)
+}
+
+pub(super) fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let ksize = pair(call, "size")?.ok_or(BuildError::NoSuch { what: "window size" })?;
+    let kind = call.choice("kind").and_then(PoolKind::from_name).unwrap_or(PoolKind::Max);
+    let pool = Pool2d {
+        strides: pair(call, "stride")?.unwrap_or(ksize),
+        paddings: padding(call)?,
+        ceil_mode: call.flag("ceil").unwrap_or(false),
+        exclusive: call.flag("exclusive").unwrap_or(true),
+        ..Pool2d::of_size(kind, ksize)
+    };
+    Ok(call.emit(pool, &[x])?[0])
+}
+
+/// The element type and the number of channels of a value: the first dimension behind its rows.
+fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), BuildError> {
+    let ty = call.ty(call.value(name)?);
+    let layer = call.layer.name;
+    if !ty.dtype.is_float() {
+        let but = format!("`{layer}` needs floating-point numbers");
+        return Err(call.wrong(name, MismatchKind::ElementType, &but));
+    }
+    if ty.rank() < 2 {
+        let but = format!("`{layer}` needs rows with channels");
+        return Err(call.wrong(name, MismatchKind::Shape, &but));
+    }
+    match ty.dims[usize::from(ty.rows.is_none())].constant() {
+        Some(channels) => Ok((ty.dtype, channels)),
+        None => {
+            let but =
+                format!("the number of channels of `{layer}` has to be known when the network is compiled");
+            Err(call.wrong(name, MismatchKind::Shape, &but))
+        }
+    }
+}
+
+/// A size that has to be known now.
+fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
+    let small = size.constant().filter(|&size| size <= i64::from(i32::MAX));
+    let but = "it has to be known when the network is compiled, and below 2³¹";
+    small.ok_or_else(|| call.wrong(name, MismatchKind::Attribute, but))
+}
+
+/// Height and width: one size for both, or both.
+fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
+    let Some(sizes) = call.sizes(name) else { return Ok(None) };
+    match &sizes[..] {
+        [both] => Ok(Some([known(call, name, both)?; 2])),
+        [height, width] => Ok(Some([known(call, name, height)?, known(call, name, width)?])),
+        _ => Err(call.wrong(name, MismatchKind::Attribute, "images have two sizes: [height, width]")),
+    }
+}
+
+fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
+    let Some(sides) = call.ints("padding") else { return Ok(Padding::Explicit([0; 4])) };
+    let but = "padding is one number, [height, width], or [above, below, left, right]";
+    Padding::of(&sides).ok_or_else(|| call.wrong("padding", MismatchKind::Attribute, but))
+}

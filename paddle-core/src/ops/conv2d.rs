@@ -1,0 +1,228 @@
+//! `conv2d`: filters that slide over images. Its gradients with respect to images and filters are operators of their
+//! own, so that only those are computed that somebody wants.
+
+use super::window::Image;
+use super::{
+    Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError, Infer,
+    Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
+};
+use crate::program::{Dim, Type, VarId};
+
+/// `Output[n, m, y, x] = Σ Input[n, c, y·stride + i·dilation - padding, …] · Filter[m, c, i, j]` over the channels `c`
+/// of the group of `m` and the elements `(i, j)` of the filter.
+///
+/// `Input`: images `[_, channels, height, width]`; `Filter`: `[filters, channels / groups, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conv2d {
+    /// How far a window is from the next: height, width.
+    pub strides: [i64; 2],
+    /// Zeros around the images.
+    pub paddings: Padding,
+    /// How far the elements of a window are from each other: height, width.
+    pub dilations: [i64; 2],
+    /// Channels and filters are cut into so many groups; filters see the channels of their group only.
+    pub groups: i64,
+}
+
+attributes!(Conv2d {
+    strides = [1, 1],
+    paddings = Padding::Explicit([0; 4]),
+    dilations = [1, 1],
+    groups = 1
+});
+
+impl Conv2d {
+    /// One window at every element, without padding.
+    pub const PLAIN: Conv2d =
+        Conv2d { strides: [1, 1], paddings: Padding::Explicit([0; 4]), dilations: [1, 1], groups: 1 };
+
+    /// How filters of this size slide.
+    pub fn window(&self, size: [i64; 2]) -> Window {
+        // As in PaddlePaddle, padding for as many results as elements does without dilation.
+        let dilation = if self.paddings == Padding::Same { [1, 1] } else { self.dilations };
+        Window { size, stride: self.strides, dilation, padding: self.paddings }
+    }
+
+    /// The type of the result, from input 0, the images, and input 1, the filters.
+    fn output(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
+        let image = Image::of(cx, 0)?;
+        cx.need_float(1)?;
+        cx.same_dtype(0, 1)?;
+        let wrong_filter = || {
+            let message = format!(
+                "{}, but `{}` needs filters: [filters, channels, height, width], of known height and width",
+                cx.is(1),
+                cx.operator
+            );
+            cx.wrong(1, MismatchKind::Shape, message)
+        };
+        let ([filters, channels, height, width], None) = (&cx.ty(1).dims[..], cx.ty(1).rows) else {
+            return Err(wrong_filter());
+        };
+        let (Some(height), Some(width)) = (height.constant(), width.constant()) else {
+            return Err(wrong_filter());
+        };
+        let window = self.window([height, width]);
+        window.check(cx)?;
+        let groups = Dim::from(self.groups);
+        let uneven = || {
+            let filters = cx.program.show_dim(filters);
+            let message = format!(
+                "`{}` has {filters} filters, which does not go up in {} groups",
+                cx.operator, self.groups
+            );
+            cx.fail(MismatchKind::Attribute, message)
+        };
+        if self.groups < 1 {
+            return Err(uneven());
+        }
+        cx.need_quotient(filters, &groups, uneven)?;
+        cx.need_equal(&(channels * &groups)?, image.channels, || {
+            let message = format!(
+                "{}, but {}: `{}` needs filters with as many channels as {}",
+                cx.is(0),
+                cx.is(1),
+                cx.operator,
+                if self.groups == 1 { "the images" } else { "a group of those of the images" },
+            );
+            cx.wrong(0, MismatchKind::Shape, message)
+        })?;
+        window.slide(cx, filters.clone(), false)
+    }
+}
+
+impl Operation for Conv2d {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "conv2d",
+            doc: "Filters that slide over images.",
+            inputs: &["Input", "Filter"],
+            outputs: &["Output"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![self.output(cx)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.input(0), g.input(1), g.grad(0)?];
+        let mut grads = Vec::with_capacity(2);
+        for (k, of) in [Conv2dGradKind::Input, Conv2dGradKind::Filter].into_iter().enumerate() {
+            let op = Conv2dGrad { conv: *self, of };
+            grads.push(if g.wants(k) { Some(g.emit(op, &inputs)?) } else { None });
+        }
+        Ok(grads)
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Conv2d::PLAIN]
+    }
+
+    fn samples() -> Vec<Sample> {
+        cases(Sample::of, |sample, _| sample)
+    }
+}
+
+/// With respect to which input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Conv2dGradKind {
+    /// The images.
+    Input,
+    /// The filters.
+    Filter,
+}
+
+/// The gradient of [`Conv2d`] with respect to one of its inputs, in the shape of that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conv2dGrad {
+    /// What is differentiated.
+    pub conv: Conv2d,
+    /// With respect to which input.
+    pub of: Conv2dGradKind,
+}
+
+impl Attributes for Conv2dGrad {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        self.conv.to_attributes()
+    }
+
+    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        Ok(Conv2dGrad { conv: self.conv.with_attributes(reader)?, of: self.of })
+    }
+}
+
+impl Operation for Conv2dGrad {
+    fn schema(&self) -> &'static Schema {
+        match self.of {
+            Conv2dGradKind::Input => &Schema {
+                name: "conv2d_grad_input",
+                doc: "Gradient of `conv2d` with respect to the images.",
+                inputs: &["Input", "Filter", "Output@GRAD"],
+                outputs: &["Input@GRAD"],
+                effects: Effects::ROW_WISE,
+            },
+            Conv2dGradKind::Filter => &Schema {
+                name: "conv2d_grad_filter",
+                doc: "Gradient of `conv2d` with respect to the filters.",
+                inputs: &["Input", "Filter", "Output@GRAD"],
+                outputs: &["Filter@GRAD"],
+                effects: Effects::PURE,
+            },
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        if self.conv.output(cx)? != *cx.ty(2) {
+            let message =
+                format!("{}, but a gradient has the type of what `{}` differentiates", cx.is(2), cx.operator);
+            return Err(cx.wrong(2, MismatchKind::Shape, message));
+        }
+        Ok(vec![cx.ty(self.of as usize).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    /// Of what it is the gradient of, it needs the shape only.
+    fn reads(&self, k: usize) -> bool {
+        k != self.of as usize
+    }
+
+    fn prototypes() -> Vec<Self> {
+        [Conv2dGradKind::Input, Conv2dGradKind::Filter]
+            .into_iter()
+            .map(|of| Conv2dGrad { conv: Conv2d::PLAIN, of })
+            .collect()
+    }
+
+    fn samples() -> Vec<Sample> {
+        Self::prototypes()
+            .iter()
+            .flat_map(|&Conv2dGrad { of, .. }| {
+                cases(|conv| Sample::of(Conv2dGrad { conv, of }), |sample, output| sample.like(output))
+            })
+            .collect()
+    }
+}
+
+/// Cases of convolutions, with what else the operator needs in the shape of the result.
+fn cases(op: impl Fn(Conv2d) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
+    let plain = Conv2d::PLAIN;
+    let padded = Conv2d { paddings: Padding::Explicit([1; 4]), ..plain };
+    let uneven = Conv2d { strides: [2, 1], paddings: Padding::Explicit([0, 2, 1, 0]), ..plain };
+    let grouped = Conv2d { groups: 2, ..padded };
+    let dilated = Conv2d { dilations: [2, 1], strides: [1, 2], ..padded };
+    let same = Conv2d { strides: [2, 2], paddings: Padding::Same, ..plain };
+    vec![
+        with(op(plain).rows(2, &[2, 4, 3]).dense(&[3, 2, 2, 2]), &[3, 3, 2]),
+        with(op(padded).rows(1, &[1, 3, 3]).dense(&[2, 1, 3, 3]), &[2, 3, 3]),
+        with(op(uneven).rows(2, &[1, 4, 3]).dense(&[1, 1, 3, 2]), &[1, 2, 3]),
+        with(op(grouped).rows(1, &[4, 2, 2]).dense(&[2, 2, 3, 3]), &[2, 2, 2]),
+        with(op(dilated).rows(2, &[1, 4, 4]).dense(&[2, 1, 2, 3]), &[2, 4, 2]),
+        with(op(same).rows(1, &[1, 5, 4]).dense(&[1, 1, 3, 2]), &[1, 3, 2]),
+        with(op(plain).rows(0, &[1, 3, 3]).dense(&[1, 1, 2, 2]), &[1, 2, 2]),
+    ]
+}

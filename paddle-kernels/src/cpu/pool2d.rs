@@ -1,0 +1,169 @@
+//! `pool2d` and its gradient. Threads share the channels of all images.
+
+use std::marker::PhantomData;
+
+use paddle_core::ops::{Pool2d, Pool2dGrad, PoolKind};
+use paddle_core::plan::{Extent, KernelError, Layout, Unsupported};
+
+use super::isa::dispatch;
+use super::kernel::{Body, Compiled, Machine, Single, with_float};
+use super::number::Float;
+use super::operands::Operands;
+use super::pieces::pieces;
+
+/// Elements that one thread pools at a time, at least.
+const PIECE: usize = 1 << 12;
+
+/// Pooling of one channel in a launch.
+#[derive(Clone, Copy)]
+struct Pool {
+    op: Pool2d,
+    /// Height and width of the images.
+    input: [usize; 2],
+    /// Height and width of the result.
+    output: [usize; 2],
+}
+
+/// The sizes of images, and those of what is pooled from them.
+#[derive(Clone, Copy)]
+struct Shape {
+    op: Pool2d,
+    input: [Extent; 2],
+    output: [Extent; 2],
+}
+
+impl Shape {
+    fn new(single: &Single<'_>, op: Pool2d, layouts: [&Layout; 2]) -> Result<Shape, Unsupported> {
+        match layouts.map(|layout| &layout.shape[..]) {
+            [&[_, _, h, w], &[_, _, oh, ow]] => Ok(Shape { op, input: [h, w], output: [oh, ow] }),
+            _ => single.refuse("of values that are not images"),
+        }
+    }
+
+    fn pool(&self, sizes: &[usize]) -> Pool {
+        let get = |extents: [Extent; 2]| extents.map(|extent| extent.get(sizes));
+        Pool { op: self.op, input: get(self.input), output: get(self.output) }
+    }
+}
+
+struct Forward<T> {
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile(single: &Single<'_>, op: &Pool2d) -> Result<Compiled, Unsupported> {
+    let (x, out) = (single.input(0)?, single.output(0)?);
+    let shape = Shape::new(single, *op, [&x.1, &out.1])?;
+    let dtype = x.1.dtype;
+    let body: Box<dyn Body> =
+        with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
+    Ok((single.signature([x], [out]), body))
+}
+
+impl<T: Float> Body for Forward<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let pool = self.shape.pool(operands.sizes());
+        let (reads, writes) = operands.split();
+        let (x, out) = (reads.get::<T>(0), writes.one::<T>());
+        let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
+        assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
+        let planes = PIECE.div_ceil(inputs.max(1));
+        pieces(&machine.team, out, planes * outputs, &|index, out| {
+            let x = &x[index * planes * inputs..];
+            for (x, out) in x.chunks_exact(inputs.max(1)).zip(out.chunks_exact_mut(outputs)) {
+                forward(machine.isa, pool, x, out);
+            }
+        });
+        Ok(())
+    }
+}
+
+dispatch! {
+    fn forward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T]) {
+        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
+        for (y, out) in out.chunks_exact_mut(windows_across).enumerate() {
+            let rows = op.covered(0, height, windows_down, y);
+            let lines = &x[rows.elements.start * width..rows.elements.end * width];
+            for (i, out) in out.iter_mut().enumerate() {
+                let columns = op.covered(1, width, windows_across, i);
+                let cells = || lines.chunks_exact(width).flat_map(|line| &line[columns.elements.clone()]);
+                *out = match op.pooling_type {
+                    PoolKind::Max => {
+                        cells().copied().reduce(|a, b| if b > a { b } else { a }).unwrap_or(T::ZERO)
+                    }
+                    PoolKind::Avg => {
+                        let count = (rows.count * columns.count).max(1);
+                        cells().fold(T::ZERO, |sum, x| sum + *x) / T::of(count as f64)
+                    }
+                };
+            }
+        }
+    }
+}
+
+struct Backward<T> {
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile_grad(single: &Single<'_>, op: &Pool2dGrad) -> Result<Compiled, Unsupported> {
+    let (x, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
+    let shape = Shape::new(single, op.0, [&out.1, &grad.1])?;
+    let dtype = out.1.dtype;
+    let body: Box<dyn Body> =
+        with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
+    Ok(match op.0.pooling_type {
+        PoolKind::Max => (single.signature([grad, x], [out]), body),
+        PoolKind::Avg => (single.signature([grad], [out]), body),
+    })
+}
+
+impl<T: Float> Body for Backward<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let pool = self.shape.pool(operands.sizes());
+        let (reads, writes) = operands.split();
+        let (grad, out) = (reads.get::<T>(0), writes.one::<T>());
+        // An average needs no images.
+        let x = if pool.op.pooling_type == PoolKind::Max { reads.get::<T>(1) } else { grad };
+        let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
+        assert_eq!(out.len() * outputs, grad.len() * inputs, "as many channels");
+        let planes = PIECE.div_ceil(inputs.max(1));
+        pieces(&machine.team, out, planes * inputs, &|index, out| {
+            for (plane, out) in out.chunks_exact_mut(inputs).enumerate() {
+                let plane = index * planes + plane;
+                let x =
+                    if pool.op.pooling_type == PoolKind::Max { &x[plane * inputs..][..inputs] } else { x };
+                backward(machine.isa, pool, x, &grad[plane * outputs..][..outputs], out);
+            }
+        });
+        Ok(())
+    }
+}
+
+dispatch! {
+    fn backward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], grad: &[T], out: &mut [T]) {
+        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
+        out.fill(T::ZERO);
+        for (y, grad) in grad.chunks_exact(windows_across.max(1)).enumerate() {
+            let rows = op.covered(0, height, windows_down, y);
+            for (i, grad) in grad.iter().enumerate() {
+                let columns = op.covered(1, width, windows_across, i);
+                let cells = rows
+                    .elements
+                    .clone()
+                    .flat_map(|row| columns.elements.clone().map(move |column| row * width + column));
+                match op.pooling_type {
+                    PoolKind::Max => {
+                        if let Some(first) = cells.reduce(|best, at| if x[at] > x[best] { at } else { best }) {
+                            out[first] += *grad;
+                        }
+                    }
+                    PoolKind::Avg => {
+                        let share = *grad / T::of((rows.count * columns.count).max(1) as f64);
+                        cells.for_each(|at| out[at] += share);
+                    }
+                }
+            }
+        }
+    }
+}

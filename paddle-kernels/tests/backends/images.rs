@@ -1,0 +1,33 @@
+//! Samples of operators on images, of sizes around those of registers and tiles.
+
+use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Padding, Pool2d, Pool2dGrad, PoolKind, Sample};
+
+pub(crate) fn wide() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    // Filters, channels of a group, groups, size of the filters, height and width of the images.
+    for (m, c, groups, size, [h, w]) in
+        [(20, 1, 1, 5, [14, 13]), (8, 16, 2, 3, [5, 20]), (70, 3, 1, 3, [4, 17]), (6, 33, 1, 1, [8, 9])]
+    {
+        for (stride, paddings) in [(1, Padding::Explicit([0, 1, 2, 0])), (2, Padding::Same)] {
+            let conv = Conv2d { strides: [stride; 2], paddings, groups, ..Conv2d::PLAIN };
+            let images = [c * groups, h, w];
+            let filters = [m, c, size, size];
+            samples.push(Sample::of(conv).rows(2, &images).dense(&filters));
+            let out = |size_in: i64, around: i64| match stride {
+                1 => size_in + around - size + 1,
+                _ => (size_in + 1) / 2,
+            };
+            let result = [m, out(h, 1), out(w, 2)];
+            for of in [Conv2dGradKind::Input, Conv2dGradKind::Filter] {
+                let grad = Sample::of(Conv2dGrad { conv, of }).rows(2, &images).dense(&filters);
+                samples.push(grad.rows(2, &result));
+            }
+        }
+    }
+    for kind in [PoolKind::Max, PoolKind::Avg] {
+        samples.push(Sample::of(Pool2d::of_size(kind, [2, 2])).rows(2, &[20, 14, 13]));
+        let grad = Sample::of(Pool2dGrad(Pool2d::of_size(kind, [2, 2]))).rows(2, &[20, 14, 13]);
+        samples.push(grad.rows(2, &[20, 7, 6]).rows(2, &[20, 7, 6]));
+    }
+    samples
+}

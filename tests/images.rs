@@ -1,0 +1,47 @@
+//! Networks of images: convolution and pooling.
+#![deny(warnings)]
+
+use paddle::{Batch, Parameters, Trainer, infer, network};
+
+/// A digit is a column or a row of light; a small network of the kind that reads digits learns to tell them apart.
+#[test]
+fn a_convolutional_network_learns() {
+    let cost = network!(|image: Tensor<f32, _, 1, 8, 8>, label: Tensor<i64, _, 1>| {
+        let hidden = conv2d(image, 4, 3, padding = 1, act = relu);
+        let hidden = pool2d(hidden, 2);
+        let logits = fc(hidden, 2);
+        mean(softmax_with_cross_entropy(logits, label))
+    });
+    let rows: Vec<([[[f32; 8]; 8]; 1], i64)> = (0..16)
+        .map(|i| {
+            let (at, is_row) = (i / 2, i % 2 == 0);
+            let mut image = [[0.0; 8]; 8];
+            (0..8).for_each(|k| if is_row { image[at][k] = 1.0 } else { image[k][at] = 1.0 });
+            ([image], i64::from(is_row))
+        })
+        .collect();
+    let mut parameters = Parameters::create(&cost).unwrap();
+    assert_eq!(parameters.names().collect::<Vec<_>>(), ["hidden.w", "hidden.b", "logits.w", "logits.b"]);
+    let mut trainer = Trainer::new(paddle::Sgd::new(0.3));
+    let first = trainer.step(&cost, &mut parameters, &rows).unwrap().cost();
+    let last = (0..60).map(|_| trainer.step(&cost, &mut parameters, &rows).unwrap().cost()).last().unwrap();
+    assert!(first > 0.4 && last < 0.1, "{first} to {last}");
+}
+
+#[test]
+fn shapes_follow_strides_padding_and_groups() {
+    let net = network!(|x: Tensor<f32, _, 4, H, 9>| {
+        let a = conv2d(x, 6, [3, 5], stride = [1, 2], padding = [1, 0], groups = 2, bias = false);
+        let b = pool2d(a, 2, kind = avg, stride = 1, padding = 1, exclusive = false);
+        b
+    });
+    let program = net.program().unwrap();
+    let output = program.outputs()[0];
+    assert_eq!(program.show(program.ty(output)), "f32[_, 6, H + 1, 4]");
+    let parameters = Parameters::create(&net).unwrap();
+    assert_eq!(parameters.names().collect::<Vec<_>>(), ["a.w"]);
+    assert_eq!(parameters.get::<f32>("a.w").unwrap().shape(), [6, 2, 3, 5]);
+    let images = ndarray::Array4::<f32>::zeros((2, 4, 5, 9));
+    let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
+    assert_eq!(infer(&net, &parameters, &batch).unwrap().at::<f32>(0).unwrap().shape(), [2, 6, 6, 4]);
+}
