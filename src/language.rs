@@ -205,6 +205,7 @@ macro_rules! layers {
 }
 
 paddle_core::with_layers!(layers);
+paddle_macros::__library!();
 
 macro_rules! initializers {
     ($($(#[doc = $doc:literal])* $name:ident($($argument:ident),*) => $build:expr;)*) => {

@@ -70,6 +70,8 @@ pub use network::{Dynamic, Network, Spec};
 pub use paddle_core as core;
 pub use paddle_kernels::cpu::Cpu;
 pub use paddle_macros::network;
+#[doc(hidden)]
+pub use paddle_macros::{__import, __import_items};
 pub use parameters::{Networks, ParameterError, Parameters};
 pub use trainer::{Options, Outcome, Trainer};
 pub use updater::{Sgd, Updater};

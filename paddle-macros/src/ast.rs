@@ -18,14 +18,75 @@ pub(crate) struct BindingId(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FunctionId(pub(crate) usize);
 
+/// A module's source; an index into [`Network::units`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UnitId(pub(crate) usize);
+
 /// A whole invocation: constants, sub-networks and topologies.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
-    /// Of the module; `resolve` puts each behind those that it is made of.
+    /// What was written here, behind what it imports.
+    pub(crate) units: Vec<Unit>,
+    /// Whether an import cannot be read, so that any name may be meant by it.
+    pub(crate) has_unknown_imports: bool,
+    /// Of all units; `resolve` puts each behind those that it is made of.
     pub(crate) constants: Vec<Constant>,
+    /// Of all units.
     pub(crate) functions: Vec<Function>,
     /// The variables, filled in by `resolve`.
     pub(crate) bindings: Vec<Binding>,
+}
+
+/// Items that were written in one place and see each other.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) origin: Origin,
+    pub(crate) imports: Vec<Import>,
+}
+
+/// Where a unit was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In this invocation.
+    Here,
+    /// In another module or crate, in this file.
+    Imported { file: String },
+    /// In the library of layers.
+    Library,
+}
+
+/// A name that is another unit's.
+#[derive(Debug)]
+pub(crate) struct Import {
+    /// The name here.
+    pub(crate) ident: Ident,
+    /// `use ..;`, as Rust has it.
+    pub(crate) tokens: TokenStream,
+    /// The unit and the name there; none if that module has mistakes of its own.
+    pub(crate) item: Option<(UnitId, String)>,
+}
+
+impl Network {
+    pub(crate) fn is_here(&self, unit: UnitId) -> bool {
+        self.units[unit.0].origin == Origin::Here
+    }
+
+    /// The imports of what was written here.
+    pub(crate) fn imports(&self) -> impl Iterator<Item = &Import> {
+        self.units.iter().filter(|unit| unit.origin == Origin::Here).flat_map(|unit| &unit.imports)
+    }
+
+    /// Whether it is a `const` that is imported.
+    pub(crate) fn is_constant(&self, import: &Import) -> bool {
+        import.item.as_ref().is_some_and(|(unit, name)| {
+            self.constants.iter().any(|constant| constant.unit == *unit && text(&constant.ident) == *name)
+        })
+    }
+
+    /// Whether a module that it imports from has mistakes, so that it cannot be compiled either.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.units.iter().flat_map(|unit| &unit.imports).any(|import| import.item.is_none())
+    }
 }
 
 /// The declaration of a variable or `const`.
@@ -39,6 +100,9 @@ pub(crate) struct Binding {
 #[derive(Debug)]
 pub(crate) struct Constant {
     pub(crate) ident: Ident,
+    pub(crate) unit: UnitId,
+    /// Whether other modules can import it.
+    pub(crate) public: bool,
     pub(crate) binding: Option<BindingId>,
     pub(crate) ty: ConstantType,
     pub(crate) value: Expr,
@@ -67,8 +131,9 @@ pub(crate) enum ConstantType {
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) ident: Ident,
-    /// Whether it is a network of its own.
-    pub(crate) topology: bool,
+    pub(crate) unit: UnitId,
+    /// Whether other modules can import it.
+    pub(crate) public: bool,
     /// Documentation and the like, as written.
     pub(crate) attributes: TokenStream,
     /// `pub`, as written.
@@ -76,12 +141,52 @@ pub(crate) struct Function {
     pub(crate) params: Vec<Param>,
     pub(crate) result: Option<TypeExpr>,
     pub(crate) body: Block,
+    /// The whole item, without its documentation.
+    pub(crate) tokens: TokenStream,
+}
+
+impl Function {
+    /// Whether it is a network of its own. One that takes numbers or activations is a layer, for other networks.
+    pub(crate) fn is_topology(&self) -> bool {
+        let is_fed = |param: &Param| {
+            let known = |ty: &TypeExpr| matches!(ty.kind, TypeKind::Constant(_) | TypeKind::Activation);
+            param.default.is_none() && !param.ty.as_ref().is_some_and(known)
+        };
+        self.public && self.params.iter().all(is_fed)
+    }
+
+    /// The parameters that a call gives by position.
+    pub(crate) fn positional(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter(|param| param.default.is_none())
+    }
+
+    /// Those that a call may name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter(|param| param.default.is_some())
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Param {
     pub(crate) pattern: Pattern,
     pub(crate) ty: Option<TypeExpr>,
+    /// `#[default = ..]`: what it is for calls that do not name it.
+    pub(crate) default: Option<Expr>,
+}
+
+impl Param {
+    /// Whether its argument is the name of an activation.
+    pub(crate) fn is_activation(&self) -> bool {
+        matches!(&self.ty, Some(TypeExpr { kind: TypeKind::Activation, .. }))
+    }
+
+    /// Its name, if it is one.
+    pub(crate) fn name(&self) -> Option<String> {
+        match &self.pattern.kind {
+            PatternKind::Name { ident, .. } => Some(text(ident)),
+            PatternKind::Tuple(_) | PatternKind::Wildcard => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -112,6 +217,10 @@ pub(crate) enum TypeKind {
         dims: Vec<DimExpr>,
     },
     Tuple(Vec<TypeExpr>),
+    /// `usize`, `f32`, `&str`, …: known when the network is compiled.
+    Constant(ConstantType),
+    /// `Activation`
+    Activation,
     /// It has been reported.
     Invalid,
 }

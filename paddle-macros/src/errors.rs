@@ -26,10 +26,7 @@ pub(crate) fn tokens(reports: &[Report]) -> Tokens {
     let (plain, chained): (Vec<&Report>, Vec<&Report>) =
         reports.iter().partition(|report| report.calls.is_empty() && report.first.is_none());
     Tokens {
-        plain: plain
-            .into_iter()
-            .map(|report| compile_error(&report.message.to_string(), report.at))
-            .collect(),
+        plain: plain.into_iter().map(|report| compile_error(&report.text(), report.at)).collect(),
         chains: chained.into_iter().map(chain).collect(),
     }
 }
@@ -55,7 +52,7 @@ fn group(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {
 }
 
 fn chain(report: &Report) -> TokenStream {
-    let message = report.message.to_string();
+    let message = report.text();
     // What is called, and where: the user's calls from outside in, then the first use.
     let mut links: Vec<(Ident, Extent)> =
         report.calls.iter().map(|frame| (identifier(&frame.name), frame.call)).collect();

@@ -6,9 +6,10 @@ use quote::quote;
 use crate::ast::FunctionId;
 use crate::emit::emit;
 use crate::errors;
+use crate::import::{self, payloads};
 use crate::lower::{Lowered, inputs, lower};
 use crate::messages::Message;
-use crate::parse::{Source, parse};
+use crate::parse::{Form, Invocation, Source};
 use crate::report::{Extent, Report, Sink};
 use crate::resolve::resolve;
 
@@ -21,15 +22,21 @@ pub(crate) struct Analysis {
     pub(crate) reports: Vec<Report>,
 }
 
-pub(crate) fn analyse(tokens: TokenStream) -> Analysis {
+/// Analyses an invocation whose imports have these sources.
+pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
     let mut sink = Sink::default();
-    let Some(mut source) = parse(tokens, &mut sink) else {
+    let Some(invocation) = Invocation::read(tokens, &mut sink) else {
         return Analysis { source: None, lowered: Vec::new(), reports: sink.finish() };
     };
+    let mut source = invocation.parse(payloads(imported), &mut sink);
     resolve(&mut source.network, &mut sink);
     let network = &source.network;
-    let topologies = (0..network.functions.len()).filter(|&at| network.functions[at].topology);
-    let names_are_right = sink.is_empty();
+    let is_closure = matches!(source.form, Form::Expression);
+    let topologies = (0..network.functions.len()).filter(|&at| {
+        let function = &network.functions[at];
+        network.is_here(function.unit) && (is_closure || function.is_topology())
+    });
+    let names_are_right = sink.is_empty() && !network.is_incomplete();
     let lowered = topologies
         .map(|at| {
             let function = FunctionId(at);
@@ -43,10 +50,45 @@ pub(crate) fn analyse(tokens: TokenStream) -> Analysis {
     Analysis { lowered, reports: sink.finish(), source: Some(source) }
 }
 
+/// Expands `network!(..)`, or a module behind `#[network]`.
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
-    let Analysis { source, lowered, reports } = analyse(tokens);
+    let mut sink = Sink::default();
+    let invocation = Invocation::read(tokens.clone(), &mut sink);
+    // What is wrong with it is reported when everything is imported.
+    sink.finish();
+    let Some((invocation, first)) = invocation.as_ref().and_then(|all| Some((all, all.uses.first()?))) else {
+        return compile(tokens, TokenStream::new(), true);
+    };
+    let nothing = TokenStream::new();
+    match invocation.head() {
+        None => import::call(first, quote!(::paddle::__import), &nothing, &tokens),
+        Some(head) => {
+            // The paths are those that the module sees.
+            let call = import::call(first, quote!(::paddle::__import_items), &nothing, &tokens);
+            quote!(#head { #call })
+        }
+    }
+}
+
+/// Goes on with an invocation of which some names have been imported.
+pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: bool) -> TokenStream {
+    let Some((done, rest)) = import::called_back(tokens) else { return TokenStream::new() };
+    let mut sink = Sink::default();
+    let invocation = Invocation::read(rest.clone(), &mut sink);
+    sink.finish();
+    let next =
+        invocation.as_ref().and_then(|invocation| invocation.uses.get(done.clone().into_iter().count()));
+    match next {
+        Some(next) => import::call(next, continuation, &done, &rest),
+        None => compile(rest, done, shell),
+    }
+}
+
+/// Compiles an invocation. Without `shell`, a module's items alone are emitted.
+fn compile(tokens: TokenStream, imported: TokenStream, shell: bool) -> TokenStream {
+    let Analysis { source, lowered, reports } = analyse(tokens, imported.clone());
     match source {
-        Some(source) => emit(&source, &lowered, &reports),
+        Some(source) => emit(&source, &lowered, &reports, &imported, shell),
         None => {
             let errors = errors::tokens(&reports);
             let errors = errors.all();

@@ -8,15 +8,23 @@ use quote::{ToTokens, quote, quote_spanned};
 
 use crate::ast::{
     Arm, Block, Call, Case, CaseKind, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function,
-    Infix, Meaning, Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr,
-    TypeKind, text,
+    Import, Infix, Meaning, Network, Origin, Param, Pattern, PatternKind, Piece, Statement, Target,
+    TargetKind, TypeExpr, TypeKind, text,
 };
 use paddle_core::ops::{CompareKind, LogicalKind};
 
 /// The ghosts of all functions.
 pub(crate) fn ghost(network: &Network) -> TokenStream {
-    let functions = network.functions.iter().map(|function| self::function(function, network));
-    quote! { #(#functions)* }
+    let here = network.functions.iter().filter(|function| network.is_here(function.unit));
+    let functions = here.map(|function| self::function(function, network));
+    let imports = network.imports().filter(|import| !network.is_constant(import)).map(import);
+    quote! { #(#imports)* #(#functions)* }
+}
+
+/// Stands for an imported sub-network.
+fn import(import: &Import) -> TokenStream {
+    let (name, var, none) = (&import.ident, var(), helper("v", quote!(())));
+    quote!(fn #name<T>(_: T) -> #var { #none })
 }
 
 /// A function of `paddle::language`. The last segment has the place of what it stands for.
@@ -36,19 +44,25 @@ fn var() -> TokenStream {
 }
 
 fn function(function: &Function, network: &Network) -> TokenStream {
-    let Function { ident, topology, params, result, body, .. } = function;
-    let lints = if *topology {
+    let Function { ident, public, params, result, body, .. } = function;
+    let lints = if *public {
         quote!(dead_code, unused_parens, clippy::all)
     } else {
         quote!(unused_parens, clippy::all)
     };
-    let inputs = params.iter().map(param);
+    let inputs = function.positional().map(param);
+    let named = function.named().map(|param| {
+        let (name, default) =
+            (pattern(&param.pattern), param.default.as_ref().map(|value| expr(value, network)));
+        quote!(let #name = #default;)
+    });
     let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
     let body = value_block(body, network);
     let var = var();
     quote! {
         #[allow(#lints)]
         fn #ident(#(#inputs),*) -> #var {
+            #(#named)*
             #(#types)*
             #body
         }
@@ -89,7 +103,9 @@ fn constants(ty: &TypeExpr) -> TokenStream {
     match &ty.kind {
         TypeKind::Tensor { dims, .. } => dims.iter().map(constants_of_dim).collect(),
         TypeKind::Tuple(parts) => parts.iter().map(constants).collect(),
-        TypeKind::Infer | TypeKind::Invalid => TokenStream::new(),
+        TypeKind::Infer | TypeKind::Constant(_) | TypeKind::Activation | TypeKind::Invalid => {
+            TokenStream::new()
+        }
     }
 }
 
@@ -412,21 +428,36 @@ fn call(call: &Call, network: &Network) -> TokenStream {
             if layer.named.is_empty() {
                 return quote!(#name(#(#arguments),*));
             }
-            let known = call.named.iter().filter(|named| layer.named(&text(&named.ident)).is_some());
-            let fields = known.map(|named| {
-                let (field, value) = (&named.ident, expr(&named.value, network));
-                quote!(#field: #value)
-            });
-            let here = Span::mixed_site();
-            let arguments_type = Ident::new(layer.name, here);
-            let rest = language("rest", here);
-            quote!(#name(#(#arguments,)* ::paddle::language::named::#arguments_type { #(#fields,)* ..#rest() }))
+            let known = |name: &str| layer.named(name).is_some();
+            let named = self::named(call, network, language("named", Span::mixed_site()), layer.name, &known);
+            quote!(#name(#(#arguments,)* #named))
         }
-        Meaning::Function(_) | Meaning::Variable(_) => {
+        Meaning::Function(id) => {
+            let (ident, function) = (&call.ident, &network.functions[id.0]);
+            match network.units[function.unit.0].origin {
+                Origin::Here => {
+                    let arguments = arguments.map(|argument| helper("any", argument));
+                    let called = quote!(#ident(#(#arguments),*));
+                    named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
+                }
+                Origin::Imported { .. } => quote!(#ident((#(#arguments,)* #(#named,)*))),
+                Origin::Library => {
+                    let library = language("library", Span::mixed_site());
+                    let named = |param: &Param| param.name();
+                    let names: Vec<String> =
+                        function.named().filter_map(named).chain(["param".into()]).collect();
+                    let known = |name: &str| names.iter().any(|known| known == name);
+                    let structs = quote!(#library::named);
+                    let named = self::named(call, network, structs, &text(&function.ident), &known);
+                    quote!(#library::#ident(#(#arguments,)* #named))
+                }
+            }
+        }
+        Meaning::Variable(_) => {
             let ident = &call.ident;
             let arguments = arguments.map(|argument| helper("any", argument));
             let called = quote!(#ident(#(#arguments),*));
-            // The only named argument of a sub-network is the name of its parameters.
+            // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
         }
         Meaning::Initializer(initializer) if call.positional.len() == initializer.arguments.len() => {
@@ -436,6 +467,22 @@ fn call(call: &Call, network: &Network) -> TokenStream {
         }
         _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
     }
+}
+
+/// The named arguments of a layer, as a struct with documented fields.
+fn named(
+    call: &Call,
+    network: &Network,
+    structs: TokenStream,
+    layer: &str,
+    known: &dyn Fn(&str) -> bool,
+) -> TokenStream {
+    let fields = call.named.iter().filter(|named| known(&text(&named.ident))).map(|named| {
+        let (field, value) = (&named.ident, expr(&named.value, network));
+        quote!(#field: #value)
+    });
+    let (name, rest) = (Ident::new(layer, Span::mixed_site()), language("rest", Span::mixed_site()));
+    quote!(#structs::#name { #(#fields,)* ..#rest() })
 }
 
 fn delimited(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {

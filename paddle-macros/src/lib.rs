@@ -3,6 +3,7 @@
 //! | module | |
 //! | --- | --- |
 //! | `parse` | tokens → tree (`ast`), reports what is not of the language |
+//! | `import`, `library` | sub-networks of other modules and crates, and those of `paddle` itself |
 //! | `resolve` | names, arguments, recursion |
 //! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
 //! | `emit` | program → data and types; `ghost` for editors and lints |
@@ -13,6 +14,8 @@ mod emit;
 mod errors;
 mod expand;
 mod ghost;
+mod import;
+mod library;
 mod lower;
 mod messages;
 mod names;
@@ -86,6 +89,27 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn network(input: TokenStream) -> TokenStream {
     expand::expand(input.into()).into()
+}
+
+/// The layers of the library as documented functions.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __library(_: TokenStream) -> TokenStream {
+    emit::library::functions().into()
+}
+
+/// Goes on with a closure of which some names have been imported.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __import(input: TokenStream) -> TokenStream {
+    expand::continued(input.into(), quote::quote!(::paddle::__import), true).into()
+}
+
+/// Goes on with a module of which some names have been imported.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __import_items(input: TokenStream) -> TokenStream {
+    expand::continued(input.into(), quote::quote!(::paddle::__import_items), false).into()
 }
 
 /// The attribute form of [`network!`], for a module: `#[network] pub mod line { .. }`. It is the form that `rustfmt`

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// What `param` is, for editors.
+pub(crate) const DOCUMENTATION: &str = "The name of the parameters: every use of a name shares.";
+
 /// The calls of sub-networks that are being inlined.
 #[derive(Debug)]
 pub(crate) struct Names {

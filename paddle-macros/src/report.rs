@@ -65,6 +65,8 @@ pub(crate) struct Frame {
     pub(crate) name: String,
     /// The call.
     pub(crate) call: Extent,
+    /// Whether the call was written in this invocation.
+    pub(crate) here: bool,
 }
 
 /// A mistake in the user's source.
@@ -77,6 +79,18 @@ pub(crate) struct Report {
     pub(crate) calls: Vec<Frame>,
     /// The place of a first use that the mistake disagrees with.
     pub(crate) first: Option<Extent>,
+    /// The sub-network of another module that it is in, and its place there; `at` is the call.
+    pub(crate) inside: Option<String>,
+}
+
+impl Report {
+    /// What is printed.
+    pub(crate) fn text(&self) -> String {
+        match &self.inside {
+            Some(inside) => format!("{}\n  inside {inside}", self.message),
+            None => self.message.to_string(),
+        }
+    }
 }
 
 /// The sink of errors. Whoever creates one has to take the reports out: dropping reports unseen would let a wrong
@@ -89,9 +103,7 @@ pub(crate) struct Sink {
 impl Sink {
     /// Reports a mistake, once per place and message.
     pub(crate) fn push(&mut self, report: Report) {
-        let same = |other: &Report| {
-            other.at.is(report.at) && other.message.to_string() == report.message.to_string()
-        };
+        let same = |other: &Report| other.at.is(report.at) && other.text() == report.text();
         if !self.reports.iter().any(same) {
             self.reports.push(report);
         }
@@ -99,7 +111,7 @@ impl Sink {
 
     /// Reports a mistake that has one place.
     pub(crate) fn error(&mut self, at: impl Into<Extent>, message: Message) {
-        self.push(Report { message, at: at.into(), calls: Vec::new(), first: None });
+        self.push(Report { message, at: at.into(), calls: Vec::new(), first: None, inside: None });
     }
 
     pub(crate) fn is_empty(&self) -> bool {

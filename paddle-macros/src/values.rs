@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use paddle_core::layers::Layer;
 use paddle_core::ops::Number;
 use paddle_core::program::{DType, VarId};
 
@@ -21,6 +22,8 @@ pub(crate) enum Value<'a> {
     Array(Vec<Value<'a>>),
     /// Several; none is the value of a statement.
     Tuple(Vec<Value<'a>>),
+    /// What a parameter of type `Activation` stands for.
+    Activation(&'static Layer),
     /// A sub-network and the values that it captured.
     Closure(&'a ast::Closure, Env<'a>),
     /// Declared, and not assigned on every way.
@@ -62,7 +65,11 @@ impl Value<'_> {
         match self {
             Value::Constant(_) | Value::Text(_) => true,
             Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(Value::is_static),
-            Value::Var(_) | Value::Closure(..) | Value::Unassigned | Value::Unknown => false,
+            Value::Var(_)
+            | Value::Activation(_)
+            | Value::Closure(..)
+            | Value::Unassigned
+            | Value::Unknown => false,
         }
     }
 

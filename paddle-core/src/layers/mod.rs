@@ -8,11 +8,13 @@ mod call;
 mod fc;
 mod images;
 pub(crate) mod initializers;
+mod library;
 mod operators;
 mod parameters;
 
 pub use call::{Call, Given, Passed};
 pub use initializers::{INITIALIZERS, Initializer};
+pub use library::{LIBRARY, LibraryLayer};
 
 use crate::ops::{BinaryKind, ReduceKind, UnaryKind};
 use crate::program::{BuildError, VarId};

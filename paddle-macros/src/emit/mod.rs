@@ -1,5 +1,7 @@
 //! Lowered networks → Rust: data and types, no code that builds anything.
 
+pub(crate) mod export;
+pub(crate) mod library;
 mod row;
 mod spec;
 
@@ -16,29 +18,44 @@ use row::{column, row_alias, row_struct, tuple};
 use spec::spec;
 
 /// The expansion. The ghost is compiled only when there are no mistakes; editors see it in any case.
-pub(crate) fn emit(source: &Source, lowered: &[(usize, Lowered)], reports: &[Report]) -> TokenStream {
+///
+/// `imported` are the sources of its imports, as they came. Without `shell`, the items of a module alone.
+pub(crate) fn emit(
+    source: &Source,
+    lowered: &[(usize, Lowered)],
+    reports: &[Report],
+    imported: &TokenStream,
+    shell: bool,
+) -> TokenStream {
     let network = &source.network;
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
+    let imported_constants = network.imports().filter(|import| network.is_constant(import));
+    let uses = imported_constants.map(|import| &import.tokens);
+    let uses = quote!(#(#uses)*);
     let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
     match &source.form {
-        Form::Expression => expression(network, lowered, &errors, &ghost),
+        Form::Expression => expression(network, lowered, &errors, &quote!(#uses #ghost)),
         Form::Module { head } => {
             // One that is wrong would be reported by rustc as well.
             let wrong =
                 |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.at));
-            let constants = network.constants.iter().filter(|constant| !wrong(constant));
+            let here = |constant: &&Constant| network.is_here(constant.unit);
+            let constants = network.constants.iter().filter(here).filter(|constant| !wrong(constant));
             let constants = constants.map(|constant| &constant.tokens);
             let topologies = lowered.iter().map(|(at, lowered)| topology(&network.functions[*at], lowered));
             let errors = errors.all();
-            quote! {
-                #head {
-                    #(#constants)*
-                    #(#errors)*
-                    #ghost
-                    #(#topologies)*
-                }
-            }
+            let broken = !reports.is_empty() || network.is_incomplete();
+            let exports = export::exports(network, imported, broken);
+            let items = quote! {
+                #uses
+                #(#constants)*
+                #(#errors)*
+                #ghost
+                #(#topologies)*
+                #exports
+            };
+            if shell { quote!(#head { #items }) } else { items }
         }
     }
 }

@@ -30,9 +30,14 @@ impl<'a> Lowering<'a, '_> {
                 vars.and_then(|vars| self.not_empty(vars, wanted, expr)).map(Given::Values)
             }
             (Kind::Name, _) => self.parameter_name(expr).map(Given::Name),
-            (Kind::Activation, ExprKind::Name { meaning: Meaning::Layer(layer), .. }) => {
-                Some(Given::Activation(layer))
-            }
+            (Kind::Activation, _) => match self.expr(expr) {
+                Value::Activation(layer) => Some(Given::Activation(layer)),
+                Value::Unknown => None,
+                _ => {
+                    self.wrong_argument("something else".to_string(), wanted, expr);
+                    None
+                }
+            },
             (Kind::Choice(_), ExprKind::Name { meaning: Meaning::Choice(Choice { word, .. }), .. }) => {
                 Some(Given::Choice(word))
             }
@@ -44,7 +49,7 @@ impl<'a> Lowering<'a, '_> {
                 });
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
-            (Kind::Activation | Kind::Choice(_) | Kind::Initializer, _) => None,
+            (Kind::Choice(_) | Kind::Initializer, _) => None,
             (Kind::Sizes, _) => {
                 let sizes = self.several(expr, |this, part, value| {
                     let operand = this.single(&value, part.at)?;

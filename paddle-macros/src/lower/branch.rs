@@ -264,6 +264,7 @@ impl<'a> Lowering<'a, '_> {
             Value::Array(parts) => format!("an array of {}", parts.len()),
             Value::Text(text) => format!("the text \"{text}\""),
             Value::Closure(..) => "a closure".to_string(),
+            Value::Activation(layer) => format!("the activation `{}`", layer.name),
             Value::Unassigned | Value::Unknown => "unknown".to_string(),
         }
     }

@@ -4,11 +4,18 @@ use paddle_core::layers::{self, Given, Layer, Passed};
 use paddle_core::program::BuildError;
 
 use super::Lowering;
-use crate::ast::{Call, Expr, Meaning, Param, PatternKind, Piece, text};
+use crate::ast::{Call, Expr, Function, Meaning, Named, Origin, Param, PatternKind, Piece, UnitId, text};
 use crate::messages::Message;
 use crate::names::is_path;
-use crate::report::{Extent, Frame, Report};
+use crate::report::{Extent, Frame};
 use crate::values::{Env, Value};
+
+/// An argument of a sub-network, and the parameter that it is for.
+struct Bound<'a> {
+    param: &'a Param,
+    argument: &'a Expr,
+    value: Value<'a>,
+}
 
 /// The first use of a name of parameters.
 pub(super) struct FirstUse {
@@ -27,13 +34,22 @@ impl<'a> Lowering<'a, '_> {
                 let function = &network.functions[id.0];
                 let constants = network.constants.iter().filter_map(|constant| constant.binding);
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
-                self.inline(call, at, &function.params, env, |lowering| {
+                let arguments = self.arguments(call, function.positional());
+                // A layer of the library is named as a layer is: by its binding.
+                let segment = match (&network.units[function.unit.0].origin, &self.binding) {
+                    (Origin::Library, Some(binding)) => binding.clone(),
+                    _ => text(&function.ident),
+                };
+                self.inline(call, at, segment, arguments, env, function.unit, |lowering| {
+                    lowering.defaults(call, function);
                     lowering.body(&function.body, &function.result)
                 })
             }
             Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
                 Some(Value::Closure(closure, captured)) => {
-                    self.inline(call, at, &closure.params, captured, |lowering| {
+                    let arguments = self.arguments(call, closure.params.iter());
+                    let unit = self.unit;
+                    self.inline(call, at, text(&call.ident), arguments, captured, unit, |lowering| {
                         let value = lowering.expr(&closure.body);
                         match &closure.result {
                             Some(ty) => lowering.ascribe(ty, value, "this result", closure.body.at),
@@ -47,37 +63,81 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// The arguments of a call of a sub-network, with the parameters that they are for. They are computed where the
+    /// call stands.
+    fn arguments(&mut self, call: &'a Call, params: impl Iterator<Item = &'a Param>) -> Vec<Bound<'a>> {
+        let mut bound: Vec<Bound<'a>> = Vec::new();
+        for (param, argument) in params.zip(&call.positional) {
+            bound.push(Bound { param, argument, value: self.expr(argument) });
+        }
+        if let Meaning::Function(id) = call.callee {
+            let function = &self.network.functions[id.0];
+            for Named { ident, value: argument } in &call.named {
+                let named = text(ident);
+                if let Some(param) = function.named().find(|param| param.name().as_ref() == Some(&named)) {
+                    bound.push(Bound { param, argument, value: self.expr(argument) });
+                }
+            }
+        }
+        bound
+    }
+
+    /// Binds the parameters that a call leaves out.
+    fn defaults(&mut self, call: &'a Call, function: &'a Function) {
+        for param in function.named() {
+            let is_given = call.named.iter().any(|named| Some(text(&named.ident)) == param.name());
+            let Some(default) = param.default.as_ref().filter(|_| !is_given) else { continue };
+            let value = self.expr(default);
+            let value = match &param.ty {
+                Some(ty) => self.ascribe(ty, value, &default.words(), default.at),
+                None => value,
+            };
+            self.bind_param(param, value, default.at);
+        }
+    }
+
     /// Lowers the body of a sub-network with its parameters bound to the arguments.
+    #[allow(clippy::too_many_arguments)]
     fn inline(
         &mut self,
         call: &'a Call,
         at: Extent,
-        params: &'a [Param],
+        segment: String,
+        arguments: Vec<Bound<'a>>,
         env: Env<'a>,
+        unit: UnitId,
         body: impl FnOnce(&mut Self) -> Value<'a>,
     ) -> Value<'a> {
-        let arguments: Vec<Value<'a>> = call.positional.iter().map(|argument| self.expr(argument)).collect();
-        let name = text(&call.ident);
-        let given = call.named.first().map(|named| self.parameter_name(&named.value));
+        let given = call.named.iter().find(|named| text(&named.ident) == "param");
+        let given = given.map(|named| self.parameter_name(&named.value));
         if given == Some(None) {
             return Value::Unknown;
         }
-        if let Err(why) = self.names.enter(&name, given.flatten().as_deref()) {
-            self.nameless(why, &name, at);
+        if let Err(why) = self.names.enter(&segment, given.flatten().as_deref()) {
+            self.nameless(why, &segment, at);
         }
         let outer_env = std::mem::replace(&mut self.env, env);
         let outer_dims = std::mem::take(&mut self.dims);
         let outer_binding = std::mem::take(&mut self.binding);
         // Arguments are checked where the call stands, before it is entered.
-        for ((param, value), argument) in params.iter().zip(arguments).zip(&call.positional) {
+        for Bound { param, argument, value } in arguments {
             let value = match &param.ty {
                 Some(ty) => self.ascribe(ty, value, &argument.words(), argument.at),
                 None => value,
             };
             self.bind_param(param, value, argument.at);
         }
-        self.calls.push(Frame { name, call: at });
+        let here = self.network.is_here(self.unit);
+        self.calls.push(Frame { name: text(&call.ident), call: at, here });
+        let outer_library_call = self.library_call;
+        let is_library = |unit: UnitId| self.network.units[unit.0].origin == Origin::Library;
+        if is_library(unit) && !is_library(self.unit) {
+            self.library_call = Some((at.start, self.unit));
+        }
+        let outer_unit = std::mem::replace(&mut self.unit, unit);
         let value = body(self);
+        self.unit = outer_unit;
+        self.library_call = outer_library_call;
         self.calls.pop();
         self.binding = outer_binding;
         self.dims = outer_dims;
@@ -125,18 +185,19 @@ impl<'a> Lowering<'a, '_> {
             Ok(value) => {
                 if layer.has_parameters() {
                     let call = self.calls.first().map(|frame| frame.call);
+                    let at = self.visible(at);
                     self.first_uses.entry(path).or_insert(FirstUse { at, call });
                 }
                 Value::Var(value)
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
                 // Two calls of one sub-network use the same tokens: then the calls tell the uses apart.
+                let visible = self.visible(at);
                 let first_at = self.first_uses.get(&path).map(|first| match first.call {
-                    Some(call) if first.at.is(at) => call,
+                    Some(call) if first.at.is(visible) => call,
                     _ => first.at,
                 });
-                let message = Message::ParameterConflict { name, here: second, first };
-                self.sink.push(Report { message, at, calls: self.calls.clone(), first: first_at });
+                self.report(at, Message::ParameterConflict { name, here: second, first }, first_at);
                 Value::Unknown
             }
             Err(error) => {

@@ -23,7 +23,8 @@ impl<'a> Lowering<'a, '_> {
         self.typed(value, &constant.ty, at)
     }
 
-    fn typed(&mut self, value: Value<'a>, ty: &'a ConstantType, at: Extent) -> Value<'a> {
+    /// A value in its declared type.
+    pub(super) fn typed(&mut self, value: Value<'a>, ty: &'a ConstantType, at: Extent) -> Value<'a> {
         match (ty, value) {
             (ConstantType::Text, Value::Text(text)) => Value::Text(text),
             (ConstantType::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
@@ -52,14 +53,14 @@ impl<'a> Lowering<'a, '_> {
                         Value::Constant(Constant { number, dtype })
                     }
                     None => {
-                        let why = format!("`{}` is not a value of this `const`'s type", found.number);
+                        let why = format!("`{}` is not a value of the declared type", found.number);
                         self.constant_error(at, why)
                     }
                 }
             }
             (_, value) => {
                 let found = self.describe(&value);
-                self.constant_error(at, format!("{found} is not a value of this `const`'s type"))
+                self.constant_error(at, format!("{found} is not a value of the declared type"))
             }
         }
     }

@@ -71,6 +71,7 @@ impl<'a> Lowering<'a, '_> {
             }
             ExprKind::Match { value, arms, .. } => self.select(value, arms),
             ExprKind::Block(block) => self.block(block),
+            ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),
             ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }
     }
@@ -100,6 +101,11 @@ impl<'a> Lowering<'a, '_> {
             Value::Tuple(_) | Value::Array(_) => {
                 let found = self.describe(value);
                 self.error(at, Message::Tuple { found, expected: "one value is wanted".into() });
+                None
+            }
+            Value::Activation(layer) => {
+                let (name, what) = (layer.name.to_string(), "a layer".to_string());
+                self.error(at, Message::NotAValue { name, what });
                 None
             }
             Value::Closure(..) => None,

@@ -50,7 +50,8 @@ impl<'a> Lowering<'a, '_> {
         let (dtype, dims) = match param.ty.as_ref().map(|ty| &ty.kind) {
             Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims),
             Some(TypeKind::Invalid) => return None,
-            Some(TypeKind::Infer | TypeKind::Tuple(_)) | None => {
+            Some(TypeKind::Infer | TypeKind::Tuple(_) | TypeKind::Constant(_) | TypeKind::Activation)
+            | None => {
                 let at = param.ty.as_ref().map_or(param.pattern.at, |ty| ty.at);
                 self.error(at, Message::InputType { name });
                 return None;

@@ -20,7 +20,9 @@ use paddle_core::ops::{Mismatch, MismatchKind};
 use paddle_core::program::{BlockId, BuildError, Definition, Dim, Place, Program, Role, Site, VarId};
 use proc_macro2::Span;
 
-use crate::ast::{Block, Constant, Expr, FunctionId, Network, Pattern, PatternKind, Statement, TypeExpr};
+use crate::ast::{
+    Block, Constant, Expr, FunctionId, Network, Origin, Pattern, PatternKind, Statement, TypeExpr, UnitId,
+};
 use crate::messages::Message;
 use crate::names::Names;
 use crate::report::{Extent, Frame, Report, Sink};
@@ -65,6 +67,10 @@ struct Lowering<'a, 's> {
     env: Env<'a>,
     /// Named dimensions of the sub-network that is being inlined.
     dims: BTreeMap<String, Dim>,
+    /// The unit of the sub-network that is being inlined.
+    unit: UnitId,
+    /// The call that led into the library, and the unit that it is in.
+    library_call: Option<(Span, UnitId)>,
     /// The calls that are being inlined, the outermost first.
     calls: Vec<Frame>,
     names: Names,
@@ -91,6 +97,8 @@ impl<'a, 's> Lowering<'a, 's> {
             block: Program::GLOBAL,
             env: Env::new(),
             dims: BTreeMap::new(),
+            unit: UnitId(0),
+            library_call: None,
             calls: Vec::new(),
             names: Names::new(),
             iterations: 0,
@@ -105,6 +113,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn topology(&mut self, function: FunctionId) -> Option<Vec<Input>> {
         let network = self.network;
         let function = &network.functions[function.0];
+        self.unit = function.unit;
         self.constants();
         let inputs = self.inputs(&function.params)?;
         let value = self.body(&function.body, &function.result);
@@ -249,7 +258,35 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn error(&mut self, at: impl Into<Extent>, message: Message) {
-        self.sink.push(Report { message, at: at.into(), calls: self.calls.clone(), first: None });
+        self.report(at.into(), message, None);
+    }
+
+    /// Reports a mistake. In a sub-network of another module it is blamed on the call that led there: rustc cannot
+    /// show the other module.
+    fn report(&mut self, at: Extent, message: Message, first: Option<Extent>) {
+        let mut calls = self.calls.clone();
+        let (mut shown, mut inside) = (at, None);
+        if !self.network.is_here(self.unit)
+            && let Some(last) = calls.iter().rposition(|frame| frame.here)
+        {
+            let left = calls.split_off(last);
+            shown = left[0].call;
+            let place = match &self.network.units[self.unit.0].origin {
+                Origin::Imported { .. } => format!(", at {}", self.place_of(at.start)),
+                Origin::Here | Origin::Library => String::new(),
+            };
+            inside = left.last().map(|frame| format!("`{}`{place}", frame.name));
+        }
+        self.sink.push(Report { message, at: shown, calls, first, inside });
+    }
+
+    /// The place, or the call that leads to it where that is in another module.
+    fn visible(&self, at: Extent) -> Extent {
+        let last = self.calls.iter().rfind(|frame| frame.here);
+        match last.filter(|_| !self.network.is_here(self.unit)) {
+            Some(frame) => frame.call,
+            None => at,
+        }
     }
 
     /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
@@ -302,10 +339,30 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
+    /// The place of an operator. One of a layer of the library is where the layer was called.
     fn site(&mut self, span: Span) -> Site {
+        let (mut span, mut unit) = (span, self.unit);
+        if self.network.units[unit.0].origin == Origin::Library
+            && let Some((call, caller)) = self.library_call
+        {
+            (span, unit) = (call, caller);
+        }
         let start = span.start();
-        let file = self.program.create_file(&crate::place::file(span));
+        let file = match &self.network.units[unit.0].origin {
+            Origin::Imported { file } => file.clone(),
+            Origin::Here | Origin::Library => crate::place::file(span),
+        };
+        let file = self.program.create_file(&file);
         let place = Place { file, line: start.line as u32, column: start.column as u32 + 1 };
         Site { role: Role::Forward, place: Some(place) }
+    }
+
+    /// A place in an imported module, for messages.
+    fn place_of(&self, span: Span) -> String {
+        let start = span.start();
+        match &self.network.units[self.unit.0].origin {
+            Origin::Imported { file } => format!("{file}:{}:{}", start.line, start.column + 1),
+            Origin::Here | Origin::Library => format!("{}:{}", start.line, start.column + 1),
+        }
     }
 }

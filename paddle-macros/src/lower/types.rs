@@ -4,7 +4,7 @@ use paddle_core::ops::{BinaryKind, Number};
 use paddle_core::program::{DType, Dim, VarId};
 
 use super::Lowering;
-use crate::ast::{DimExpr, DimKind, TypeExpr, TypeKind, text};
+use crate::ast::{ConstantType, DimExpr, DimKind, TypeExpr, TypeKind, text};
 use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
@@ -32,6 +32,11 @@ impl<'a> Lowering<'a, '_> {
                 }
                 self.show(self.program.ty(var))
             }
+            (TypeKind::Activation, value @ Value::Activation(_)) => return value,
+            (TypeKind::Constant(ty), value) if value.is_static() => return self.typed(value, ty, at),
+            (TypeKind::Constant(_), Value::Var(var)) => {
+                format!("{}, a value of the network", self.show(self.program.ty(var)))
+            }
             (TypeKind::Tensor { dtype, dims }, Value::Constant(constant)) if dims.is_empty() => {
                 match constant.adapt(*dtype) {
                     Some(number) => return Value::Constant(Constant { number, dtype: Some(*dtype) }),
@@ -43,6 +48,7 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Constant(constant)) => format!("the number `{}`", constant.number),
             (_, Value::Var(_)) => "one value".to_string(),
             (_, Value::Closure(..)) => "a closure".to_string(),
+            (_, Value::Activation(layer)) => format!("the activation `{}`", layer.name),
             (_, Value::Unassigned) => "not assigned".to_string(),
         };
         let what = what.to_string();
@@ -150,12 +156,27 @@ impl<'a> Lowering<'a, '_> {
 fn show(ty: &TypeExpr) -> String {
     match &ty.kind {
         TypeKind::Infer | TypeKind::Invalid => "_".to_string(),
+        TypeKind::Constant(ty) => format!("{}, known when the network is compiled", show_constant(ty)),
+        TypeKind::Activation => "Activation: the name of an activation".to_string(),
         TypeKind::Tuple(parts) => {
             format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(", "))
         }
         TypeKind::Tensor { dtype, dims } => {
             format!("{dtype}[{}]", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))
         }
+    }
+}
+
+fn show_constant(ty: &ConstantType) -> String {
+    match ty {
+        ConstantType::Number { counts: true, .. } => "usize".to_string(),
+        ConstantType::Number { dtype, .. } => dtype.to_string(),
+        ConstantType::Text => "&str".to_string(),
+        ConstantType::Array(element, _) => format!("an array of {}", show_constant(element)),
+        ConstantType::Tuple(parts) => {
+            format!("({})", parts.iter().map(show_constant).collect::<Vec<_>>().join(", "))
+        }
+        ConstantType::Invalid => "_".to_string(),
     }
 }
 

@@ -148,7 +148,7 @@ impl<'a> Lowering<'a, '_> {
     /// Reports a layer that cannot be named. `layer` is where it stands.
     pub(super) fn nameless(&mut self, why: Nameless, layer: &str, at: Extent) {
         let (message, at, calls) = match why {
-            Nameless::Taken { name } => (Message::TakenName { name }, at, self.calls.clone()),
+            Nameless::Taken { name } => return self.report(at, Message::TakenName { name }, None),
             Nameless::Repeated { call } => {
                 let variable = self.loop_variables.iter().rev().flatten().next();
                 let variable = variable.map_or("i", String::as_str).to_string();
@@ -161,7 +161,7 @@ impl<'a> Lowering<'a, '_> {
                 (message, at, self.calls[..outer].to_vec())
             }
         };
-        self.sink.push(Report { message, at, calls, first: None });
+        self.sink.push(Report { message, at, calls, first: None, inside: None });
     }
 }
 

@@ -4,7 +4,8 @@ use syn::visit::{self, Visit};
 
 use super::Parser;
 
-/// The attributes in a body. A `const` keeps its own; other items are refused as they are.
+/// The attributes in a body. A `const` keeps its own; other items are refused as they are. Those of a parameter are
+/// for [`Parser::param`].
 #[derive(Default)]
 struct Attributes(Vec<syn::Attribute>);
 
@@ -12,6 +13,8 @@ impl Visit<'_> for Attributes {
     fn visit_attribute(&mut self, attribute: &syn::Attribute) {
         self.0.push(attribute.clone());
     }
+
+    fn visit_fn_arg(&mut self, _: &syn::FnArg) {}
 
     fn visit_item(&mut self, item: &syn::Item) {
         if let syn::Item::Const(constant) = item {

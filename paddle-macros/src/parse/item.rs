@@ -1,104 +1,27 @@
-//! Modules, functions, constants, blocks, patterns.
+//! Functions, constants, blocks, patterns.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::Ident;
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
-use super::{Form, Parser, Source};
+use super::Parser;
 use crate::ast::{
-    Block, Constant, Expr, ExprKind, Function, Network, Param, Pattern, PatternKind, Statement, TypeExpr,
-    text,
+    Block, Constant, Expr, ExprKind, Function, Param, Pattern, PatternKind, Statement, TypeExpr, UnitId, text,
 };
 use crate::messages::Message;
 use crate::report::Extent;
 
-const CLOSURE_FORM: &str = "write `network!(|x: Tensor<f32, _, 13>| { .. })`, or a module of `pub fn`s";
-
 impl Parser<'_> {
-    /// The expression form: a closure whose parameters are the inputs.
-    pub(super) fn network(&mut self, expr: syn::Expr) -> Option<Source> {
-        let syn::Expr::Closure(closure) = expr else {
-            self.foreign(&expr, "a network of this form", CLOSURE_FORM);
-            return None;
-        };
-        self.plain_closure(&closure);
-        self.no_attributes_in_closure(&closure);
-        let params = closure.inputs.into_iter().map(|input| self.param(input)).collect();
-        let result = self.result(closure.output);
-        let body = match *closure.body {
-            syn::Expr::Block(block) => self.block(block.block),
-            other => {
-                let at = Extent::of(&other);
-                let tail = self.expr(other);
-                Block { statements: Vec::new(), tail: Some(Box::new(tail)), at }
-            }
-        };
-        let function = Function {
-            ident: Ident::new("network", Span::mixed_site()),
-            topology: true,
-            attributes: TokenStream::new(),
-            visibility: TokenStream::new(),
-            params,
-            result,
-            body,
-        };
-        let network = Network { functions: vec![function], ..Network::default() };
-        Some(Source { network, form: Form::Expression })
-    }
-
-    /// The module form.
-    pub(super) fn module(&mut self, mut item: syn::ItemMod) -> Option<Source> {
-        // `//!` and `#![..]` stand before the module that is emitted.
-        for attribute in &mut item.attrs {
-            attribute.style = syn::AttrStyle::Outer;
-        }
-        let (attrs, vis, ident) = (&item.attrs, &item.vis, &item.ident);
-        let head = quote!(#(#attrs)* #vis mod #ident);
-        let Some((_, items)) = item.content else {
-            self.foreign(ident, "a module in another file", "write its body here: `pub mod .. { .. }`");
-            return None;
-        };
-        let (mut functions, mut constants): (Vec<Function>, Vec<Constant>) = (Vec::new(), Vec::new());
-        for item in items {
-            match item {
-                syn::Item::Fn(function) => {
-                    let function = self.function(function);
-                    match functions.iter().any(|other: &Function| other.ident == function.ident) {
-                        true => self.duplicate(&function.ident),
-                        false => functions.push(function),
-                    }
-                }
-                syn::Item::Const(constant) => {
-                    let constant = self.constant(constant);
-                    match constants.iter().any(|other: &Constant| other.ident == constant.ident) {
-                        true => self.duplicate(&constant.ident),
-                        false => constants.push(constant),
-                    }
-                }
-                syn::Item::Use(import) => self.not_supported(
-                    &import,
-                    "importing into a network",
-                    "write the sub-network as a `fn` of this module",
-                ),
-                syn::Item::Macro(call) => self.foreign_macro(&call.mac),
-                other => self.foreign(&other, "this item", "a module of networks has `fn`s and `const`s"),
-            }
-        }
-        if !functions.iter().any(|function| function.topology) {
-            self.sink.error(ident.span(), Message::NoTopology { name: text(ident) });
-        }
-        let network = Network { constants, functions, bindings: Vec::new() };
-        Some(Source { network, form: Form::Module { head } })
-    }
-
     /// The second of a name is left out: rustc would report it as well.
-    fn duplicate(&mut self, ident: &Ident) {
+    pub(super) fn duplicate(&mut self, ident: &Ident) {
         self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
     }
 
-    fn function(&mut self, item: syn::ItemFn) -> Function {
+    pub(super) fn function(&mut self, item: syn::ItemFn, unit: UnitId) -> Function {
         self.no_attributes_in_function(&item);
+        let mut tokens = item.clone();
+        tokens.attrs.clear();
         let signature = item.sig;
         let modifier = [
             signature.constness.map(|token| token.to_token_stream()),
@@ -121,7 +44,7 @@ impl Parser<'_> {
         if let Some(variadic) = &signature.variadic {
             self.foreign(variadic, "`...`", "name the inputs: `x: Tensor<f32, _, 13>`");
         }
-        let topology = match &item.vis {
+        let public = match &item.vis {
             syn::Visibility::Inherited => false,
             syn::Visibility::Public(_) => true,
             syn::Visibility::Restricted(restricted) => {
@@ -142,22 +65,25 @@ impl Parser<'_> {
         let (attrs, vis) = (item.attrs, item.vis);
         Function {
             ident: signature.ident,
-            topology,
+            unit,
+            public,
             attributes: quote!(#(#attrs)*),
             visibility: quote!(#vis),
             params,
             result: self.result(signature.output),
             body: self.block(*item.block),
+            tokens: tokens.into_token_stream(),
         }
     }
 
-    fn constant(&mut self, item: syn::ItemConst) -> Constant {
+    pub(super) fn constant(&mut self, item: syn::ItemConst, unit: UnitId) -> Constant {
+        let public = !matches!(item.vis, syn::Visibility::Inherited);
         let tokens = item.to_token_stream();
         let ty = self.constant_type(&item.ty);
-        Constant { ident: item.ident, binding: None, ty, value: self.expr(*item.expr), tokens }
+        Constant { ident: item.ident, unit, public, binding: None, ty, value: self.expr(*item.expr), tokens }
     }
 
-    fn result(&mut self, output: syn::ReturnType) -> Option<TypeExpr> {
+    pub(super) fn result(&mut self, output: syn::ReturnType) -> Option<TypeExpr> {
         match output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) => Some(self.ty(&ty)),
@@ -183,12 +109,24 @@ impl Parser<'_> {
     pub(super) fn param(&mut self, pattern: syn::Pat) -> Param {
         match pattern {
             syn::Pat::Type(typed) => self.typed(typed),
-            pattern => Param { pattern: self.pattern(pattern), ty: None },
+            pattern => Param { pattern: self.pattern(pattern), ty: None, default: None },
         }
     }
 
     fn typed(&mut self, typed: syn::PatType) -> Param {
-        Param { pattern: self.pattern(*typed.pat), ty: Some(self.ty(&typed.ty)) }
+        let mut default = None;
+        for attribute in typed.attrs {
+            match attribute.meta {
+                syn::Meta::NameValue(meta) if meta.path.is_ident("default") && default.is_none() => {
+                    default = Some(self.expr(meta.value));
+                }
+                other => {
+                    let instead = "a parameter may have a default: `#[default = 2] size: usize`";
+                    self.foreign(&other, "this attribute", instead);
+                }
+            }
+        }
+        Param { pattern: self.pattern(*typed.pat), ty: Some(self.ty(&typed.ty)), default }
     }
 
     pub(super) fn pattern(&mut self, pattern: syn::Pat) -> Pattern {
@@ -231,7 +169,11 @@ impl Parser<'_> {
                     statements.push(Statement::Expr { value, semicolon: semicolon.is_some() });
                 }
                 syn::Stmt::Item(syn::Item::Const(constant)) => {
-                    statements.push(Statement::Const(self.constant(constant)));
+                    statements.push(Statement::Const(self.constant(constant, self.unit)));
+                }
+                syn::Stmt::Item(syn::Item::Use(import)) => {
+                    let instead = "import at the beginning of the network";
+                    self.foreign(&import, "importing in an inner block", instead);
                 }
                 syn::Stmt::Item(item) => {
                     let instead = "bind a sub-network with `let f = |x| ..`, or write a `fn` of the module";
@@ -252,7 +194,7 @@ impl Parser<'_> {
     }
 
     fn local(&mut self, local: syn::Local) -> Statement {
-        let Param { pattern, ty } = self.param(local.pat);
+        let Param { pattern, ty, .. } = self.param(local.pat);
         let value = local.init.map(|init| {
             if let Some((token, block)) = init.diverge {
                 let instead = "a pattern of a network always matches";

@@ -5,11 +5,14 @@ mod control;
 mod expr;
 mod item;
 mod types;
+mod unit;
+mod uses;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
-use crate::ast::Network;
+use crate::ast::{Network, UnitId};
+use crate::import::{Payload, Use};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
 
@@ -28,28 +31,61 @@ pub(crate) enum Form {
     Module { head: TokenStream },
 }
 
-/// Parses either form. `None` when the tokens are not even Rust.
-pub(crate) fn parse(tokens: TokenStream, sink: &mut Sink) -> Option<Source> {
-    let is_module =
-        tokens.clone().into_iter().any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
+pub(crate) use unit::Syntax;
+
+/// An invocation and what it imports.
+pub(crate) struct Invocation {
+    syntax: Syntax,
+    pub(crate) uses: Vec<Use>,
+    /// Whether an import is left out because it cannot be read.
+    has_unknown_imports: bool,
+}
+
+impl Invocation {
+    /// Takes either form apart. `None` when the tokens are not even Rust.
+    pub(crate) fn read(tokens: TokenStream, sink: &mut Sink) -> Option<Self> {
+        let is_module = tokens
+            .clone()
+            .into_iter()
+            .any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
             && !matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '|');
-    if let Some(at) = too_deep(tokens.clone(), 0) {
-        let text = "this expression is too long, or nests too deep; split it with `let`".to_string();
-        sink.error(at, Message::Limit { text });
-        return None;
-    }
-    let mut parser = Parser { sink, innermost: None };
-    let parsed = if is_module {
-        syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
-    } else {
-        syn::parse2::<syn::Expr>(tokens).map(|expr| parser.network(expr))
-    };
-    match parsed {
-        Ok(source) => source,
-        Err(error) => {
-            parser.syntax(&error);
-            None
+        if let Some(at) = too_deep(tokens.clone(), 0) {
+            let text = "this expression is too long, or nests too deep; split it with `let`".to_string();
+            sink.error(at, Message::Limit { text });
+            return None;
         }
+        let mut parser = Parser { sink, unit: UnitId(0), has_unknown_imports: false, innermost: None };
+        let parsed = if is_module {
+            syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
+        } else {
+            syn::parse2::<syn::Expr>(tokens).map(|expr| parser.expression(expr))
+        };
+        match parsed {
+            Ok(syntax) => {
+                let mut syntax = syntax?;
+                let uses = parser.uses(&mut syntax);
+                Some(Invocation { syntax, uses, has_unknown_imports: parser.has_unknown_imports })
+            }
+            Err(error) => {
+                parser.syntax(&error);
+                None
+            }
+        }
+    }
+
+    /// What stands before the braces of a module.
+    pub(crate) fn head(&self) -> Option<&TokenStream> {
+        match &self.syntax {
+            Syntax::Module { head, .. } => Some(head),
+            Syntax::Expression(_) => None,
+        }
+    }
+
+    /// The tree, with the sources of what is imported, in order.
+    pub(crate) fn parse(self, payloads: Vec<Payload>, sink: &mut Sink) -> Source {
+        let has_unknown_imports = self.has_unknown_imports;
+        let mut parser = Parser { sink, unit: UnitId(0), has_unknown_imports, innermost: None };
+        parser.source(self.syntax, &self.uses, payloads)
     }
 }
 
@@ -85,6 +121,9 @@ fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
 
 struct Parser<'a> {
     sink: &'a mut Sink,
+    /// The unit whose items are being parsed.
+    unit: UnitId,
+    has_unknown_imports: bool,
     /// The loop whose body is parsed.
     innermost: Option<Loop>,
 }

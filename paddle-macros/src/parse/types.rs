@@ -19,6 +19,8 @@ impl Parser<'_> {
                 TypeKind::Tuple(tuple.elems.iter().map(|part| self.ty(part)).collect())
             }
             syn::Type::Path(path) if path.qself.is_none() => self.named_type(&path.path),
+            syn::Type::Array(_) => TypeKind::Constant(self.constant_type(ty)),
+            syn::Type::Reference(reference) if is_text(reference) => TypeKind::Constant(ConstantType::Text),
             other => {
                 self.error(other, Message::TypeSyntax { found: "this".to_string() });
                 TypeKind::Invalid
@@ -31,6 +33,14 @@ impl Parser<'_> {
         let Some(segment) = path.segments.first().filter(|_| path.segments.len() == 1) else {
             return self.no_type(path);
         };
+        if segment.arguments.is_none() {
+            let name = segment.ident.to_string();
+            return match (&*name, number(&name)) {
+                ("Activation", _) => TypeKind::Activation,
+                (_, Some(number)) => TypeKind::Constant(number),
+                _ => self.no_type(path),
+            };
+        }
         let arguments = match &segment.arguments {
             syn::PathArguments::AngleBracketed(arguments) => &arguments.args,
             _ => return self.no_type(path),
@@ -82,19 +92,10 @@ impl Parser<'_> {
                     tuple.elems.iter().map(|part| self.constant_type(part)).collect(),
                 );
             }
-            syn::Type::Reference(reference) => {
-                let is_text = matches!(&*reference.elem, syn::Type::Path(path) if path.path.is_ident("str"));
-                if is_text && reference.mutability.is_none() {
-                    return ConstantType::Text;
-                }
-            }
+            syn::Type::Reference(reference) if is_text(reference) => return ConstantType::Text,
             syn::Type::Path(path) => {
-                if path.path.is_ident("usize") {
-                    return ConstantType::Number { dtype: DType::I64, counts: true };
-                }
-                let dtype = path.path.get_ident().and_then(|name| DType::from_name(&name.to_string()));
-                if let Some(dtype) = dtype {
-                    return ConstantType::Number { dtype, counts: false };
+                if let Some(number) = path.path.get_ident().and_then(|name| number(&name.to_string())) {
+                    return number;
                 }
             }
             _ => {}
@@ -164,5 +165,19 @@ impl Parser<'_> {
             other => return self.no_dim(other),
         };
         Some(DimExpr { kind, at })
+    }
+}
+
+/// `&str`
+fn is_text(reference: &syn::TypeReference) -> bool {
+    reference.mutability.is_none()
+        && matches!(&*reference.elem, syn::Type::Path(path) if path.path.is_ident("str"))
+}
+
+/// The type of numbers of this name.
+fn number(name: &str) -> Option<ConstantType> {
+    match name {
+        "usize" => Some(ConstantType::Number { dtype: DType::I64, counts: true }),
+        _ => DType::from_name(name).map(|dtype| ConstantType::Number { dtype, counts: false }),
     }
 }

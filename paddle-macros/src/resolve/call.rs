@@ -1,7 +1,8 @@
 //! Calls: what is called, and whether the arguments fit.
 
-use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LAYERS, Layer};
+use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LAYERS, LIBRARY, Layer};
 
+use super::items::{Argument as Parameter, Item};
 use super::{Entry, Resolver};
 use crate::ast::{Call, Choice, Expr, ExprKind, FunctionId, Meaning, Named, text};
 use crate::messages::{Message, did_you_mean, one_of};
@@ -25,7 +26,8 @@ impl Resolver<'_> {
                     }
                 }
             }
-            Meaning::Variable(_) | Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Choice(_) => {
+            Meaning::Function(id) => self.function_arguments(call, id),
+            Meaning::Variable(_) | Meaning::Initializer(_) | Meaning::Choice(_) => {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
@@ -49,32 +51,115 @@ impl Resolver<'_> {
             Some((Entry::Unknown(_), _)) => return Meaning::Unresolved,
             None => {}
         }
-        if let Some(to) = self.functions.iter().position(|(function, _)| function == name) {
-            let arguments = vec![String::new(); self.functions[to].1];
-            self.count(call, name, &arguments);
-            let extent = Extent { start: at, end: call.parens.end };
-            self.edges.push(Edge { from: self.current, to: FunctionId(to), at: extent });
-            return Meaning::Function(FunctionId(to));
+        match self.items.find(self.unit, name) {
+            Some(Item::Function(to)) => return self.function(call, to),
+            Some(Item::Broken) => return Meaning::Unresolved,
+            None => {}
         }
         if let Some(layer) = Layer::find(name) {
             let arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
             self.count(call, name, &arguments);
             return Meaning::Layer(layer);
         }
+        if let Some(Item::Function(to)) = self.items.in_library(name) {
+            return self.function(call, to);
+        }
+        if self.items.may_have_others() {
+            return Meaning::Unresolved;
+        }
         let message = if self.defining.iter().any(|closure| closure == name) {
             Message::Recursion { cycle: format!("`{name}` calls itself") }
         } else if self.ended.iter().any(|(ended, _)| ended == name) {
             self.out_of_block(name.to_string())
         } else {
-            let functions = self.functions.iter().map(|(function, _)| function.as_str());
+            let functions = self.items.names(self.unit);
             let closures = self.scopes.iter().flat_map(|scope| &scope.names);
             let closures = closures.filter(|(_, entry)| matches!(entry, Entry::Closure(..)));
-            let known = LAYERS.iter().map(|layer| layer.name).chain(functions);
+            let layers = LAYERS.iter().map(|layer| layer.name).chain(LIBRARY.iter().map(|layer| layer.name));
+            let known = layers.chain(functions);
             let hint = did_you_mean(name, known.chain(closures.map(|(name, _)| name.as_str())));
             Message::UnknownLayer { name: name.into(), hint }
         };
         self.sink.error(at, message);
         Meaning::Unresolved
+    }
+
+    fn function(&mut self, call: &Call, to: FunctionId) -> Meaning {
+        let signature = &self.functions[to.0];
+        let name = signature.name.clone();
+        let arguments = signature.positional.iter().map(|argument| argument.name.clone().unwrap_or_default());
+        let arguments: Vec<String> = arguments.collect();
+        self.count(call, &name, &arguments);
+        let at = Extent { start: call.ident.span(), end: call.parens.end };
+        self.edges.push(Edge { from: self.current, to, at });
+        Meaning::Function(to)
+    }
+
+    /// Arguments of a sub-network: values, and names of activations.
+    fn function_arguments(&mut self, call: &mut Call, to: FunctionId) {
+        let callee = self.functions[to.0].name.clone();
+        let activation = |arguments: &[Parameter], at: usize| {
+            let argument = arguments.get(at).filter(|argument| argument.activation);
+            argument.map(|argument| argument.name.clone().unwrap_or_default())
+        };
+        for (at, argument) in call.positional.iter_mut().enumerate() {
+            match activation(&self.functions[to.0].positional, at) {
+                Some(name) => self.activation(&callee, &name, argument),
+                None => self.expr(argument),
+            }
+        }
+        let mut seen: Vec<String> = Vec::new();
+        for Named { ident, value } in &mut call.named {
+            let name = text(ident);
+            let named = &self.functions[to.0].named;
+            let known = named.iter().position(|argument| argument.name.as_ref() == Some(&name));
+            if known.is_none() && name != "param" {
+                let names = named.iter().filter_map(|argument| argument.name.as_deref()).chain(["param"]);
+                let hint = did_you_mean(&name, names);
+                self.sink
+                    .error(ident.span(), Message::UnknownArgument { callee: callee.clone(), name, hint });
+                continue;
+            }
+            if seen.contains(&name) {
+                self.sink.error(ident.span(), Message::RepeatedArgument { name });
+                continue;
+            }
+            seen.push(name);
+            match known.map(|at| activation(named, at)) {
+                None => self.parameter_name(&callee, value),
+                Some(Some(name)) => self.activation(&callee, &name, value),
+                Some(None) => self.expr(value),
+            }
+        }
+    }
+
+    /// The name of an activation, or of a parameter that stands for one.
+    pub(super) fn activation(&mut self, callee: &str, argument: &str, value: &mut Expr) {
+        let ExprKind::Name { ident, meaning } = &mut value.kind else {
+            if !matches!(value.kind, ExprKind::Invalid) {
+                let message = Message::ArgumentKind {
+                    callee: callee.into(),
+                    name: argument.into(),
+                    expected: Kind::Activation.describe().into(),
+                    found: "something else".into(),
+                };
+                self.sink.error(value.at, message);
+            }
+            return;
+        };
+        let name = text(ident);
+        if let Some((Entry::Variable(id) | Entry::Unknown(id), _)) = self.find(&name) {
+            *meaning = Meaning::Variable(id);
+            return;
+        }
+        match Layer::find(&name).filter(|layer| layer.activation) {
+            Some(layer) => *meaning = Meaning::Layer(layer),
+            None => {
+                let activations = LAYERS.iter().filter(|layer| layer.activation);
+                let hint = one_of(&name, activations.map(|layer| layer.name));
+                self.sink.error(value.at, Message::UnknownActivation { name, hint });
+            }
+        }
     }
 
     /// The number of arguments. Names are empty where messages are not to list them.
@@ -158,17 +243,7 @@ impl Resolver<'_> {
         match (known.kind, &mut value.kind) {
             (_, ExprKind::Invalid) => {}
             (Kind::Name, _) => self.parameter_name(layer.name, value),
-            (Kind::Activation, ExprKind::Name { ident, meaning }) => {
-                let name = text(ident);
-                match Layer::find(&name).filter(|layer| layer.activation) {
-                    Some(layer) => *meaning = Meaning::Layer(layer),
-                    None => {
-                        let activations = LAYERS.iter().filter(|layer| layer.activation);
-                        let hint = one_of(&name, activations.map(|layer| layer.name));
-                        self.sink.error(value.at, Message::UnknownActivation { name, hint });
-                    }
-                }
-            }
+            (Kind::Activation, _) => self.activation(layer.name, known.name, value),
             (Kind::Choice(words), ExprKind::Name { ident, meaning }) => {
                 let found = text(ident);
                 match words.iter().find(|word| **word == found) {
@@ -183,7 +258,6 @@ impl Resolver<'_> {
             }
             (Kind::Initializer, ExprKind::Call(call)) => self.initializer(call),
             (Kind::Choice(_) | Kind::Initializer, _) => self.sink.error(value.at, wrong("something else")),
-            (Kind::Activation, _) => self.sink.error(value.at, wrong("something else")),
             (_, ExprKind::Text { .. }) => self.sink.error(value.at, wrong("a text")),
             _ => self.expr(value),
         }

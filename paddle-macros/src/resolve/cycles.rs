@@ -1,5 +1,6 @@
 //! Things that are made of themselves: recursion of `fn`s, and of `const`s.
 
+use super::items::Signature;
 use crate::ast::{BindingId, Constant, ExprKind, FunctionId, Meaning, text};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
@@ -12,7 +13,7 @@ pub(super) struct Edge {
 }
 
 /// Reports each cycle of calls once, at the call that closes it.
-pub(super) fn report_recursion(functions: &[(String, usize)], edges: &[Edge], sink: &mut Sink) {
+pub(super) fn report_recursion(functions: &[Signature], edges: &[Edge], sink: &mut Sink) {
     let mut done = vec![false; functions.len()];
     for start in 0..functions.len() {
         visit(FunctionId(start), &mut Vec::new(), &mut done, functions, edges, sink);
@@ -23,7 +24,7 @@ fn visit(
     at: FunctionId,
     path: &mut Vec<FunctionId>,
     done: &mut [bool],
-    functions: &[(String, usize)],
+    functions: &[Signature],
     edges: &[Edge],
     sink: &mut Sink,
 ) {
@@ -36,7 +37,7 @@ fn visit(
             visit(edge.to, path, done, functions, edges, sink);
             continue;
         };
-        let name = |id: &FunctionId| format!("`{}`", functions[id.0].0);
+        let name = |id: &FunctionId| format!("`{}`", functions[id.0].name);
         let cycle = match &path[begin..] {
             [one] => format!("{} calls itself", name(one)),
             [first, others @ ..] => {

@@ -4,6 +4,7 @@
 
 mod call;
 mod cycles;
+mod items;
 mod template;
 
 use std::collections::BTreeMap;
@@ -14,11 +15,12 @@ use proc_macro2::Ident;
 use crate::ast::{
     Arm, Binding, BindingId, Block, Case, CaseKind, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind,
     FunctionId, Meaning, Network, Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr,
-    TypeKind, text,
+    TypeKind, UnitId, text,
 };
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
 use cycles::Edge;
+use items::{Items, Signature};
 
 /// What a name in scope is.
 #[derive(Clone, Copy)]
@@ -42,8 +44,11 @@ struct Scope {
 struct Resolver<'a> {
     sink: &'a mut Sink,
     bindings: Vec<Binding>,
-    /// The `fn`s: name and number of arguments.
-    functions: Vec<(String, usize)>,
+    /// The `fn`s of all units.
+    functions: Vec<Signature>,
+    items: Items,
+    /// The unit that is looked at.
+    unit: UnitId,
     scopes: Vec<Scope>,
     /// Variables whose block has ended, and the line on which it began.
     ended: Vec<(String, usize)>,
@@ -56,41 +61,63 @@ struct Resolver<'a> {
 
 /// Resolves every name of the network.
 pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
-    let functions = network.functions.iter().map(|function| (text(&function.ident), function.params.len()));
     let mut resolver = Resolver {
         sink,
         bindings: Vec::new(),
-        functions: functions.collect(),
+        functions: network.functions.iter().map(Signature::of).collect(),
+        items: Items::of(network),
+        unit: UnitId(0),
         scopes: Vec::new(),
         ended: Vec::new(),
         current: FunctionId(0),
         defining: Vec::new(),
         edges: Vec::new(),
     };
-    resolver.push(false, 0);
-    for constant in &mut network.constants {
-        constant.binding = Some(resolver.declare(&constant.ident, Entry::Constant));
-    }
-    for constant in &mut network.constants {
-        resolver.constant(constant);
+    for unit in 0..network.units.len() {
+        resolver.unit(UnitId(unit), network);
     }
     cycles::order_constants(&mut network.constants, resolver.sink);
-    for (at, function) in network.functions.iter_mut().enumerate() {
-        resolver.current = FunctionId(at);
-        resolver.ended.clear();
-        resolver.push(false, function.body.at.start.start().line);
-        resolver.params(&mut function.params);
-        if let Some(ty) = &mut function.result {
-            resolver.ty(ty);
-        }
-        resolver.block(&mut function.body);
-        resolver.scopes.pop();
-    }
     cycles::report_recursion(&resolver.functions, &resolver.edges, resolver.sink);
     network.bindings = resolver.bindings;
 }
 
 impl Resolver<'_> {
+    fn unit(&mut self, unit: UnitId, network: &mut Network) {
+        self.unit = unit;
+        self.push(false, 0);
+        for import in &network.units[unit.0].imports {
+            let Some((from, name)) = &import.item else { continue };
+            let mut constants = network.constants.iter();
+            let constant = constants.find(|other| other.unit == *from && text(&other.ident) == *name);
+            if let (Some(binding), Some(scope)) =
+                (constant.and_then(|found| found.binding), self.scopes.last_mut())
+            {
+                scope.names.insert(text(&import.ident), Entry::Constant(binding));
+            }
+        }
+        for constant in network.constants.iter_mut().filter(|constant| constant.unit == unit) {
+            constant.binding = Some(self.declare(&constant.ident, Entry::Constant));
+        }
+        for constant in network.constants.iter_mut().filter(|constant| constant.unit == unit) {
+            self.constant(constant);
+        }
+        for (at, function) in network.functions.iter_mut().enumerate() {
+            if function.unit != unit {
+                continue;
+            }
+            self.current = FunctionId(at);
+            self.ended.clear();
+            self.push(false, function.body.at.start.start().line);
+            self.params(&mut function.params);
+            if let Some(ty) = &mut function.result {
+                self.ty(ty);
+            }
+            self.block(&mut function.body);
+            self.scopes.pop();
+        }
+        self.scopes.pop();
+    }
+
     fn push(&mut self, closure: bool, line: usize) {
         self.scopes.push(Scope { names: BTreeMap::new(), closure, line });
     }
@@ -131,6 +158,15 @@ impl Resolver<'_> {
 
     fn params(&mut self, params: &mut [Param]) {
         for param in params {
+            if let Some(default) = &mut param.default {
+                match param.ty.as_ref().map(|ty| &ty.kind) {
+                    Some(TypeKind::Activation) => {
+                        let function = self.functions[self.current.0].name.clone();
+                        self.activation(&function, "default", default);
+                    }
+                    _ => self.expr(default),
+                }
+            }
             if let Some(ty) = &mut param.ty {
                 self.ty(ty);
             }
@@ -165,7 +201,8 @@ impl Resolver<'_> {
                     self.ty(part);
                 }
             }
-            TypeKind::Infer | TypeKind::Invalid => {}
+            TypeKind::Constant(ty) => self.constant_type(ty),
+            TypeKind::Infer | TypeKind::Activation | TypeKind::Invalid => {}
         }
     }
 
@@ -351,11 +388,14 @@ impl Resolver<'_> {
                 return Meaning::Variable(id);
             }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
-            None if self.functions.iter().any(|(function, _)| *function == name) => {
+            None if self.items.find(self.unit, &name).is_some() => {
                 Message::NotAValue { name, what: "a `fn`".into() }
             }
             None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
-            None if Layer::find(&name).is_some() => Message::NotAValue { name, what: "a layer".into() },
+            None if Layer::find(&name).is_some() || self.items.in_library(&name).is_some() => {
+                Message::NotAValue { name, what: "a layer".into() }
+            }
+            None if self.items.may_have_others() => return Meaning::Unresolved,
             None => {
                 let hint = did_you_mean(&name, self.names_in_scope());
                 Message::UnknownVariable { name, hint }

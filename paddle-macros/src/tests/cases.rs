@@ -8,9 +8,11 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
+use crate::emit::export;
 use crate::expand::analyse;
 use crate::messages::Message;
-use crate::report::{Extent, Report};
+use crate::parse::Invocation;
+use crate::report::{Extent, Report, Sink};
 
 /// Tokens on one line: line, columns from and to, and the id of the message about them.
 type Mark = (usize, usize, usize, String);
@@ -20,8 +22,9 @@ fn every_case_blames_its_tokens() {
     let (mut covered, mut wrong) = (BTreeSet::new(), Vec::new());
     for (name, text) in cases() {
         let (mut found, expected) = (Vec::new(), marks(&text));
-        for tokens in invocations(text.parse().unwrap()) {
-            for report in analyse(tokens).reports {
+        let all = invocations(text.parse().unwrap());
+        for tokens in &all {
+            for report in analyse(tokens.clone(), imported(tokens, &all)).reports {
                 covered.insert(report.message.id());
                 found.extend(sites(&report));
             }
@@ -75,7 +78,7 @@ fn invocations(tokens: TokenStream) -> Vec<TokenStream> {
             && is_network(&tokens[at - 2])
             && matches!(&tokens[at - 1], TokenTree::Punct(p) if p.as_char() == '!');
         let is_attribute = group.delimiter() == Delimiter::Bracket
-            && group.stream().into_iter().next().is_some_and(|token| is_network(&token));
+            && group.stream().into_iter().last().is_some_and(|token| is_network(&token));
         if is_macro {
             found.push(group.stream());
         } else if is_attribute {
@@ -87,6 +90,28 @@ fn invocations(tokens: TokenStream) -> Vec<TokenStream> {
         }
     }
     found
+}
+
+/// The sources of what an invocation imports from other modules of the file.
+fn imported(tokens: &TokenStream, all: &[TokenStream]) -> TokenStream {
+    let mut sink = Sink::default();
+    let invocation = Invocation::read(tokens.clone(), &mut sink);
+    sink.finish();
+    let uses = invocation.map(|invocation| invocation.uses).unwrap_or_default();
+    let sources = uses.iter().map(|import| {
+        let path: Vec<String> =
+            import.path.to_string().split("::").map(|part| part.trim().to_string()).collect();
+        let [.., module, name] = &path[..] else { panic!("{path:?}") };
+        let is_it = |tokens: &&TokenStream| {
+            syn::parse2::<syn::ItemMod>((*tokens).clone()).is_ok_and(|item| item.ident == module)
+        };
+        let module = all.iter().find(is_it).unwrap();
+        let inner = imported(module, all);
+        let analysis = analyse(module.clone(), inner.clone());
+        let broken = !analysis.reports.is_empty();
+        export::source(&analysis.source.unwrap().network, &inner, name, broken)
+    });
+    sources.collect()
 }
 
 /// The first place of a report is that of its id.

@@ -41,7 +41,7 @@ const MODELS: [&str; 2] = [
 #[test]
 fn the_models_are_right() {
     for model in MODELS {
-        let reports = analyse(model.parse().unwrap()).reports;
+        let reports = analyse(model.parse().unwrap(), TokenStream::new()).reports;
         assert!(reports.is_empty(), "{reports:?}");
     }
 }
@@ -103,7 +103,7 @@ fn mutations(tokens: TokenStream, mutate: &dyn Fn(&mut Vec<TokenTree>, usize)) -
 
 fn check(tokens: TokenStream) {
     let source = tokens.to_string();
-    let analysis = analyse(tokens.clone());
+    let analysis = analyse(tokens.clone(), TokenStream::new());
     for (_, lowered) in &analysis.lowered {
         match &lowered.program {
             Some(program) => program.verify().unwrap_or_else(|error| panic!("{source}\n{error}")),

@@ -1,12 +1,13 @@
 //! The programs that models become, as text.
 
 use paddle_core::program::Program;
+use proc_macro2::TokenStream;
 
 use crate::expand::analyse;
 
 /// The program of the only network, or of the first.
 fn program(source: &str) -> Program {
-    let analysis = analyse(source.parse().unwrap());
+    let analysis = analyse(source.parse().unwrap(), TokenStream::new());
     let messages: Vec<String> = analysis.reports.iter().map(|report| report.message.to_string()).collect();
     assert!(messages.is_empty(), "{messages:?}");
     let program = analysis.lowered.into_iter().find_map(|(_, lowered)| lowered.program).unwrap();

@@ -1,0 +1,25 @@
+//! Layers that are written in the language itself: each is a file of `library/`, a sub-network like those that users
+//! write. The front end parses a file when a network calls the layer.
+
+/// A layer written in the language.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryLayer {
+    /// The name of the file's `pub fn`.
+    pub name: &'static str,
+    /// The file's source.
+    pub source: &'static str,
+}
+
+macro_rules! library {
+    ($($name:ident)*) => {
+        /// Every layer of the library.
+        pub const LIBRARY: &[LibraryLayer] = &[$(LibraryLayer {
+            name: stringify!($name),
+            source: include_str!(concat!("library/", stringify!($name), ".rs")),
+        }),*];
+    };
+}
+
+library! {
+    square_error_cost
+}

@@ -1,0 +1,165 @@
+//! `pub fn`s and `pub const`s for other networks: each becomes a hidden macro of its name that carries its source.
+//!
+//! The source is closed: it has every item that the exported one is made of, and the sources of what it imports.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use proc_macro2::{Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use quote::quote;
+
+use crate::ast::{Network, Origin, UnitId, text};
+use crate::place;
+
+/// The macros of a module. `imported` are the sources of its imports, as they came; `broken` is a module with mistakes,
+/// whose networks are exported without source so that importing them is no second mistake.
+pub(super) fn exports(network: &Network, imported: &TokenStream, broken: bool) -> TokenStream {
+    let Some(here) = network.units.iter().position(|unit| unit.origin == Origin::Here) else {
+        return TokenStream::new();
+    };
+    let unit = UnitId(here);
+    let module = Module { network, unit, imported: imported.clone().into_iter().collect() };
+    let functions = network.functions.iter().filter(|function| function.unit == unit && function.public);
+    let constants = network.constants.iter().filter(|constant| constant.unit == unit && constant.public);
+    let idents = functions.map(|function| &function.ident).chain(constants.map(|constant| &constant.ident));
+    idents.map(|ident| module.export(ident, broken)).collect()
+}
+
+/// What the macro of an exported name carries.
+#[cfg(test)]
+pub(crate) fn source(network: &Network, imported: &TokenStream, name: &str, broken: bool) -> TokenStream {
+    if broken {
+        return quote!({});
+    }
+    let here = network.units.iter().position(|unit| unit.origin == Origin::Here).unwrap();
+    let imported = imported.clone().into_iter().collect();
+    let source =
+        Module { network, unit: UnitId(here), imported }.source(&Ident::new(name, Span::call_site()));
+    quote!({ #source })
+}
+
+struct Module<'a> {
+    network: &'a Network,
+    unit: UnitId,
+    /// The source of each import, in order.
+    imported: Vec<TokenTree>,
+}
+
+impl Module<'_> {
+    fn export(&self, ident: &Ident, broken: bool) -> TokenStream {
+        let carried = if broken { TokenStream::new() } else { self.source(ident) };
+        let name = unique(ident, &carried);
+        let answer = match outside(carried.clone()) {
+            // What the path leads to cannot be seen from other modules.
+            Some(path) => {
+                let name = text(ident);
+                let message = format!(
+                    "`{name}` cannot be imported: it reads `{path}`, a path that other modules do not see; write it \
+                     from the crate's root, `crate::..`"
+                );
+                quote!(::core::compile_error! { #message })
+            }
+            None => quote!($($callback)* ! { { $($done)* { #carried } } { $($rest)* } }),
+        };
+        quote! {
+            #[doc(hidden)]
+            #[macro_export]
+            macro_rules! #name {
+                ({ $($callback:tt)* } { $($done:tt)* } { $($rest:tt)* }) => { #answer };
+            }
+            #[doc(hidden)]
+            #[allow(unused_imports)]
+            pub use #name as #ident;
+        }
+    }
+
+    /// `"src/models.rs" vector { items } { name { source } .. }`.
+    fn source(&self, ident: &Ident) -> TokenStream {
+        let network = self.network;
+        let functions = network.functions.iter().filter(|function| function.unit == self.unit);
+        let constants = network.constants.iter().filter(|constant| constant.unit == self.unit);
+        let items: Vec<(String, &TokenStream)> = functions
+            .map(|function| (text(&function.ident), &function.tokens))
+            .chain(constants.map(|constant| (text(&constant.ident), &constant.tokens)))
+            .collect();
+        // Every item whose name stands in one that is needed: perhaps one too many, never one too few.
+        let mut needed = BTreeSet::from([text(ident)]);
+        let mut fresh: Vec<String> = needed.iter().cloned().collect();
+        while let Some(name) = fresh.pop() {
+            for (_, tokens) in items.iter().filter(|(item, _)| *item == name) {
+                let mut names = BTreeSet::new();
+                mentioned((*tokens).clone(), &mut names);
+                fresh.extend(names.into_iter().filter(|name| needed.insert(name.clone())));
+            }
+        }
+        let carried = items
+            .iter()
+            .filter(|(name, _)| needed.contains(name))
+            .map(|(_, tokens)| closed((*tokens).clone()));
+        let imports = network.units[self.unit.0].imports.iter().zip(&self.imported);
+        let imports = imports.filter(|(import, _)| needed.contains(&text(&import.ident)));
+        let imports = imports.map(|(import, source)| {
+            let name = &import.ident;
+            quote!(#name #source)
+        });
+        let file = place::file(ident.span());
+        quote!(#file #ident { #(#carried)* } { #(#imports)* })
+    }
+}
+
+/// The names among these tokens.
+fn mentioned(tokens: TokenStream, names: &mut BTreeSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => mentioned(group.stream(), names),
+            TokenTree::Ident(ident) => {
+                names.insert(text(&ident));
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// `crate` as other crates have to write it: `$crate`.
+fn closed(tokens: TokenStream) -> TokenStream {
+    let tokens = tokens.into_iter().flat_map(|token| match token {
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), closed(group.stream()));
+            inner.set_span(group.span());
+            vec![TokenTree::Group(inner)]
+        }
+        TokenTree::Ident(ident) if ident == "crate" => {
+            vec![Punct::new('$', Spacing::Alone).into(), ident.into()]
+        }
+        token => vec![token],
+    });
+    tokens.collect()
+}
+
+/// A path that does not begin at the crate's root.
+fn outside(tokens: TokenStream) -> Option<String> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_colons = |at: usize| {
+        let colon =
+            |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == ':');
+        colon(tokens.get(at)) && colon(tokens.get(at + 1))
+    };
+    tokens.iter().enumerate().find_map(|(at, token)| match token {
+        TokenTree::Group(group) => outside(group.stream()),
+        TokenTree::Ident(first) if is_colons(at + 1) => {
+            let begins = at < 2 || !is_colons(at - 2);
+            let Some(TokenTree::Ident(second)) = tokens.get(at + 3) else { return None };
+            (begins && first != "crate").then(|| format!("{first}::{second}"))
+        }
+        _ => None,
+    })
+}
+
+/// Exported macros are all at the root of their crate, so each needs a name of its own.
+fn unique(ident: &Ident, tokens: &TokenStream) -> Ident {
+    let mut hasher = DefaultHasher::new();
+    let at = ident.span().start();
+    (place::file(ident.span()), at.line, at.column, tokens.to_string()).hash(&mut hasher);
+    let name = format!("__paddle_{}_{:016x}", text(ident), hasher.finish());
+    Ident::new(&name, Span::call_site())
+}

@@ -1,0 +1,96 @@
+//! The items that a unit sees: its own, those that it imports, and the library's.
+
+use std::collections::BTreeMap;
+
+use crate::ast::{Function, FunctionId, Network, Origin, Param, UnitId, text};
+
+/// What a name of an item stands for.
+#[derive(Clone, Copy)]
+pub(super) enum Item {
+    Function(FunctionId),
+    /// Imported from a module that has mistakes of its own.
+    Broken,
+}
+
+/// What a call of a `fn` looks like.
+pub(super) struct Signature {
+    pub(super) name: String,
+    /// The parameters that are given by position; a pattern has no name.
+    pub(super) positional: Vec<Argument>,
+    /// Those that a call may name.
+    pub(super) named: Vec<Argument>,
+}
+
+/// A parameter.
+pub(super) struct Argument {
+    pub(super) name: Option<String>,
+    /// Whether it is the name of an activation.
+    pub(super) activation: bool,
+}
+
+impl Signature {
+    pub(super) fn of(function: &Function) -> Self {
+        let argument = |param: &Param| Argument { name: param.name(), activation: param.is_activation() };
+        Signature {
+            name: text(&function.ident),
+            positional: function.positional().map(argument).collect(),
+            named: function.named().map(argument).collect(),
+        }
+    }
+}
+
+/// The `fn`s of every unit by the names that they have there.
+pub(super) struct Items {
+    units: Vec<BTreeMap<String, Item>>,
+    library: BTreeMap<String, Item>,
+    /// Whether any other name may be one that is imported.
+    has_unknown_imports: bool,
+}
+
+impl Items {
+    pub(super) fn of(network: &Network) -> Self {
+        let has_unknown_imports = network.has_unknown_imports;
+        let mut items = Items { units: Vec::new(), library: BTreeMap::new(), has_unknown_imports };
+        items.units.resize_with(network.units.len(), BTreeMap::new);
+        for (at, function) in network.functions.iter().enumerate() {
+            let item = Item::Function(FunctionId(at));
+            items.units[function.unit.0].insert(text(&function.ident), item);
+            if function.public && network.units[function.unit.0].origin == Origin::Library {
+                items.library.insert(text(&function.ident), item);
+            }
+        }
+        // What is imported from a unit stands before those that import it.
+        for (at, unit) in network.units.iter().enumerate() {
+            for import in &unit.imports {
+                let item = match &import.item {
+                    Some((from, name)) => items.units[from.0].get(name).copied(),
+                    None => Some(Item::Broken),
+                };
+                if let Some(item) = item {
+                    items.units[at].insert(text(&import.ident), item);
+                }
+            }
+        }
+        items
+    }
+
+    /// The item of this name that a unit sees, but for the library's.
+    pub(super) fn find(&self, unit: UnitId, name: &str) -> Option<Item> {
+        self.units[unit.0].get(name).copied()
+    }
+
+    /// The layer of the library.
+    pub(super) fn in_library(&self, name: &str) -> Option<Item> {
+        self.library.get(name).copied()
+    }
+
+    /// Whether a name that is nothing else may be imported all the same.
+    pub(super) fn may_have_others(&self) -> bool {
+        self.has_unknown_imports
+    }
+
+    /// The names that a unit sees, but for the library's.
+    pub(super) fn names(&self, unit: UnitId) -> impl Iterator<Item = &str> {
+        self.units[unit.0].keys().map(String::as_str)
+    }
+}

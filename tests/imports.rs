@@ -1,0 +1,94 @@
+//! Sub-networks and constants of other modules, imported into networks.
+
+use paddle::{Network, Spec, attribute, network};
+
+/// Imports from modules that stand further down.
+#[attribute::network]
+pub mod house {
+    use self::super::parts::{SIZE as ROOMS, tower as floor};
+    use super::street::road;
+
+    /// Constants are compile-time values here too.
+    const WIDTH: usize = ROOMS + 1;
+
+    /// Two floors.
+    pub fn cost(x: Tensor<f32, _, WIDTH>, y: Tensor<f32, _, ROOMS>) -> Tensor<f32> {
+        mean(square_error_cost(floor(x) + road(x), y))
+    }
+}
+
+/// Parts of houses.
+#[attribute::network]
+pub mod parts {
+    /// The number of rooms.
+    pub const SIZE: usize = 3;
+    const HIDDEN: usize = 2 * SIZE;
+
+    fn brick(x: _, #[default = relu] act: Activation) -> _ {
+        fc(x, HIDDEN, act = act)
+    }
+
+    /// Two bricks.
+    pub fn tower(x: Tensor<f32, _, 4>) -> Tensor<f32, _, SIZE> {
+        fc(brick(brick(x), act = tanh), SIZE)
+    }
+}
+
+/// Exports what it imports in turn.
+#[attribute::network]
+pub mod street {
+    use crate::parts::tower;
+
+    /// A tower, and its mirror image.
+    pub fn road(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 3> {
+        tower(x) - tower(-x)
+    }
+}
+
+fn text<S: Spec>(net: &Network<S>) -> String {
+    net.program().unwrap().to_string()
+}
+
+#[test]
+fn a_module_imports_others_that_come_later() {
+    let text = text(&house::cost());
+    // The names are those of the module that it comes from, whatever it is called here.
+    assert!(text.contains("parameter tower.brick.fc.w: f32[4, 6]"), "{text}");
+    assert!(text.contains("parameter tower.brick_1.fc.w: f32[6, 6]"), "{text}");
+    assert!(text.contains("parameter road.tower_1.fc.w: f32[6, 3]"), "{text}");
+    assert!(text.contains("= relu(") && text.contains("= tanh("), "{text}");
+}
+
+#[test]
+fn a_closure_imports() {
+    let net = network!(|x: Tensor<f32, _, 4>, y: Tensor<f32, _, SIZE>| {
+        use crate::parts::{SIZE, tower};
+        mean(square(tower(x, param = "t") - y))
+    });
+    assert!(text(&net).contains("parameter t.fc.b: f32[3]"));
+}
+
+#[test]
+fn a_module_in_a_function_exports() {
+    network! {
+        mod local {
+            pub fn half(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 4> {
+                x / 2.0
+            }
+        }
+    }
+    let net = network!(|x: Tensor<f32, _, 4>| {
+        use local::half;
+        half(half(x))
+    });
+    assert_eq!(text(&net).matches("elementwise_div").count(), 6);
+    assert_eq!(text(&local::half()).matches("elementwise_div").count(), 3);
+}
+
+#[test]
+fn places_are_those_of_the_source() {
+    let net = house::cost();
+    let places = paddle::core::text::with_places(net.program().unwrap()).to_string();
+    let line = include_str!("imports.rs").lines().position(|line| line.contains("fc(x, HIDDEN")).unwrap() + 1;
+    assert!(places.contains(&format!("tests/imports.rs:{line}:")), "{places}");
+}
