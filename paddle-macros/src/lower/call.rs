@@ -36,8 +36,8 @@ impl<'a> Lowering<'a, '_> {
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
                 let arguments = self.arguments(call, function.positional());
                 // A layer of the library is named as a layer is: by its binding.
-                let segment = match (&network.units[function.unit.0].origin, &self.binding) {
-                    (Origin::Library, Some(binding)) => binding.clone(),
+                let segment = match (&network.units[function.unit.0].origin, self.binding.name()) {
+                    (Origin::Library, Some(binding)) => binding.to_string(),
                     _ => text(&function.ident),
                 };
                 self.inline(call, at, segment, arguments, env, function.unit, |lowering| {
