@@ -107,6 +107,7 @@ impl Parser<'_> {
 
     fn closure(&mut self, closure: syn::ExprClosure) -> Function {
         self.plain_closure(&closure);
+        self.no_attributes_in_closure(&closure);
         let params = closure.inputs.into_iter().map(|input| self.param(input)).collect();
         let result = self.result(closure.output);
         let body = match *closure.body {
