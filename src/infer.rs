@@ -40,7 +40,12 @@ pub fn infer<S: Spec, B: Backend + Clone>(
             let mut values = Values::new(session.executor.output_dtype(k));
             values.resize(shape.iter().product());
             session.executor.fetch(k, values.as_slice_mut());
-            Output { name: spec.name.clone(), shape, values }
+            let offsets = session.executor.output_offsets(k).map(|count| {
+                let mut offsets = vec![0; count];
+                session.executor.fetch_offsets(k, &mut offsets);
+                offsets.into_iter().map(|at| at as usize).collect()
+            });
+            Output { name: spec.name.clone(), shape, values, offsets }
         });
         Ok(Outputs { outputs: fetched.collect() })
     })
@@ -68,6 +73,7 @@ struct Output {
     name: String,
     shape: Vec<usize>,
     values: Values,
+    offsets: Option<Vec<usize>>,
 }
 
 impl Outputs {
@@ -96,6 +102,12 @@ impl Outputs {
     pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
         self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
+    }
+
+    /// Where each sequence begins among the tokens of the `k`-th output, and the number of tokens; none where its rows
+    /// are no tokens.
+    pub fn offsets(&self, k: usize) -> Option<&[usize]> {
+        self.outputs.get(k)?.offsets.as_deref()
     }
 
     fn list(&self) -> Vec<String> {

@@ -32,7 +32,9 @@ pub(crate) struct InputSpec {
     pub(crate) dtype: DType,
     /// Whether it has a value for each row of the batch; otherwise there is one for all rows.
     pub(crate) batched: bool,
-    /// The dimensions behind the batch; `None` where the size is bound at run time.
+    /// Whether these values are sequences.
+    pub(crate) sequence: bool,
+    /// The dimensions behind the batch, of one token of a sequence; `None` where the size is bound at run time.
     pub(crate) dims: Vec<Option<usize>>,
     /// The type in the user's words: `f32[_, 13]`.
     pub(crate) shown: String,
@@ -90,13 +92,15 @@ impl Signature {
 
 fn input_spec(program: &Program, input: VarId) -> InputSpec {
     let ty = program.ty(input);
-    let batched = ty.rows.is_some_and(|rows| program.row_space(rows).name == "_");
+    let sequence = program.is_sequence(ty);
+    let batched = sequence || ty.rows.is_some_and(|rows| program.row_space(rows).name == "_");
     let shape = program.shape(ty);
     let size = |dim: &paddle_core::program::Dim| dim.constant().and_then(|size| usize::try_from(size).ok());
     InputSpec {
         name: program.var(input).name.clone(),
         dtype: ty.dtype,
         batched,
+        sequence,
         dims: shape[usize::from(batched)..].iter().map(size).collect(),
         shown: program.show(ty),
     }

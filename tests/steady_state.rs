@@ -4,7 +4,7 @@ mod networks;
 
 use std::alloc::System;
 
-use networks::awkward::{control, mlp};
+use networks::awkward::{control, mlp, ragged};
 use paddle::{Batch, Cpu, Network, Parameters, Sgd, Spec, Trainer};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -51,6 +51,16 @@ fn steps() {
     let net = mlp();
     let row = |i: usize| mlp::Row { x: [i as f32 / 97.0; 37], y: (i % 7) as i64 };
     let batch = |count: usize| net.batch((0..count).map(row)).unwrap();
+    assert!(matches!(allocations(&net, &sizes().map(batch).collect::<Vec<_>>()), (1.., 0)));
+
+    // The largest batch also has the longest sequences.
+    let net = ragged();
+    let sequence = |i: usize, length: usize| vec![[i as f32 / 97.0; 5]; length];
+    let row = |count: usize, i: usize| {
+        let longest = if count == 97 { 12 } else { (count + i) % 12 };
+        ragged::Row { a: sequence(i, longest), b: sequence(i + 1, longest) }
+    };
+    let batch = |count: usize| net.batch((0..count).map(|i| row(count, i))).unwrap();
     assert!(matches!(allocations(&net, &sizes().map(batch).collect::<Vec<_>>()), (1.., 0)));
 
     // The largest batch also has the most rounds; how many rows take which branch differs from batch to batch.

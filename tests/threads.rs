@@ -2,7 +2,7 @@
 
 mod networks;
 
-use networks::awkward::{control, mlp};
+use networks::awkward::{control, mlp, ragged};
 use paddle::{Cpu, Network, Parameters, Rows, Sgd, Spec, Trainer};
 
 /// A number in [-1, 1) that is a function of `i`.
@@ -47,6 +47,14 @@ fn a_multilayer_perceptron() {
     let row = |i: usize| mlp::Row { x: numbers(i), y: (i % 7) as i64 };
     let rows = |seed: usize, count: usize| (seed..seed + count).map(row).collect::<Vec<_>>();
     same_bits(&mlp(), &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
+}
+
+#[test]
+fn sequences() {
+    let sequence = |seed: usize, length: usize| (0..length).map(|j| numbers(seed + 7 * j)).collect();
+    let row = |i: usize| ragged::Row { a: sequence(i, i * i % 23), b: sequence(i + 900, i % 17) };
+    let rows = |seed: usize, count: usize| (seed..seed + count).map(row).collect::<Vec<_>>();
+    same_bits(&ragged(), &[rows(0, 129), rows(500, 1), rows(1000, 61)]);
 }
 
 #[test]

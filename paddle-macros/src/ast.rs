@@ -216,6 +216,11 @@ pub(crate) enum TypeKind {
         dtype: DType,
         dims: Vec<DimExpr>,
     },
+    /// `Seq<i64>`; with dimensions, `Seq<Tensor<f32, 64>>`.
+    Sequence {
+        dtype: DType,
+        dims: Vec<DimExpr>,
+    },
     Tuple(Vec<TypeExpr>),
     /// `usize`, `f32`, `&str`, …: known when the network is compiled.
     Constant(ConstantType),

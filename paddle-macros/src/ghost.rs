@@ -101,7 +101,9 @@ fn pattern_type(pattern: &Pattern) -> TokenStream {
 /// Reads the `const`s that a type mentions.
 fn constants(ty: &TypeExpr) -> TokenStream {
     match &ty.kind {
-        TypeKind::Tensor { dims, .. } => dims.iter().map(constants_of_dim).collect(),
+        TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
+            dims.iter().map(constants_of_dim).collect()
+        }
         TypeKind::Tuple(parts) => parts.iter().map(constants).collect(),
         TypeKind::Infer | TypeKind::Constant(_) | TypeKind::Activation | TypeKind::Invalid => {
             TokenStream::new()

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use paddle_core::plan::OffsetsError;
 use paddle_core::program::DType;
 
 /// Sizes of dimensions: `[64, 13]`.
@@ -59,6 +60,26 @@ pub enum BatchError {
         found: Shape,
         /// The input's type, its rows included.
         expected: String,
+    },
+    /// A sequence has tokens of another shape than its input.
+    Tokens {
+        /// The input.
+        input: String,
+        /// The row.
+        row: usize,
+        /// The sequence's shape, its tokens first.
+        found: Shape,
+        /// The input's type.
+        expected: String,
+    },
+    /// The offsets of sequences do not fit.
+    Offsets {
+        /// The input.
+        input: String,
+        /// Its type.
+        expected: String,
+        /// What is wrong.
+        error: OffsetsError,
     },
     /// A size that the network leaves open differs between the rows of one batch.
     Ragged {
@@ -124,6 +145,12 @@ impl fmt::Display for BatchError {
                 f,
                 "input `{input}`, row {row}: found {found}, expected one row of {expected} (`_` left out)"
             ),
+            Self::Tokens { input, row, found, expected } => {
+                write!(f, "input `{input}`, row {row}: found {found}, expected the tokens of one {expected}")
+            }
+            Self::Offsets { input, expected, error } => {
+                write!(f, "input `{input}` takes {expected}: {error}")
+            }
             Self::Shape { input, row: None, found, expected } => {
                 write!(f, "input `{input}`: found {found}, expected {expected}")
             }

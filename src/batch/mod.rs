@@ -56,7 +56,26 @@ impl<S: Spec> Batch<S> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        self.table.set(input, array)
+        self.table.set(input, array, None)
+    }
+
+    /// Gives an input of sequences the tokens of all rows: an array whose first dimension are the tokens, and where
+    /// each sequence begins among them, followed by their number.
+    ///
+    /// `batch.set_sequences("words", &array![5, 7, 7, 2], &[0, 3, 3, 4])?`: three sequences, of which the second is
+    /// empty.
+    pub fn set_sequences<T, A, D>(
+        &mut self,
+        input: &str,
+        tokens: &ArrayBase<A, D>,
+        offsets: &[usize],
+    ) -> Result<(), BatchError>
+    where
+        T: Element,
+        A: Data<Elem = T>,
+        D: Dimension,
+    {
+        self.table.set(input, tokens, Some(offsets))
     }
 
     /// The same, for a batch that is made in one expression.

@@ -1,7 +1,8 @@
 //! Rows: what one sample of a network is in Rust.
 //!
 //! A row has one column for each input of the network, in their order. `x: Tensor<f32, _, 13>` is a `[f32; 13]`,
-//! `y: Tensor<i64, _, 1>` an `i64`, `w: Tensor<f32, _, T>` a `Vec<f32>`: a size that is bound at run time. An input
+//! `y: Tensor<i64, _, 1>` an `i64`, `w: Tensor<f32, _, T>` a `Vec<f32>`: a size that is bound at run time. A sequence is
+//! a `Vec` or a slice: `words: Seq<i64>` a `Vec<i64>`, `Seq<Tensor<f32, 64>>` a `Vec<[f32; 64]>`. An input
 //! without rows, `rate: Tensor<f32>`, is a column too, whose value has to be the same in all rows of a batch.
 
 use paddle_core::program::DType;
@@ -92,8 +93,12 @@ impl Cell<'_> {
 
     /// Takes elements, as many as the innermost array has.
     pub fn elements<T: Element>(&mut self, elements: &[T]) {
+        // The first array of a sequence is that of its tokens.
+        let depth = self.depth.checked_sub(usize::from(self.spec.sequence));
         // An element stands for `[1]` as well.
-        let scalar = self.spec.dims[self.depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1));
+        let scalar = depth.is_some_and(|depth| {
+            self.spec.dims[depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1))
+        });
         match T::of_mut(&mut self.values.values) {
             Some(vector) if scalar => vector.extend_from_slice(elements),
             _ => self.fits = false,
@@ -150,6 +155,21 @@ impl<T: Column, const N: usize> Column for [T; N] {
 }
 
 impl<T: Column> Column for Vec<T> {
+    const DTYPE: DType = T::DTYPE;
+
+    fn dims(&self, dims: &mut Vec<usize>) {
+        dims.push(self.len());
+        if let Some(first) = self.first() {
+            first.dims(dims);
+        }
+    }
+
+    fn write(&self, cell: &mut Cell<'_>) {
+        cell.array(self.len(), |cell| T::write_all(self, cell));
+    }
+}
+
+impl<T: Column> Column for &[T] {
     const DTYPE: DType = T::DTYPE;
 
     fn dims(&self, dims: &mut Vec<usize>) {

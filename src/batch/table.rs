@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension};
-use paddle_core::plan::Feed;
+use paddle_core::plan::{Feed, OffsetsError, check_offsets};
 
 use super::row::{Cell, Column, Columns, Row};
 use super::{BatchError, Shape};
@@ -18,8 +18,10 @@ const UNBOUND: usize = usize::MAX;
 #[derive(Debug)]
 pub(crate) struct InputValues {
     pub(crate) values: Values,
-    /// The rows of the batch first, where the input has them.
+    /// The rows of the batch first, where the input has them; of sequences, their tokens.
     shape: Vec<usize>,
+    /// Of sequences, where each begins among the tokens, and the number of tokens.
+    offsets: Vec<i64>,
     /// Whether there is anything to be fed.
     set: bool,
 }
@@ -27,7 +29,7 @@ pub(crate) struct InputValues {
 impl InputValues {
     fn new(spec: &InputSpec) -> Self {
         let shape = Vec::with_capacity(spec.dims.len() + 1);
-        InputValues { values: Values::new(spec.dtype), shape, set: false }
+        InputValues { values: Values::new(spec.dtype), shape, offsets: Vec::new(), set: false }
     }
 
     /// Forgets the values, and keeps their memory.
@@ -36,6 +38,8 @@ impl InputValues {
         self.shape.clear();
         self.shape.extend(spec.batched.then_some(0));
         self.shape.extend(spec.dims.iter().map(|dim| dim.unwrap_or(UNBOUND)));
+        self.offsets.clear();
+        self.offsets.extend(spec.sequence.then_some(0));
         self.set = false;
     }
 
@@ -46,7 +50,11 @@ impl InputValues {
 
     /// Whether dimension `depth` of a value may be `len`. The first row binds a size that the network leaves open.
     pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> bool {
-        match self.shape.get_mut(usize::from(spec.batched) + depth) {
+        if spec.sequence && depth == 0 {
+            self.shape[0] += len;
+            return true;
+        }
+        match self.shape.get_mut(usize::from(spec.batched && !spec.sequence) + depth) {
             Some(size) if *size == UNBOUND => {
                 *size = len;
                 true
@@ -68,20 +76,23 @@ impl InputValues {
             let (input, found) = (spec.name.clone(), C::DTYPE);
             return Err(BatchError::Type { input, found, expected: spec.dtype });
         }
-        let before = self.values.len();
+        let (before, tokens) = (self.values.len(), self.shape.first().copied().unwrap_or(0));
         let mut cell = Cell { spec, values: self, depth: 0, fits: true };
         column.write(&mut cell);
         let fits = cell.fits;
-        // An empty `Vec` does not say how large its items would be.
-        for size in &mut self.shape {
-            *size = if *size == UNBOUND { 0 } else { *size };
+        let items = if spec.sequence { self.shape[0] - tokens } else { 1 };
+        // An empty `Vec` does not say how large its items would be; nor need it, where it is a sequence.
+        for size in self.shape.iter_mut().filter(|size| **size == UNBOUND && items > 0) {
+            *size = 0;
         }
-        let count: usize = self.dims(spec).iter().product();
+        let count: usize = if items == 0 { 0 } else { items * self.dims(spec).iter().product::<usize>() };
         if !fits || self.values.len() - before != count {
             return Err(self.misfit(spec, row, column));
         }
         self.set = true;
-        if spec.batched {
+        if spec.sequence {
+            self.offsets.push(self.shape[0] as i64);
+        } else if spec.batched {
             self.shape[0] = row + 1;
         } else if row > 0 {
             if !self.values.repeats(before) {
@@ -96,24 +107,48 @@ impl InputValues {
     fn misfit<C: Column>(&self, spec: &InputSpec, row: usize, column: &C) -> BatchError {
         let (input, mut dims) = (spec.name.clone(), Vec::new());
         column.dims(&mut dims);
-        let found = Shape(dims);
+        // The tokens of a sequence may be any number.
+        let whole = Shape(dims);
+        let found = Shape(whole.0.get(usize::from(spec.sequence)..).unwrap_or_default().to_vec());
         let declared = found.0.len() == spec.dims.len()
             && spec.dims.iter().zip(&found.0).all(|(dim, size)| dim.is_none_or(|dim| dim == *size));
         if declared && row > 0 {
             let first = Shape(self.dims(spec).to_vec());
             return BatchError::Ragged { input, row, found, first };
         }
+        if spec.sequence {
+            return BatchError::Tokens { input, row, found: whole, expected: spec.shown.clone() };
+        }
         BatchError::Shape { input, row: Some(row), found, expected: spec.shown.clone() }
     }
 
-    /// Takes the values of all rows at once.
-    fn set<T, S, D>(&mut self, spec: &InputSpec, array: &ArrayBase<S, D>) -> Result<(), BatchError>
+    /// Takes the values of all rows at once; of sequences, with the offsets.
+    fn set<T, S, D>(
+        &mut self,
+        spec: &InputSpec,
+        array: &ArrayBase<S, D>,
+        offsets: Option<&[usize]>,
+    ) -> Result<(), BatchError>
     where
         T: Element,
         S: Data<Elem = T>,
         D: Dimension,
     {
         self.clear(spec);
+        let wrong =
+            |error| BatchError::Offsets { input: spec.name.clone(), expected: spec.shown.clone(), error };
+        match (spec.sequence, offsets) {
+            (true, None) => return Err(wrong(OffsetsError::Missing)),
+            (false, Some(_)) => return Err(wrong(OffsetsError::Unexpected)),
+            (false, None) => {}
+            (true, Some(offsets)) => {
+                self.offsets.clear();
+                // One that does not fit is out of the range of what there can be.
+                self.offsets.extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)));
+                let tokens = array.shape().first().copied().unwrap_or(0);
+                check_offsets(&self.offsets, tokens).map_err(wrong)?;
+            }
+        }
         let Some(vector) = T::of_mut(&mut self.values) else {
             let input = spec.name.clone();
             return Err(BatchError::Type { input, found: T::DTYPE, expected: spec.dtype });
@@ -194,7 +229,12 @@ impl Table {
         Ok(())
     }
 
-    pub(crate) fn set<T, S, D>(&mut self, input: &str, array: &ArrayBase<S, D>) -> Result<(), BatchError>
+    pub(crate) fn set<T, S, D>(
+        &mut self,
+        input: &str,
+        array: &ArrayBase<S, D>,
+        offsets: Option<&[usize]>,
+    ) -> Result<(), BatchError>
     where
         T: Element,
         S: Data<Elem = T>,
@@ -207,7 +247,7 @@ impl Table {
                 inputs: self.signature.input_names(),
             });
         };
-        let set = self.inputs[at].set(&self.signature.inputs[at], array);
+        let set = self.inputs[at].set(&self.signature.inputs[at], array, offsets);
         if set.is_err() {
             self.inputs[at].clear(&self.signature.inputs[at]);
         }
@@ -223,7 +263,7 @@ impl Table {
                 return Err(BatchError::NoValue { input: spec.name.clone(), expected: spec.shown.clone() });
             }
             if spec.batched {
-                let found = values.shape[0];
+                let found = if spec.sequence { values.offsets.len() - 1 } else { values.shape[0] };
                 let &mut (first, expected) = rows.get_or_insert((&spec.name, found));
                 if found != expected {
                     let (input, first) = (spec.name.clone(), first.clone());
@@ -241,7 +281,8 @@ impl Table {
 
     /// What is fed to input `k`.
     pub(crate) fn feed(&self, k: usize) -> Feed<'_> {
-        let input = &self.inputs[k];
-        Feed { values: input.values.as_slice(), shape: &input.shape, offsets: None }
+        let (input, spec) = (&self.inputs[k], &self.signature.inputs[k]);
+        let offsets = spec.sequence.then_some(&input.offsets[..]);
+        Feed { values: input.values.as_slice(), shape: &input.shape, offsets }
     }
 }

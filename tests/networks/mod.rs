@@ -47,6 +47,13 @@ pub mod awkward {
         mean(softmax_with_cross_entropy(logits, y))
     }
 
+    /// Sequences of different lengths, a layer for each token.
+    pub fn ragged(a: Seq<Tensor<f32, 5>>, b: Seq<Tensor<f32, 5>>) -> Tensor<f32> {
+        let (a, b) = (fc(a, 70, param = "token", act = tanh), fc(b, 70, param = "token", act = tanh));
+        let nearest = sequence_pool(a, max) * sequence_pool(b, average);
+        mean(square(fc(nearest + sequence_pool(a, sqrt) - sequence_pool(b, last), 7)))
+    }
+
     /// A branch per row, both sides with parameters, then a loop of as many rounds as is fed.
     pub fn control(x: Tensor<f32, _, 13>, switch: Tensor<f32, _, 1>, rounds: Tensor<i64>) -> Tensor<f32> {
         let mut h = if switch > 0.5 { fc(x, 13, act = tanh, param = "yes") } else { fc(x, 13, param = "no") };

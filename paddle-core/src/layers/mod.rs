@@ -293,6 +293,13 @@ macro_rules! with_layers {
                                        label: Value "Class ids, i64: `[_, 1]`.";)
                 => operators::softmax_with_cross_entropy;
 
+            /// One row for each sequence, made of its tokens: their average, their sum, their sum divided by the root of
+            /// their number, the largest of each column, the first, or the last.
+            sequence_pool(x: Value "The sequences.",
+                          kind: Choice(average, sum, sqrt, max, first, last) "How tokens become a row.";
+                          pad_value: Number "What a sequence without tokens gives; 0 if it is left out.")
+                => operators::sequence_pool;
+
             /// `factor · x + bias`.
             scale(x: Value "What to scale.", factor: Number "The factor.";
                   bias: Number "The summand; 0 if it is left out.")

@@ -3,8 +3,8 @@
 use super::Call;
 use super::fc::flatten;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Matmul, Reduce, ReduceKind, Scale, Softmax, SoftmaxWithCrossEntropy, Unary,
-    UnaryKind,
+    Assign, Binary, BinaryKind, Matmul, PoolType, Reduce, ReduceKind, Scale, SequencePool, Softmax,
+    SoftmaxWithCrossEntropy, Unary, UnaryKind,
 };
 use crate::program::{BuildError, VarId};
 
@@ -58,4 +58,13 @@ pub(super) fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 pub(super) fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     Ok(call.emit(Assign, &[x])?[0])
+}
+
+pub(super) fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let word = call.choice("kind").unwrap_or_default();
+    let pooltype = PoolType::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word));
+    let pooltype = pooltype.ok_or(BuildError::NoSuch { what: "kind of pooling" })?;
+    let pad_value = call.number("pad_value").unwrap_or(0.0);
+    Ok(call.emit(SequencePool { pooltype, pad_value }, &[x])?[0])
 }

@@ -243,10 +243,20 @@ impl Program {
         self.chosen_from(rows).any(|rows| rows == ancestor)
     }
 
+    /// The row space that `rows` are chosen from in the end: rows that are fed, or tokens.
+    pub fn drawn_from(&self, rows: RowsId) -> RowsId {
+        self.chosen_from(rows).last().unwrap_or(rows)
+    }
+
+    /// The rows that the sequences belong to whose tokens `rows` are, or are chosen from.
+    pub fn rows_of_sequences(&self, rows: RowsId) -> Option<RowsId> {
+        let space = self.row_space(self.drawn_from(rows));
+        space.parent.filter(|_| space.origin == RowOrigin::Tokens)
+    }
+
     /// Whether the rows of a type are the tokens of sequences, or chosen from them.
     pub fn is_sequence(&self, ty: &Type) -> bool {
-        let rows = ty.rows.into_iter().flat_map(|rows| self.chosen_from(rows));
-        rows.last().is_some_and(|root| self.row_space(root).origin == RowOrigin::Tokens)
+        ty.rows.is_some_and(|rows| self.rows_of_sequences(rows).is_some())
     }
 
     /// Whether a value defined in `from` can be read in `block`.
@@ -293,13 +303,14 @@ impl Program {
 
     /// A row space in the user's words: "the rows of `_`", "the tokens of `words`".
     pub fn show_rows(&self, rows: RowsId) -> String {
-        let space = self.row_space(rows);
-        match (space.origin, space.parent) {
-            (RowOrigin::Tokens, Some(parent)) => {
-                let prefix = format!("{}.", self.row_space(parent).name);
-                format!("the tokens of `{}`", space.name.strip_prefix(&prefix).unwrap_or(&space.name))
+        match self.rows_of_sequences(rows) {
+            Some(parent) => {
+                let (name, prefix) =
+                    (&self.row_space(self.drawn_from(rows)).name, &self.row_space(parent).name);
+                let sequences = name.strip_prefix(&format!("{prefix}.")).unwrap_or(name);
+                format!("the tokens of `{sequences}`")
             }
-            _ => format!("the rows of `{}`", space.name),
+            None => format!("the rows of `{}`", self.row_space(rows).name),
         }
     }
 

@@ -64,10 +64,15 @@ pub(super) fn column(input: &Input) -> TokenStream {
         DType::F32 => quote!(f32),
         DType::F64 => quote!(f64),
     };
-    // `[_, 1]` is one element per row.
-    if input.dims == [Some(1)] {
-        return element;
-    }
+    let row = match input.dims[..] {
+        // `[_, 1]` is one element per row.
+        [Some(1)] => element,
+        _ => array(input, element),
+    };
+    if input.sequence { quote!(::std::vec::Vec<#row>) } else { row }
+}
+
+fn array(input: &Input, element: TokenStream) -> TokenStream {
     input.dims.iter().rev().fold(element, |inner, dim| match dim {
         Some(size) => {
             let size = Literal::i64_unsuffixed(*size);

@@ -280,9 +280,7 @@ impl<'a> Lowering<'a, '_> {
     /// A type as the user would write it: rows that were chosen from the batch are still `_`.
     pub(super) fn show(&self, ty: &Type) -> String {
         let mut ty = ty.clone();
-        while let Some(parent) = ty.rows.and_then(|rows| self.program.row_space(rows).parent) {
-            ty.rows = Some(parent);
-        }
+        ty.rows = ty.rows.map(|rows| self.program.drawn_from(rows));
         self.program.show(&ty)
     }
 }

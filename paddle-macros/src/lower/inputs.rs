@@ -1,6 +1,6 @@
 //! Inputs of a topology: their types, and what a row of them looks like.
 
-use paddle_core::program::{DType, Dim, Program, Type, VarId};
+use paddle_core::program::{DType, Dim, Program, RowsId, Type, VarId};
 use proc_macro2::Ident;
 
 use super::Lowering;
@@ -16,6 +16,8 @@ pub(crate) struct Input {
     pub(crate) dtype: DType,
     /// The dimensions of one row; none for a symbolic one.
     pub(crate) dims: Vec<Option<i64>>,
+    /// Whether a row is a sequence of any number of these.
+    pub(crate) sequence: bool,
     var: VarId,
 }
 
@@ -47,8 +49,9 @@ impl<'a> Lowering<'a, '_> {
             return None;
         };
         let name = text(ident);
-        let (dtype, dims) = match param.ty.as_ref().map(|ty| &ty.kind) {
-            Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims),
+        let (dtype, dims, sequence) = match param.ty.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims, false),
+            Some(TypeKind::Sequence { dtype, dims }) => (*dtype, dims, true),
             Some(TypeKind::Invalid) => return None,
             Some(TypeKind::Infer | TypeKind::Tuple(_) | TypeKind::Constant(_) | TypeKind::Activation)
             | None => {
@@ -58,17 +61,18 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         let mut ty = Type::scalar(dtype);
+        if sequence {
+            let batch = self.batch();
+            ty.rows = Some(self.program.create_tokens(&name, batch));
+        }
         for (at, dim) in dims.iter().enumerate() {
             match &dim.kind {
-                DimKind::Any if at == 0 => {
-                    let rows = self.program.find_rows("_");
-                    ty.rows = Some(rows.unwrap_or_else(|| self.program.create_rows("_")));
-                }
+                DimKind::Any if at == 0 && !sequence => ty.rows = Some(self.batch()),
                 DimKind::Any => {
                     self.error(dim.at, Message::BatchPosition { name });
                     return None;
                 }
-                DimKind::Name { ident, constant: None } if at == 0 => {
+                DimKind::Name { ident, constant: None } if at == 0 && !sequence => {
                     ty.rows = self.program.find_rows(&text(ident));
                 }
                 DimKind::Name { ident, constant: None } => {
@@ -91,7 +95,12 @@ impl<'a> Lowering<'a, '_> {
         if let Some(binding) = binding {
             self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
         }
-        Some(Input { ident: ident.clone(), dtype, dims: row, var })
+        Some(Input { ident: ident.clone(), dtype, dims: row, sequence, var })
+    }
+
+    /// The rows of the batch.
+    fn batch(&mut self) -> RowsId {
+        self.program.find_rows("_").unwrap_or_else(|| self.program.create_rows("_"))
     }
 
     pub(super) fn unused_inputs(&mut self, inputs: &[Input]) {

@@ -17,7 +17,7 @@ mod unroll;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Mismatch, MismatchKind};
-use paddle_core::program::{BlockId, BuildError, Definition, Dim, Place, Program, Role, Site, VarId};
+use paddle_core::program::{BlockId, BuildError, Definition, Dim, Place, Program, Role, RowsId, Site, VarId};
 use proc_macro2::Span;
 
 use crate::ast::{
@@ -309,20 +309,33 @@ impl<'a, 's> Lowering<'a, 's> {
     /// Rows that were chosen from the batch are still `_` to the user, not `_.3`.
     fn in_the_users_words(&self, text: String) -> String {
         let mut chosen: Vec<(&str, &str)> = Vec::new();
-        for rows in self.program.row_spaces() {
-            let mut root = rows;
-            while let Some(parent) = root.parent {
-                root = self.program.row_space(parent);
-            }
+        for (rows, id) in self.program.row_spaces().iter().zip(0..) {
+            let root = self.program.row_space(self.program.drawn_from(RowsId(id)));
             chosen.push((&rows.name, &root.name));
         }
         // `_.10` before `_.1`.
         chosen.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        chosen.iter().fold(text, |text, (name, root)| text.replace(&format!("[{name}"), &format!("[{root}")))
+        chosen.iter().fold(text, |text, (name, root)| {
+            let text = text.replace(&format!("[{name}"), &format!("[{root}"));
+            text.replace(&format!("`{name}`"), &format!("`{root}`"))
+        })
+    }
+
+    /// Whether the value is of sequences, of which the present block has only some.
+    fn is_split(&self, var: VarId) -> bool {
+        let own = self.program.rows_of_block(self.block);
+        let rows = self.program.ty(var).rows.and_then(|rows| self.program.rows_of_sequences(rows));
+        own.zip(rows).is_some_and(|(own, rows)| own != rows && self.program.descends(own, rows))
     }
 
     /// The value on the rows of the present block.
     fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
+        if self.is_split(var) {
+            let what = "a sequence inside an `if` or loop on some of the rows that it belongs to".to_string();
+            let instead = "make rows of it before, with `sequence_pool`".to_string();
+            self.error(at, Message::NotSupported { what, instead });
+            return None;
+        }
         let site = self.site(at);
         match self.program.localize(self.block, var, site) {
             Ok(local) => {

@@ -37,6 +37,12 @@ impl<'a> Lowering<'a, '_> {
             (TypeKind::Constant(_), Value::Var(var)) => {
                 format!("{}, a value of the network", self.show(self.program.ty(var)))
             }
+            (TypeKind::Sequence { dtype, dims }, Value::Var(var)) => {
+                if self.matches_sequence(*dtype, dims, var) {
+                    return Value::Var(var);
+                }
+                self.show(self.program.ty(var))
+            }
             (TypeKind::Tensor { dtype, dims }, Value::Constant(constant)) if dims.is_empty() => {
                 match constant.adapt(*dtype) {
                     Some(number) => return Value::Constant(Constant { number, dtype: Some(*dtype) }),
@@ -58,7 +64,9 @@ impl<'a> Lowering<'a, '_> {
 
     /// A declared type, and what is known of the dimensions that it names.
     fn expected(&self, ty: &TypeExpr) -> String {
-        let TypeKind::Tensor { dims, .. } = &ty.kind else { return show(ty) };
+        let (TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. }) = &ty.kind else {
+            return show(ty);
+        };
         let mut text = show(ty);
         for dim in dims {
             if let DimKind::Name { ident, constant: None } = &dim.kind
@@ -76,7 +84,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
         let ty = self.program.ty(var).clone();
-        if ty.dtype != dtype {
+        if ty.dtype != dtype || self.program.is_sequence(&ty) {
             return false;
         }
         // [1] is accepted where a scalar is wanted.
@@ -87,12 +95,23 @@ impl<'a> Lowering<'a, '_> {
         if shape.len() != dims.len() {
             return false;
         }
+        let rows = matches!(dims.first(), Some(DimExpr { kind: DimKind::Any, .. }));
+        (!rows || ty.rows.is_some()) && self.sizes_match(dims, &shape)
+    }
+
+    fn matches_sequence(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
+        let ty = self.program.ty(var).clone();
+        let fits = ty.dtype == dtype && self.program.is_sequence(&ty) && ty.dims.len() == dims.len();
+        fits && self.sizes_match(dims, &ty.dims)
+    }
+
+    /// Whether the sizes are the declared ones, of which `_` is any. Binds those that are named.
+    fn sizes_match(&mut self, dims: &'a [DimExpr], shape: &[Dim]) -> bool {
         // Names first: what is computed from them may stand before them.
         let computed = |dim: &DimExpr| matches!(dim.kind, DimKind::Binary(..));
-        let (later, first): (Vec<_>, Vec<_>) =
-            dims.iter().zip(&shape).enumerate().partition(|(_, (dim, _))| computed(dim));
-        first.into_iter().chain(later).all(|(at, (expected, found))| match &expected.kind {
-            DimKind::Any => at > 0 || ty.rows.is_some(),
+        let (later, first): (Vec<_>, Vec<_>) = dims.iter().zip(shape).partition(|(dim, _)| computed(dim));
+        first.into_iter().chain(later).all(|(expected, found)| match &expected.kind {
+            DimKind::Any => true,
             DimKind::Name { ident, constant: None } => {
                 self.dims.entry(text(ident)).or_insert_with(|| found.clone()) == found
             }
@@ -160,6 +179,10 @@ fn show(ty: &TypeExpr) -> String {
         TypeKind::Activation => "Activation: the name of an activation".to_string(),
         TypeKind::Tuple(parts) => {
             format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(", "))
+        }
+        TypeKind::Sequence { dtype, dims } if dims.is_empty() => format!("Seq<{dtype}>"),
+        TypeKind::Sequence { dtype, dims } => {
+            format!("Seq<Tensor<{dtype}, {}>>", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))
         }
         TypeKind::Tensor { dtype, dims } => {
             format!("{dtype}[{}]", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))

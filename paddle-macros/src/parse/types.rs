@@ -46,9 +46,7 @@ impl Parser<'_> {
             _ => return self.no_type(path),
         };
         if segment.ident == "Seq" {
-            let instead = "use `Tensor<..>`, whose rows are all of one size";
-            self.not_supported(path, "sequences", instead);
-            return TypeKind::Invalid;
+            return self.sequence(path, arguments.iter().collect());
         }
         let mut arguments = arguments.iter();
         let (true, Some(first)) = (segment.ident == "Tensor", arguments.next()) else {
@@ -59,6 +57,29 @@ impl Parser<'_> {
         match (dtype, dims.into_iter().collect()) {
             (Some(dtype), Some(dims)) => TypeKind::Tensor { dtype, dims },
             _ => TypeKind::Invalid,
+        }
+    }
+
+    /// `Seq<i64>`, `Seq<Tensor<f32, 64>>`.
+    fn sequence(&mut self, path: &syn::Path, arguments: Vec<&syn::GenericArgument>) -> TypeKind {
+        let [argument] = arguments[..] else { return self.no_type(path) };
+        let syn::GenericArgument::Type(syn::Type::Path(token)) = argument else { return self.no_type(path) };
+        let generic = |name: &str| {
+            let last = token.path.segments.last();
+            last.is_some_and(|segment| segment.ident == name && !segment.arguments.is_empty())
+        };
+        if generic("Seq") {
+            let instead = "feed the inner sequences as rows, or one sequence of all tokens";
+            self.not_supported(argument, "sequences of sequences", instead);
+            return TypeKind::Invalid;
+        }
+        if !generic("Tensor") {
+            let dtype = self.dtype(argument);
+            return dtype.map_or(TypeKind::Invalid, |dtype| TypeKind::Sequence { dtype, dims: Vec::new() });
+        }
+        match self.named_type(&token.path) {
+            TypeKind::Tensor { dtype, dims } => TypeKind::Sequence { dtype, dims },
+            other => other,
         }
     }
 

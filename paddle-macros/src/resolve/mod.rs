@@ -191,7 +191,7 @@ impl Resolver<'_> {
 
     fn ty(&mut self, ty: &mut TypeExpr) {
         match &mut ty.kind {
-            TypeKind::Tensor { dims, .. } => {
+            TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
                 for dim in dims {
                     self.dim(dim);
                 }

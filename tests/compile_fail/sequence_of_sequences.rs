@@ -1,0 +1,6 @@
+//! Sequences of sequences.
+
+fn main() {
+    let _net = paddle::network!(|x: Seq<Seq<i64>>| x);
+    //                                  ^^^^^^^^ not-supported
+}

@@ -1,0 +1,201 @@
+//! Networks over sequences: from rows of different lengths to outputs and updates.
+
+mod networks;
+
+use ndarray::{Array1, Array2, array};
+use paddle::core::plan::Backend;
+use paddle::{Batch, Cpu, Parameters, Sgd, Trainer, infer, network};
+use paddle_kernels::reference::Reference;
+use ranking::cost::Row;
+
+/// Two sequences are to mean the same.
+#[paddle::attribute::network]
+mod ranking {
+    fn semantic(words: Seq<Tensor<f32, 4>>) -> Tensor<f32, _, 8> {
+        let word = fc(words, 8, param = "word", act = tanh);
+        fc(sequence_pool(word, average), 8, param = "semantic", act = tanh)
+    }
+
+    pub fn cost(a: Seq<Tensor<f32, 4>>, q: Seq<Tensor<f32, 4>>, apart: Tensor<f32, _, 1>) -> Tensor<f32> {
+        let difference = semantic(a) - semantic(q);
+        mean(square(difference) - apart)
+    }
+
+    pub fn vector(words: Seq<Tensor<f32, 4>>) -> Tensor<f32, _, 8> {
+        semantic(words)
+    }
+}
+
+fn number(i: usize) -> f32 {
+    ((i * 7919 + i * i * 13) % 401) as f32 / 200.0 - 1.0
+}
+
+fn sequence(seed: usize, length: usize) -> Vec<[f32; 4]> {
+    (0..length).map(|token| std::array::from_fn(|j| number(seed * 101 + token * 4 + j))).collect()
+}
+
+/// Rows with sequences of 0 to 6 tokens.
+fn rows(count: usize) -> Vec<Row> {
+    let row = |i: usize| Row { a: sequence(i, i * 3 % 7), q: sequence(i + 50, (i * 5 + 2) % 7), apart: 0.1 };
+    (0..count).map(row).collect()
+}
+
+fn costs<B: Backend + Clone>(backend: B, batches: &[Vec<Row>]) -> Vec<f32> {
+    let net = ranking::cost();
+    let mut parameters = Parameters::create_on(backend, &net, 3).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.2));
+    let steps = batches.iter().cycle().take(30);
+    steps.map(|batch| trainer.step(&net, &mut parameters, batch).unwrap().cost()).collect()
+}
+
+#[test]
+fn training_on_ragged_batches() {
+    let batches = [rows(9), rows(1), rows(0), rows(23)];
+    let found = costs(Cpu::with_threads(2).unwrap(), &batches);
+    let expected = costs(Reference::single(), &batches);
+    for (found, expected) in found.iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-5, "{found} is not {expected}");
+    }
+    assert!(found[27] < found[3], "the cost does not fall: {found:?}");
+}
+
+#[test]
+fn a_batch_is_its_rows() {
+    let net = ranking::vector();
+    let parameters = Parameters::create(&net).unwrap();
+    let all: Vec<_> = (0..20).map(|i| sequence(i, i * 5 % 9)).collect();
+    let together = infer(&net, &parameters, &all).unwrap();
+    let together = together.at::<f32>(0).unwrap();
+    assert_eq!(together.shape(), [20, 8]);
+    for (i, row) in all.iter().enumerate() {
+        let alone = infer(&net, &parameters, [row]).unwrap();
+        let alone = alone.at::<f32>(0).unwrap();
+        assert!(
+            alone
+                .iter()
+                .zip(together.rows().into_iter().nth(i).unwrap())
+                .all(|(a, b)| a.to_bits() == b.to_bits())
+        );
+    }
+}
+
+#[test]
+fn every_way_to_pool() {
+    let net = network!(|x: Seq<f32>| {
+        let (average, sum) = (sequence_pool(x, average), sequence_pool(x, sum));
+        let (sqrt, max) = (sequence_pool(x, sqrt), sequence_pool(x, max));
+        let (first, last) = (sequence_pool(x, first), sequence_pool(x, last, pad_value = -1.0));
+        (average, sum, sqrt, max, first, last)
+    });
+    let parameters = Parameters::create(&net).unwrap();
+    let outputs = infer(&net, &parameters, vec![vec![1.0, 5.0, 3.0, -1.0], vec![], vec![2.0]]).unwrap();
+    let expected = [
+        [2.0, 0.0, 2.0],
+        [8.0, 0.0, 2.0],
+        [4.0, 0.0, 2.0],
+        [5.0, 0.0, 2.0],
+        [1.0, 0.0, 2.0],
+        [-1.0, -1.0, 2.0],
+    ];
+    for (k, expected) in expected.iter().enumerate() {
+        assert_eq!(outputs.at::<f32>(k).unwrap().as_slice().unwrap(), expected, "output {k}");
+        assert_eq!(outputs.offsets(k), None);
+    }
+}
+
+#[test]
+fn a_branch_for_each_token() {
+    let net = network!(|x: Seq<f32>, y: Tensor<f32, _>| {
+        let h = if x > 0.0 { x * 2.0 } else { x * 0.5 };
+        (h, sequence_pool(h, sum) + y)
+    });
+    let parameters = Parameters::create(&net).unwrap();
+    let rows: [(Vec<f32>, [f32; 1]); 3] = [(vec![1.0, -2.0], [10.0]), (vec![], [20.0]), (vec![-4.0], [30.0])];
+    let outputs = infer(&net, &parameters, rows.map(|(x, [y])| (x, y))).unwrap();
+    assert_eq!(outputs.at::<f32>(0).unwrap().as_slice().unwrap(), [2.0, -1.0, -2.0]);
+    assert_eq!(outputs.offsets(0), Some(&[0, 2, 2, 3][..]));
+    assert_eq!(outputs.at::<f32>(1).unwrap().as_slice().unwrap(), [11.0, 20.0, 28.0]);
+}
+
+#[test]
+fn arrays_with_offsets() {
+    let net = ranking::vector();
+    let parameters = Parameters::create(&net).unwrap();
+    let rows = [sequence(1, 3), sequence(2, 0), sequence(3, 2)];
+    let tokens: Vec<[f32; 4]> = rows.concat();
+    let tokens = Array2::from(tokens);
+    let mut batch = Batch::new(&net).unwrap();
+    batch.set_sequences("words", &tokens, &[0, 3, 3, 5]).unwrap();
+    assert_eq!(batch.rows(), Ok(3));
+    let (found, expected) = (infer(&net, &parameters, &batch), infer(&net, &parameters, rows));
+    assert_eq!(found.unwrap().at::<f32>(0).unwrap(), expected.unwrap().at::<f32>(0).unwrap());
+
+    let mut message =
+        |offsets: &[usize]| batch.set_sequences("words", &tokens, offsets).unwrap_err().to_string();
+    let input = "input `words` takes Seq<Tensor<f32, 4>>: ";
+    assert_eq!(
+        message(&[]),
+        format!("{input}offsets begin with 0, also those of no sequences, but there are none")
+    );
+    assert_eq!(message(&[1, 5]), format!("{input}offsets begin with 0, not with 1"));
+    assert_eq!(message(&[0, 4, 3, 5]), format!("{input}offsets never fall, but number 2 is 3 behind 4"));
+    assert_eq!(
+        message(&[0, 3]),
+        format!("{input}offsets end with the number of tokens, which is 5, but these with 3")
+    );
+    assert_eq!(
+        batch.set("words", &tokens).unwrap_err().to_string(),
+        format!("{input}sequences are fed with offsets: where each begins, and the number of tokens")
+    );
+    let error = batch.set_sequences("words", &Array2::<f32>::zeros((5, 3)), &[0, 5]).unwrap_err();
+    assert_eq!(error.to_string(), "input `words`: found [5, 3], expected Seq<Tensor<f32, 4>>");
+    // A failed `set` leaves nothing behind.
+    assert!(batch.rows().is_err());
+}
+
+#[test]
+fn arrays_that_disagree() {
+    let net = ranking::cost();
+    let mut batch = Batch::new(&net).unwrap();
+    let tokens = Array2::<f32>::zeros((5, 4));
+    batch.set_sequences("a", &tokens, &[0, 3, 5]).unwrap();
+    batch.set_sequences("q", &tokens, &[0, 5]).unwrap();
+    batch.set("apart", &array![[0.0f32], [0.0]]).unwrap();
+    assert_eq!(batch.rows().unwrap_err().to_string(), "input `q` has 1 rows, but input `a` has 2");
+    let error = batch.set_sequences("apart", &Array1::<f32>::zeros(1), &[0, 1]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "input `apart` takes f32[_, 1]: it takes no sequences, but offsets were fed"
+    );
+}
+
+#[test]
+fn rows_of_the_wrong_shape() {
+    let net = networks::network::<Vec<Vec<f32>>>(
+        "program { rows _ tokens _.x of _ block 0 (x: f32[_.x, 2]) { return x } }",
+    );
+    let message = |rows: Vec<Vec<Vec<f32>>>| net.batch(rows).unwrap_err().to_string();
+    assert_eq!(
+        message(vec![vec![vec![0.0; 2]; 3], vec![vec![0.0; 3]; 4]]),
+        "input `x`, row 1: found [4, 3], expected the tokens of one Seq<Tensor<f32, 2>>"
+    );
+    let net =
+        networks::network::<f32>("program { rows _ tokens _.x of _ block 0 (x: f32[_.x]) { return x } }");
+    let error = net.batch([0.0f32]).unwrap_err();
+    assert_eq!(error.to_string(), "input `x`, row 0: found [], expected the tokens of one Seq<f32>");
+    // A size that the network leaves open is one for all tokens; an empty sequence does not say which.
+    let text = "program { rows _ size T tokens _.x of _ block 0 (x: f32[_.x, T]) { return x } }";
+    let net = networks::network::<Vec<Vec<f32>>>(text);
+    let rows =
+        |lengths: &[usize]| lengths.iter().map(|&length| vec![vec![0.0; length]; 2]).collect::<Vec<_>>();
+    let mut ragged = rows(&[3, 4]);
+    ragged.insert(0, Vec::new());
+    assert_eq!(
+        net.batch(&ragged).unwrap_err().to_string(),
+        "input `x`: row 2 is [4], but row 0 is [3]; all rows of one batch have the same sizes"
+    );
+    ragged.pop();
+    let outputs = infer(&net, &Parameters::create(&net).unwrap(), ragged).unwrap();
+    assert_eq!(outputs.at::<f32>(0).unwrap().shape(), [2, 3]);
+    assert_eq!(outputs.offsets(0), Some(&[0, 0, 2][..]));
+}
