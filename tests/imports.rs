@@ -92,3 +92,17 @@ fn places_are_those_of_the_source() {
     let line = include_str!("imports.rs").lines().position(|line| line.contains("fc(x, HIDDEN")).unwrap() + 1;
     assert!(places.contains(&format!("tests/imports.rs:{line}:")), "{places}");
 }
+
+#[test]
+fn a_layer_of_the_library_is_named_by_its_binding() {
+    let net = network!(|image: Tensor<f32, _, 1, 28, 28>, label: Tensor<i64, _, 1>| {
+        let first = simple_img_conv_pool(image, 20, 5, 2, 2, act = relu);
+        let second = simple_img_conv_pool(first, 50, 5, 2, 2, pool_kind = avg, param = "deep");
+        let digit = fc(second, 10);
+        mean(softmax_with_cross_entropy(digit, label))
+    });
+    let text = text(&net);
+    assert!(text.contains("parameter first.conv.w: f32[20, 1, 5, 5]"), "{text}");
+    assert!(text.contains("parameter deep.conv.w: f32[50, 20, 5, 5]"), "{text}");
+    assert!(text.contains("parameter digit.w: f32[800, 10]"), "{text}");
+}

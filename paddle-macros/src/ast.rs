@@ -149,7 +149,9 @@ impl Function {
     /// Whether it is a network of its own. One that takes numbers or activations is a layer, for other networks.
     pub(crate) fn is_topology(&self) -> bool {
         let is_fed = |param: &Param| {
-            let known = |ty: &TypeExpr| matches!(ty.kind, TypeKind::Constant(_) | TypeKind::Activation);
+            let known = |ty: &TypeExpr| {
+                matches!(ty.kind, TypeKind::Constant(_) | TypeKind::Activation | TypeKind::Word)
+            };
             param.default.is_none() && !param.ty.as_ref().is_some_and(known)
         };
         self.public && self.params.iter().all(is_fed)
@@ -174,10 +176,22 @@ pub(crate) struct Param {
     pub(crate) default: Option<Expr>,
 }
 
+/// A name that stands for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyword {
+    Activation,
+    /// A word that a layer allows: `max`.
+    Word,
+}
+
 impl Param {
-    /// Whether its argument is the name of an activation.
-    pub(crate) fn is_activation(&self) -> bool {
-        matches!(&self.ty, Some(TypeExpr { kind: TypeKind::Activation, .. }))
+    /// What its argument is, where that is no value.
+    pub(crate) fn keyword(&self) -> Option<Keyword> {
+        match self.ty.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Activation) => Some(Keyword::Activation),
+            Some(TypeKind::Word) => Some(Keyword::Word),
+            _ => None,
+        }
     }
 
     /// Its name, if it is one.
@@ -226,6 +240,8 @@ pub(crate) enum TypeKind {
     Constant(ConstantType),
     /// `Activation`
     Activation,
+    /// `Word`
+    Word,
     /// It has been reported.
     Invalid,
 }
@@ -420,6 +436,8 @@ pub(crate) enum Meaning {
     Initializer(&'static Initializer),
     /// A word that an argument of a layer allows.
     Choice(Choice),
+    /// A word that a sub-network hands on to a layer.
+    Word,
 }
 
 /// A word, and the argument of a layer that it is for.

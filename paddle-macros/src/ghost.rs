@@ -105,9 +105,11 @@ fn constants(ty: &TypeExpr) -> TokenStream {
             dims.iter().map(constants_of_dim).collect()
         }
         TypeKind::Tuple(parts) => parts.iter().map(constants).collect(),
-        TypeKind::Infer | TypeKind::Constant(_) | TypeKind::Activation | TypeKind::Invalid => {
-            TokenStream::new()
-        }
+        TypeKind::Infer
+        | TypeKind::Constant(_)
+        | TypeKind::Activation
+        | TypeKind::Word
+        | TypeKind::Invalid => TokenStream::new(),
     }
 }
 
@@ -239,6 +241,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
                 let choice = language("choice", Span::mixed_site());
                 quote!(#choice::#layer::#argument::#word())
             }
+            Meaning::Word => helper("v", quote!(::core::stringify!(#ident))),
             Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Unresolved => helper("v", quote!(())),
         },
         ExprKind::Array(parts) => {

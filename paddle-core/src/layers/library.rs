@@ -21,5 +21,6 @@ macro_rules! library {
 }
 
 library! {
+    simple_img_conv_pool
     square_error_cost
 }

@@ -203,6 +203,10 @@ macro_rules! with_layers {
                        offset: Number "3 if it is left out.") activation
                 => |call| operators::unary(call, UnaryKind::HardSwish);
 
+            /// `x` itself: no activation.
+            identity(x: Value "What to leave as it is.";) activation
+                => |call| call.value("x");
+
             /// `x`, and `alpha · x` where `x` is negative, element by element.
             leaky_relu(x: Value "Its argument.";
                        alpha: Number "0.02 if it is left out.") activation

@@ -7,7 +7,7 @@ use paddle_core::program::Dim;
 use super::Lowering;
 use super::expr::Operand;
 use crate::ast::{Choice, Expr, ExprKind, Meaning};
-use crate::messages::Message;
+use crate::messages::{Message, one_of};
 use crate::values::{Constant, Value};
 
 /// An argument while it is looked at.
@@ -40,6 +40,17 @@ impl<'a> Lowering<'a, '_> {
             },
             (Kind::Choice(_), ExprKind::Name { meaning: Meaning::Choice(Choice { word, .. }), .. }) => {
                 Some(Given::Choice(word))
+            }
+            (Kind::Choice(words), ExprKind::Name { meaning: Meaning::Variable(_), .. }) => {
+                let Value::Text(found) = self.expr(expr) else { return None };
+                match words.iter().find(|word| **word == found) {
+                    Some(word) => Some(Given::Choice(word)),
+                    None => {
+                        let hint = one_of(&found, words.iter().copied());
+                        self.wrong_argument(format!("`{found}`{hint}"), wanted, expr);
+                        None
+                    }
+                }
             }
             (Kind::Initializer, ExprKind::Call(call)) => {
                 let Meaning::Initializer(initializer) = call.callee else { return None };

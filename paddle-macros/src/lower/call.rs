@@ -59,7 +59,9 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => Value::Unknown,
             },
-            Meaning::Unresolved | Meaning::Initializer(_) | Meaning::Choice(_) => Value::Unknown,
+            Meaning::Unresolved | Meaning::Initializer(_) | Meaning::Choice(_) | Meaning::Word => {
+                Value::Unknown
+            }
         }
     }
 

@@ -72,6 +72,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Match { value, arms, .. } => self.select(value, arms),
             ExprKind::Block(block) => self.block(block),
             ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),
+            ExprKind::Name { ident, meaning: Meaning::Word } => Value::Text(text(ident)),
             ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }
     }

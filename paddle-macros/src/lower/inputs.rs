@@ -53,7 +53,13 @@ impl<'a> Lowering<'a, '_> {
             Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims, false),
             Some(TypeKind::Sequence { dtype, dims }) => (*dtype, dims, true),
             Some(TypeKind::Invalid) => return None,
-            Some(TypeKind::Infer | TypeKind::Tuple(_) | TypeKind::Constant(_) | TypeKind::Activation)
+            Some(
+                TypeKind::Infer
+                | TypeKind::Tuple(_)
+                | TypeKind::Constant(_)
+                | TypeKind::Activation
+                | TypeKind::Word,
+            )
             | None => {
                 let at = param.ty.as_ref().map_or(param.pattern.at, |ty| ty.at);
                 self.error(at, Message::InputType { name });

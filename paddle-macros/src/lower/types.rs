@@ -33,6 +33,7 @@ impl<'a> Lowering<'a, '_> {
                 self.show(self.program.ty(var))
             }
             (TypeKind::Activation, value @ Value::Activation(_)) => return value,
+            (TypeKind::Word, value @ Value::Text(_)) => return value,
             (TypeKind::Constant(ty), value) if value.is_static() => return self.typed(value, ty, at),
             (TypeKind::Constant(_), Value::Var(var)) => {
                 format!("{}, a value of the network", self.show(self.program.ty(var)))
@@ -177,6 +178,7 @@ fn show(ty: &TypeExpr) -> String {
         TypeKind::Infer | TypeKind::Invalid => "_".to_string(),
         TypeKind::Constant(ty) => format!("{}, known when the network is compiled", show_constant(ty)),
         TypeKind::Activation => "Activation: the name of an activation".to_string(),
+        TypeKind::Word => "Word: a word without quotes".to_string(),
         TypeKind::Tuple(parts) => {
             format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(", "))
         }

@@ -37,6 +37,7 @@ impl Parser<'_> {
             let name = segment.ident.to_string();
             return match (&*name, number(&name)) {
                 ("Activation", _) => TypeKind::Activation,
+                ("Word", _) => TypeKind::Word,
                 (_, Some(number)) => TypeKind::Constant(number),
                 _ => self.no_type(path),
             };

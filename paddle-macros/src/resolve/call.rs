@@ -4,7 +4,7 @@ use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LAYERS, LIB
 
 use super::items::{Argument as Parameter, Item};
 use super::{Entry, Resolver};
-use crate::ast::{Call, Choice, Expr, ExprKind, FunctionId, Meaning, Named, text};
+use crate::ast::{Call, Choice, Expr, ExprKind, FunctionId, Keyword, Meaning, Named, text};
 use crate::messages::{Message, did_you_mean, one_of};
 use crate::report::Extent;
 use crate::resolve::cycles::Edge;
@@ -27,7 +27,7 @@ impl Resolver<'_> {
                 }
             }
             Meaning::Function(id) => self.function_arguments(call, id),
-            Meaning::Variable(_) | Meaning::Initializer(_) | Meaning::Choice(_) => {
+            Meaning::Variable(_) | Meaning::Initializer(_) | Meaning::Choice(_) | Meaning::Word => {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
@@ -44,7 +44,7 @@ impl Resolver<'_> {
                 self.count(call, name, &arguments);
                 return Meaning::Variable(id);
             }
-            Some((Entry::Variable(_) | Entry::Constant(_), _)) => {
+            Some((Entry::Variable(_) | Entry::Constant(_) | Entry::Keyword(_), _)) => {
                 self.sink.error(at, Message::NotCallable { name: name.into() });
                 return Meaning::Unresolved;
             }
@@ -98,13 +98,13 @@ impl Resolver<'_> {
     /// Arguments of a sub-network: values, and names of activations.
     fn function_arguments(&mut self, call: &mut Call, to: FunctionId) {
         let callee = self.functions[to.0].name.clone();
-        let activation = |arguments: &[Parameter], at: usize| {
-            let argument = arguments.get(at).filter(|argument| argument.activation);
-            argument.map(|argument| argument.name.clone().unwrap_or_default())
+        let keyword = |arguments: &[Parameter], at: usize| {
+            let argument = arguments.get(at)?;
+            Some((argument.keyword?, argument.name.clone().unwrap_or_default()))
         };
         for (at, argument) in call.positional.iter_mut().enumerate() {
-            match activation(&self.functions[to.0].positional, at) {
-                Some(name) => self.activation(&callee, &name, argument),
+            match keyword(&self.functions[to.0].positional, at) {
+                Some((keyword, name)) => self.keyword(keyword, &callee, &name, argument),
                 None => self.expr(argument),
             }
         }
@@ -125,22 +125,25 @@ impl Resolver<'_> {
                 continue;
             }
             seen.push(name);
-            match known.map(|at| activation(named, at)) {
+            match known.map(|at| keyword(named, at)) {
                 None => self.parameter_name(&callee, value),
-                Some(Some(name)) => self.activation(&callee, &name, value),
+                Some(Some((keyword, name))) => self.keyword(keyword, &callee, &name, value),
                 Some(None) => self.expr(value),
             }
         }
     }
 
-    /// The name of an activation, or of a parameter that stands for one.
-    pub(super) fn activation(&mut self, callee: &str, argument: &str, value: &mut Expr) {
+    /// A name that stands for itself, or a parameter that stands for such a name.
+    pub(super) fn keyword(&mut self, keyword: Keyword, callee: &str, argument: &str, value: &mut Expr) {
         let ExprKind::Name { ident, meaning } = &mut value.kind else {
             if !matches!(value.kind, ExprKind::Invalid) {
                 let message = Message::ArgumentKind {
                     callee: callee.into(),
                     name: argument.into(),
-                    expected: Kind::Activation.describe().into(),
+                    expected: match keyword {
+                        Keyword::Activation => Kind::Activation.describe().into(),
+                        Keyword::Word => "a word, without quotes".into(),
+                    },
                     found: "something else".into(),
                 };
                 self.sink.error(value.at, message);
@@ -148,8 +151,12 @@ impl Resolver<'_> {
             return;
         };
         let name = text(ident);
-        if let Some((Entry::Variable(id) | Entry::Unknown(id), _)) = self.find(&name) {
+        if let Some((Entry::Keyword(id), _)) = self.find(&name) {
             *meaning = Meaning::Variable(id);
+            return;
+        }
+        if keyword == Keyword::Word {
+            *meaning = Meaning::Word;
             return;
         }
         match Layer::find(&name).filter(|layer| layer.activation) {
@@ -243,12 +250,15 @@ impl Resolver<'_> {
         match (known.kind, &mut value.kind) {
             (_, ExprKind::Invalid) => {}
             (Kind::Name, _) => self.parameter_name(layer.name, value),
-            (Kind::Activation, _) => self.activation(layer.name, known.name, value),
+            (Kind::Activation, _) => self.keyword(Keyword::Activation, layer.name, known.name, value),
             (Kind::Choice(words), ExprKind::Name { ident, meaning }) => {
                 let found = text(ident);
                 match words.iter().find(|word| **word == found) {
                     Some(&word) => {
                         *meaning = Meaning::Choice(Choice { layer: layer.name, argument: known.name, word });
+                    }
+                    None if let Some((Entry::Keyword(id), _)) = self.find(&found) => {
+                        *meaning = Meaning::Variable(id);
                     }
                     None => {
                         let hint = one_of(&found, words.iter().copied());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ast::{Function, FunctionId, Network, Origin, Param, UnitId, text};
+use crate::ast::{Function, FunctionId, Keyword, Network, Origin, Param, UnitId, text};
 
 /// What a name of an item stands for.
 #[derive(Clone, Copy)]
@@ -24,13 +24,12 @@ pub(super) struct Signature {
 /// A parameter.
 pub(super) struct Argument {
     pub(super) name: Option<String>,
-    /// Whether it is the name of an activation.
-    pub(super) activation: bool,
+    pub(super) keyword: Option<Keyword>,
 }
 
 impl Signature {
     pub(super) fn of(function: &Function) -> Self {
-        let argument = |param: &Param| Argument { name: param.name(), activation: param.is_activation() };
+        let argument = |param: &Param| Argument { name: param.name(), keyword: param.keyword() };
         Signature {
             name: text(&function.ident),
             positional: function.positional().map(argument).collect(),

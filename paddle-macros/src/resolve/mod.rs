@@ -27,6 +27,8 @@ use items::{Items, Signature};
 enum Entry {
     Variable(BindingId),
     Constant(BindingId),
+    /// A parameter that stands for the name of an activation, or for a word.
+    Keyword(BindingId),
     /// A closure that takes so many arguments.
     Closure(BindingId, usize),
     /// A variable whose value is in error; it may have been meant as anything.
@@ -158,19 +160,21 @@ impl Resolver<'_> {
 
     fn params(&mut self, params: &mut [Param]) {
         for param in params {
+            let keyword = param.keyword();
             if let Some(default) = &mut param.default {
-                match param.ty.as_ref().map(|ty| &ty.kind) {
-                    Some(TypeKind::Activation) => {
+                match keyword {
+                    Some(keyword) => {
                         let function = self.functions[self.current.0].name.clone();
-                        self.activation(&function, "default", default);
+                        self.keyword(keyword, &function, "default", default);
                     }
-                    _ => self.expr(default),
+                    None => self.expr(default),
                 }
             }
             if let Some(ty) = &mut param.ty {
                 self.ty(ty);
             }
-            self.pattern(&mut param.pattern, &Entry::Variable);
+            let entry = if keyword.is_some() { Entry::Keyword } else { Entry::Variable };
+            self.pattern(&mut param.pattern, &entry);
         }
     }
 
@@ -202,7 +206,7 @@ impl Resolver<'_> {
                 }
             }
             TypeKind::Constant(ty) => self.constant_type(ty),
-            TypeKind::Infer | TypeKind::Activation | TypeKind::Invalid => {}
+            TypeKind::Infer | TypeKind::Activation | TypeKind::Word | TypeKind::Invalid => {}
         }
     }
 
@@ -384,7 +388,10 @@ impl Resolver<'_> {
     fn name(&mut self, ident: &Ident) -> Meaning {
         let name = text(ident);
         let message = match self.find(&name) {
-            Some((Entry::Variable(id) | Entry::Constant(id) | Entry::Unknown(id), _)) => {
+            Some((
+                Entry::Variable(id) | Entry::Constant(id) | Entry::Keyword(id) | Entry::Unknown(id),
+                _,
+            )) => {
                 return Meaning::Variable(id);
             }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
@@ -431,6 +438,9 @@ impl Resolver<'_> {
                         Message::Assign { name, why: why.into() }
                     }
                     Some((Entry::Constant(_), _)) => Message::Assign { name, why: "it is a `const`".into() },
+                    Some((Entry::Keyword(_), _)) => {
+                        Message::Assign { name, why: "it stands for a name".into() }
+                    }
                     Some((Entry::Closure(..), _)) => Message::Assign { name, why: "it is a closure".into() },
                     None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
                     None => {

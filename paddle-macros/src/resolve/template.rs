@@ -64,7 +64,10 @@ impl Resolver<'_> {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
             match self.find(name) {
-                Some((Entry::Variable(id) | Entry::Constant(id) | Entry::Unknown(id), _)) => {
+                Some((
+                    Entry::Variable(id) | Entry::Constant(id) | Entry::Keyword(id) | Entry::Unknown(id),
+                    _,
+                )) => {
                     pieces.push(Piece::Variable(id));
                 }
                 Some((Entry::Closure(..), _)) => return Err(wrong(&format!("`{name}` is a closure"))),
