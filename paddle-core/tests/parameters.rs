@@ -132,7 +132,7 @@ fn notes_that_are_not_known_are_refused() {
 fn statistics_are_not_trained_and_options_are_applied_in_order() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = text::parse(
         "program {
-          parameter w: f32[2] = fill_constant(value=0.5) [lr=0.1 decay=0.01]
+          parameter w: f32[2] = fill_constant(value=0.5) [lr=0.1 decay=0.01 clip=2.0]
           parameter mean: f32[2] = fill_constant(value=0.0) [untrained]
           block 0 (x: f32[2]) {
             centred: f32[2] = elementwise_sub(x, mean)
@@ -157,8 +157,9 @@ fn statistics_are_not_trained_and_options_are_applied_in_order() -> Result<(), B
     assert_eq!(
         updates,
         [
+            "clip: f32[2] = clip(w@GRAD, min=-2.0, max=2.0)",
             "scale: f32[2] = scale(w, scale=0.01)",
-            "elementwise_add: f32[2] = elementwise_add(w@GRAD, scale)",
+            "elementwise_add: f32[2] = elementwise_add(clip, scale)",
             "scale_1: f32[] = scale(learning_rate, scale=0.1)",
             "sgd(w, scale_1, elementwise_add)",
         ]

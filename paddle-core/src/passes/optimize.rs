@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ops::{Binary, BinaryKind, Op, Scale};
+use crate::ops::{Binary, BinaryKind, Op, Scale, Unary, UnaryKind};
 use crate::program::{
     BuildError, DType, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
 };
@@ -23,7 +23,11 @@ impl Update<'_> {
     /// Appends what the parameter's options ask for: its gradient is clipped, then decay is added; the learning rate
     /// is multiplied by its factor.
     fn apply_options(&mut self) -> Result<(), BuildError> {
-        let ParameterOptions { lr, decay, .. } = self.program.parameter_options(self.pair.parameter);
+        let ParameterOptions { lr, decay, clip, .. } = self.program.parameter_options(self.pair.parameter);
+        if let Some(bound) = clip {
+            let within = Unary { kind: UnaryKind::Clip, coefficients: [-bound, bound, 0.0] };
+            self.pair.gradient = self.append(within, &[self.pair.gradient])?;
+        }
         if let Some(decay) = decay {
             let pull = self.append(Scale { scale: decay, bias: 0.0 }, &[self.pair.parameter])?;
             let inputs = [self.pair.gradient, pull];
