@@ -1,15 +1,17 @@
 //! Inference: the outputs of a network for rows.
 
+use std::borrow::Cow;
 use std::error;
 use std::fmt;
 
 use ndarray::{ArrayViewD, IxDyn};
 use paddle_core::plan::Backend;
-use paddle_core::program::DType;
+use paddle_core::program::{DType, Program};
 
 use crate::Error;
 use crate::batch::{Rows, Shape};
 use crate::element::{Element, Values};
+use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
 use crate::session::Session;
@@ -22,20 +24,36 @@ pub fn infer<S: Spec, B: Backend + Clone>(
     parameters: &Parameters<B>,
     rows: impl Rows<S>,
 ) -> Result<Outputs, Error> {
+    infer_with(net, parameters, rows, &[])
+}
+
+/// The same, and behind the outputs the values that the network taps under these names: `tap(x, "hidden")`. What is
+/// not asked for is not computed.
+pub fn infer_with<S: Spec, B: Backend + Clone>(
+    net: &Network<S>,
+    parameters: &Parameters<B>,
+    rows: impl Rows<S>,
+    taps: &[&str],
+) -> Result<Outputs, Error> {
     let model = net.model()?;
     parameters.with(|state| {
-        let sessions = &mut state.inference.sessions;
-        let at = match sessions.iter().position(|session| session.is_for(model, parameters.identity())) {
+        let plans = &mut state.inference.plans;
+        let is_for = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity()) && plan.taps == taps;
+        let at = match plans.iter().position(is_for) {
             Some(at) => at,
             None => {
-                sessions.retain(Session::is_alive);
-                sessions.push(Session::new(model, &model.program, parameters)?);
-                sessions.len() - 1
+                plans.retain(|plan| plan.session.is_alive());
+                let program = tapped(model, taps)?;
+                let session = Session::new(model, &program, parameters)?;
+                let taps = taps.iter().map(|name| name.to_string()).collect();
+                plans.push(Plan { taps, session });
+                plans.len() - 1
             }
         };
-        let session = &mut sessions[at];
+        let session = &mut plans[at].session;
         session.compute(&rows, &[], &mut state.values)?;
-        let fetched = model.outputs.iter().enumerate().map(|(k, spec)| {
+        let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
+        let fetched = names.enumerate().map(|(k, name)| {
             let shape = session.executor.output_shape(k).to_vec();
             let mut values = Values::new(session.executor.output_dtype(k));
             values.resize(shape.iter().product());
@@ -45,20 +63,44 @@ pub fn infer<S: Spec, B: Backend + Clone>(
                 session.executor.fetch_offsets(k, &mut offsets);
                 offsets.into_iter().map(|at| at as usize).collect()
             });
-            Output { name: spec.name.clone(), shape, values, offsets }
+            Output { name: name.to_string(), shape, values, offsets }
         });
         Ok(Outputs { outputs: fetched.collect() })
     })
 }
 
+/// The program of a network that returns these taps, too.
+fn tapped<'m>(model: &'m Model, taps: &[&str]) -> Result<Cow<'m, Program>, Error> {
+    if taps.is_empty() {
+        return Ok(Cow::Borrowed(&model.program));
+    }
+    let mut program = model.program.clone();
+    let mut outputs = program.outputs().to_vec();
+    for name in taps {
+        let found = program.taps().iter().find(|tap| tap.name == *name).map(|tap| tap.var);
+        outputs.push(found.ok_or_else(|| OutputError::NoSuchTap {
+            tap: name.to_string(),
+            taps: program.taps().iter().map(|tap| tap.name.clone()).collect(),
+        })?);
+    }
+    program.set_outputs(&outputs)?;
+    Ok(Cow::Owned(program))
+}
+
 /// The plans of the networks that were run with a set of parameters.
 pub(crate) struct Inference<B: Backend> {
-    sessions: Vec<Session<B>>,
+    plans: Vec<Plan<B>>,
+}
+
+/// A plan, and what it computes beside the outputs.
+struct Plan<B: Backend> {
+    taps: Vec<String>,
+    session: Session<B>,
 }
 
 impl<B: Backend> Inference<B> {
     pub(crate) fn new() -> Self {
-        Inference { sessions: Vec::new() }
+        Inference { plans: Vec::new() }
     }
 }
 
@@ -137,6 +179,13 @@ pub enum OutputError {
         /// The names that there are.
         outputs: Vec<String>,
     },
+    /// The network taps no value under this name.
+    NoSuchTap {
+        /// The name.
+        tap: String,
+        /// The names that there are.
+        taps: Vec<String>,
+    },
     /// It has another element type.
     Type {
         /// Its name.
@@ -156,6 +205,13 @@ impl fmt::Display for OutputError {
             Self::NoSuch { output, outputs } => {
                 write!(f, "there is no output `{output}`; the outputs are `{}`", outputs.join("`, `"))
             }
+            Self::NoSuchTap { tap, taps } => match taps[..] {
+                [] => write!(
+                    f,
+                    "there is no tap `{tap}`: the network taps no values; write `tap(x, \"{tap}\")`"
+                ),
+                _ => write!(f, "there is no tap `{tap}`; the taps are `{}`", taps.join("`, `")),
+            },
             Self::Type { output, found, expected, shape } => {
                 write!(f, "output `{output}` is {expected}{shape}, but was asked for as {found}")
             }

@@ -64,7 +64,7 @@ pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
 pub use element::Element;
 pub use error::Error;
 pub use event::{Event, EventKind};
-pub use infer::{OutputError, Outputs, infer};
+pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
 pub use paddle_core as core;

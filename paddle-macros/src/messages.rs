@@ -129,7 +129,7 @@ messages! {
     /// One parameter, two shapes.
     "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
     /// Not a name for parameters.
-    "parameter-name" ParameterName { found } "\"{found}\" cannot name parameters; write words of letters, digits and `_`, joined by `.`: `param = \"encoder.embedding\"`"
+    "parameter-name" ParameterName { found } "\"{found}\" cannot be a name; write words of letters, digits and `_`, joined by `.`: \"encoder.embedding\""
     /// Braces in a name for parameters.
     "name-template" Template { found, why } "\"{found}\" cannot be filled in: {why}; write `{{i}}` for the value of `i`, `{{{{` for a brace"
     /// More than a program can hold: blocks that nest too deep.

@@ -30,6 +30,7 @@ models! {
     residual_stack
     sizes_in_an_array
     stages
+    tapped
     texts
     unrolled_in_control
 }

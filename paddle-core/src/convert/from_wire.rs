@@ -56,6 +56,7 @@ fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Res
     let outputs = reader.block(0)?;
     reader.program.set_outputs(&outputs)?;
     reader.pairs();
+    reader.taps()?;
     reader.program.verify().map_err(Fault::Verify)?;
     reader.program.derive_checks();
     Ok(reader.program)
@@ -114,6 +115,25 @@ impl<'a> Reader<'a> {
         }
         self.is_ours = true;
         Ok(())
+    }
+
+    /// Reads the taps of our own dialect: the name of each, and that of its value.
+    fn taps(&mut self) -> Result<(), ConvertError> {
+        let tables = self.blocks[0].desc.ops.iter().enumerate().find(|(_, op)| op.r#type == PROGRAM);
+        let Some((at, tables)) = tables else { return Ok(()) };
+        let read = |program: &mut Program| {
+            let wrong = |message| Fault::Attribute { attribute: "taps", message };
+            let (taps, rest) = tables.attr_strings("taps")?.unwrap_or_default().as_chunks::<2>();
+            for [name, value] in taps {
+                let var = program.find(value).ok_or_else(|| wrong(format!("there is no value `{value}`")))?;
+                program.tap(name, var).map_err(|error| wrong(error.to_string()))?;
+            }
+            match rest {
+                [] => Ok(()),
+                _ => Err(wrong("a tap has a name and a value".to_string())),
+            }
+        };
+        read(&mut self.program).map_err(|fault| place(fault, 0, at, tables))
     }
 
     /// Reads the checks of our own dialect: condition, message and place of each.

@@ -142,7 +142,10 @@ impl<'a> Writer<'a> {
         let desc = if tokens.is_empty() { desc } else { desc.with_attr(OpAttr::longs("tokens", tokens)) };
         let desc = if outside.is_empty() { desc } else { desc.with_attr(OpAttr::longs("outside", outside)) };
         let checks: Vec<String> = self.program.checks().iter().flat_map(|check| self.check(check)).collect();
-        if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) }
+        let desc = if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) };
+        let taps = self.program.taps().iter().flat_map(|tap| [tap.name.clone(), self.name(tap.var)]);
+        let taps: Vec<String> = taps.collect();
+        if taps.is_empty() { desc } else { desc.with_attr(OpAttr::strings("taps", taps)) }
     }
 
     /// Condition, message, place.

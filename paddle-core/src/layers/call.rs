@@ -120,6 +120,12 @@ impl Call<'_> {
         self.find(name, |given| if let Given::Choice(word) = given { Some(*word) } else { None })
     }
 
+    /// A name.
+    pub fn name(&self, name: &str) -> Result<String, BuildError> {
+        let text = |given: &Given| if let Given::Name(text) = given { Some(text.clone()) } else { None };
+        self.find(name, text).ok_or(BuildError::NoSuch { what: "name" })
+    }
+
     /// An activation, if it is given.
     pub fn activation(&self, name: &str) -> Option<&'static Layer> {
         self.find(name, |given| if let Given::Activation(layer) = given { Some(*layer) } else { None })

@@ -11,6 +11,7 @@ pub(crate) mod initializers;
 mod library;
 mod operators;
 mod parameters;
+mod tap;
 
 pub use call::{Call, Given, Passed};
 pub use initializers::{INITIALIZERS, Initializer};
@@ -155,6 +156,11 @@ macro_rules! with_layers {
                    ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
                    exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
                 => images::pool2d;
+
+            /// The value itself, which can be fetched by the name, though the network does not return it:
+            /// `infer_with(&net, &parameters, rows, &["hidden"])`.
+            tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
+                => tap::build;
 
             /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
             matmul(x: Value "The left matrix.", y: Value "The right matrix.";)

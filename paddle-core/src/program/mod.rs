@@ -17,6 +17,7 @@ mod bind;
 mod build;
 mod check;
 mod dim;
+mod names;
 mod operator;
 mod parameter;
 mod ty;
@@ -29,6 +30,7 @@ pub use bind::BindError;
 pub use build::{BuildError, Words};
 pub use check::{Check, Condition};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
+pub use names::Tap;
 pub use operator::{FileId, Located, Operator, Place, Role, Site};
 pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
@@ -114,6 +116,7 @@ pub struct Program {
     startup: Vec<Operator>,
     parameter_options: BTreeMap<VarId, ParameterOptions>,
     gradients: Vec<ParameterGradient>,
+    taps: Vec<Tap>,
     checks: Vec<Check>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,

@@ -77,6 +77,7 @@ impl Program {
             }
         }
         check.gradients();
+        check.taps();
         if check.found.is_empty() { Ok(()) } else { Err(VerifyError { pass: None, violations: check.found }) }
     }
 }
@@ -304,6 +305,15 @@ impl<'a> Check<'a> {
                 operator.op.name(),
                 first.0
             ));
+        }
+    }
+
+    fn taps(&mut self) {
+        self.at = (Program::GLOBAL, None);
+        for tap in self.program.taps() {
+            if !self.written.contains(&tap.var) {
+                self.report(format!("the tap `{}` is of a value that is never written", tap.name));
+            }
         }
     }
 

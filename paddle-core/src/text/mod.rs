@@ -9,6 +9,7 @@
 //!   check T = N: "`x` is f32[_, T], but …"                       // what has to hold of their values
 //!   parameter w: f32[T, 1] = uniform_random(min=-0.5, max=0.5)   // with its initialiser
 //!   gradient w -> w@GRAD
+//!   tap products -> matmul_v2                                    // a value that can be fetched by this name
 //!   block 0 (x: f32[_, T], limit: f32[]) {                       // the global block and the inputs
 //!     matmul_v2: f32[_, 1] = matmul_v2(x, w)
 //!     greater_than: bool[_, 1] = greater_than(matmul_v2, limit)

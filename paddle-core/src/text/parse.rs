@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         self.word("program")?;
         self.mark("{")?;
         let (mut sizes, mut checks) = (Vec::new(), Vec::new());
-        let (mut parameters, mut gradients) = (Vec::new(), Vec::new());
+        let (mut parameters, mut gradients, mut taps) = (Vec::new(), Vec::new(), Vec::new());
         let global = loop {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
@@ -146,19 +146,23 @@ impl<'a> Parser<'a> {
                 let parameter = self.name("the name of a parameter")?;
                 self.mark("->")?;
                 gradients.push((parameter, self.name("the name of its gradient")?));
+            } else if self.skip_word("tap")? {
+                let name = self.name("the name of a tap")?;
+                self.mark("->")?;
+                taps.push((name, self.name("the name of its value")?));
             } else if self.token == Token::Name("block") {
                 break self.block(0)?;
             } else {
-                return Err(
-                    self.expected("`rows`, `tokens`, `size`, `check`, `parameter`, `gradient` or `block`")
-                );
+                return Err(self.expected(
+                    "`rows`, `tokens`, `size`, `check`, `parameter`, `gradient`, `tap` or `block`",
+                ));
             }
         };
         self.mark("}")?;
         if self.token != Token::End {
             return Err(self.expected("the end of the text"));
         }
-        Ok(ProgramText { sizes, checks, parameters, gradients, global })
+        Ok(ProgramText { sizes, checks, parameters, gradients, taps, global })
     }
 
     fn check(&mut self) -> Result<CheckText, ParseError> {

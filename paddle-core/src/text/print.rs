@@ -66,6 +66,9 @@ impl Printer<'_, '_, '_> {
         for pair in program.gradients() {
             writeln!(self.f, "  gradient {} -> {}", self.name(pair.parameter), self.name(pair.gradient))?;
         }
+        for tap in program.taps() {
+            writeln!(self.f, "  tap {} -> {}", name(&tap.name), self.name(tap.var))?;
+        }
         self.block(Program::GLOBAL, 1, Role::Forward)?;
         self.f.write_str("}\n")
     }

@@ -74,6 +74,11 @@ fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
         let (parameter, gradient) = (reader.value(parameter)?, reader.value(gradient)?);
         reader.program.record_gradient(parameter, gradient);
     }
+    for (name, value) in &text.taps {
+        let var = reader.value(value)?;
+        let tapped = reader.program.tap(&name.text, var);
+        tapped.map_err(|error| ParseError::new(name.at, error.to_string()))?;
+    }
     let positions = |block: &&BlockText| Positions {
         at: block.at,
         operators: block.operators.iter().map(|operator| operator.at).collect(),

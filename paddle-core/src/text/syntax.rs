@@ -18,6 +18,8 @@ pub(super) struct ProgramText {
     pub(super) parameters: Vec<ParameterText>,
     /// (parameter, gradient).
     pub(super) gradients: Vec<(Name, Name)>,
+    /// (name, value).
+    pub(super) taps: Vec<(Name, Name)>,
     pub(super) global: BlockText,
 }
 

@@ -9,6 +9,7 @@ mod constants;
 mod declared;
 mod expr;
 mod inputs;
+mod outputs;
 mod repeat;
 mod state;
 mod types;
@@ -123,7 +124,7 @@ impl<'a, 's> Lowering<'a, 's> {
             self.error(function.body.at.end, Message::NoValue { what });
         }
         let mut outputs = Vec::new();
-        self.outputs(&value, at, &mut outputs);
+        self.outputs(&value, function.body.tail.as_deref(), at, &mut outputs);
         if let Err(error) = self.program.set_outputs(&outputs) {
             self.build_error(error, at, &[]);
         }
@@ -138,13 +139,6 @@ impl<'a, 's> Lowering<'a, 's> {
         let network = self.network;
         for constant in &network.constants {
             self.constant(constant);
-        }
-    }
-
-    fn outputs(&mut self, value: &Value<'a>, at: Extent, outputs: &mut Vec<VarId>) {
-        match value {
-            Value::Tuple(parts) => parts.iter().for_each(|part| self.outputs(part, at, outputs)),
-            value => outputs.extend(self.materialize(value, at)),
         }
     }
 

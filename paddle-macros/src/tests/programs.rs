@@ -76,13 +76,13 @@ fn a_variable_assigned_in_one_branch_keeps_its_value_on_the_other_rows() {
 program {
   rows _
   block 0 (x: f32[_, 2], c: bool[_]) {
-    h_1: f32[_, 2], zero_1: f32[_, 2] = if(c) {
+    h: f32[_, 2], zero: f32[_, 2] = if(c) {
       block 1 on _.1 of _ {
         x_1: f32[_.1, 2] = gather_rows(x)
-        h: f32[_.1, 2] = elementwise_add(x_1, x_1)
+        h_1: f32[_.1, 2] = elementwise_add(x_1, x_1)
         reduce_sum: f32[] = reduce_sum(x_1)
-        zero: f32[_.1, 2] = elementwise_mul(reduce_sum, h)
-        yield h, zero
+        zero_1: f32[_.1, 2] = elementwise_mul(reduce_sum, h_1)
+        yield h_1, zero_1
       }
       block 2 on _.2 of _ {
         x_2: f32[_.2, 2] = gather_rows(x)
@@ -90,7 +90,7 @@ program {
         yield x_2, fill_constant
       }
     }
-    return h_1, zero_1
+    return h, zero
   }
 }";
     assert_program(source, expected);
@@ -115,12 +115,12 @@ program {
   block 0 (x: f32[_, 1], n: i64[]) {
     fill_constant: f32[] = fill_constant(value=0.0)
     greater_than: bool[_, 1] = greater_than(x, fill_constant)
-    h_4: f32[_, 1] = if(greater_than) {
+    h: f32[_, 1] = if(greater_than) {
       block 1 on _.1 of _ {
         x_1: f32[_.1, 1] = gather_rows(x)
         fill_constant_1: i64[] = fill_constant(value=0)
         h_3: f32[_.1, 1], i_3: i64[] = while(x_1, fill_constant_1) {
-          block 3 (h: f32[_.1, 1], i: i64[]) {
+          block 3 (h_4: f32[_.1, 1], i: i64[]) {
             less_than: bool[] = less_than(i, n)
             yield less_than
           }
@@ -138,7 +138,7 @@ program {
         yield x_2
       }
     }
-    return h_4
+    return h
   }
 }";
     assert_program(source, expected);

@@ -1,0 +1,49 @@
+//! Names that callers rely on: those of outputs, and of values that are tapped.
+
+use super::{BuildError, Definition, Program, VarId};
+
+/// A value that can be fetched by a name, though the network does not return it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// The name.
+    pub name: String,
+    /// The value, of the global block.
+    pub var: VarId,
+}
+
+impl Program {
+    /// The values that can be fetched by name.
+    pub fn taps(&self) -> &[Tap] {
+        &self.taps
+    }
+
+    /// Makes a value of the global block one that can be fetched by a name.
+    pub fn tap(&mut self, name: &str, var: VarId) -> Result<(), BuildError> {
+        let value = self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })?;
+        if value.block != Program::GLOBAL {
+            return Err(BuildError::NotVisible { name: value.name.clone() });
+        }
+        if self.taps.iter().any(|tap| tap.name == name) {
+            return Err(BuildError::NameTaken { name: name.into() });
+        }
+        self.taps.push(Tap { name: name.into(), var });
+        Ok(())
+    }
+
+    /// Gives a value that an operator computes this very name; another value that has it gets this one's. The names
+    /// of inputs and parameters stay what they are: then `false`.
+    pub fn claim_name(&mut self, var: VarId, name: &str) -> bool {
+        let is_computed = |var: VarId| {
+            matches!(self.var(var).definition, Definition::Operator | Definition::BlockParameter)
+        };
+        let holder = self.find(name).filter(|holder| *holder != var);
+        if !is_computed(var) || holder.is_some_and(|holder| !is_computed(holder)) {
+            return false;
+        }
+        match holder {
+            Some(holder) => self.swap_names(var, holder),
+            None => self.rename(var, name),
+        }
+        true
+    }
+}

@@ -1,0 +1,30 @@
+//! Values that can be fetched by name, in sub-networks and unrolled loops.
+
+use paddle::attribute::network;
+use paddle::core::program::Program;
+
+#[network]
+pub mod tapped {
+    const NAMES: [&str; 2] = ["first", "second"];
+
+    fn layer(x: _, i: _) -> _ {
+        tap(fc(x, 4, act = tanh), NAMES[i])
+    }
+
+    /// The cost, and how large the last layer is.
+    pub fn cost(x: Tensor<f32, _, 4>) -> (Tensor<f32>, Tensor<f32>) {
+        let mut h = x;
+        for i in 0..2 {
+            h = layer(h, i, param = "layer{i}");
+        }
+        let cost = mean(h);
+        (cost, tap(sum(h), "total"))
+    }
+}
+
+pub(crate) fn networks() -> Vec<Program> {
+    let program = crate::program(tapped::cost());
+    let names: Vec<&str> = program.taps().iter().map(|tap| tap.name.as_str()).collect();
+    assert_eq!(names, ["first", "second", "total"]);
+    vec![program]
+}
