@@ -91,14 +91,21 @@ fn show(tensor: &Tensor) -> String {
         Values::F64(values) => ("float64", values.iter().map(f64::to_string).collect()),
     };
     let dims: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
-    let dims = if dims.is_empty() { "-".to_string() } else { dims.join(",") };
+    let mut dims = if dims.is_empty() { "-".to_string() } else { dims.join(",") };
+    if let Some(offsets) = &tensor.offsets {
+        let offsets: Vec<String> = offsets.iter().map(i64::to_string).collect();
+        dims += &format!("@{}", offsets.join(","));
+    }
     [kind, &dims].into_iter().chain(values.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
 fn parse(line: &str) -> Tensor {
     let mut words = line.split(' ');
     let (kind, dims) = (words.next().expect("a type"), words.next().expect("dimensions"));
+    let (dims, offsets) = dims.split_once('@').map_or((dims, None), |(dims, offsets)| (dims, Some(offsets)));
     let shape = dims.split(',').filter(|dim| *dim != "-").map(|dim| dim.parse().expect("a size")).collect();
+    let offsets =
+        offsets.map(|offsets| offsets.split(',').map(|at| at.parse().expect("an offset")).collect());
     fn all<T: std::str::FromStr>(words: std::str::Split<'_, char>) -> Vec<T> {
         words.map(|word| word.parse().unwrap_or_else(|_| panic!("`{word}` is not a value"))).collect()
     }
@@ -110,7 +117,7 @@ fn parse(line: &str) -> Tensor {
         "float64" => Values::F64(all(words)),
         other => panic!("elements of type {other}"),
     };
-    Tensor { shape, values, offsets: None }
+    Tensor { shape, values, offsets }
 }
 
 /// Numbers that look random, between -1 and 1.
@@ -189,6 +196,18 @@ fn loops_are_read_back() {
         let batch = [numbers(&[3, 2], 1), numbers(&[3, 2], 2), Tensor::i64(&[], &[steps])];
         assert_eq!(theirs.run(&batch), ours.run(&batch), "{steps} iterations");
     }
+}
+
+/// A layer for each token; every way to make a row of them, beside rows; offsets where the first input has none.
+#[test]
+fn sequences() {
+    let batch = |offsets: &[i64]| {
+        let (tokens, rows) = (offsets[offsets.len() - 1] as usize, offsets.len() - 1);
+        let x = numbers(&[tokens, 3], tokens).with_offsets(offsets);
+        vec![x, numbers(&[rows, 2], rows), Tensor::f32(&[], &[0.5])]
+    };
+    let batches = [batch(&[0, 2, 5]), batch(&[0, 3, 3, 4, 9]), batch(&[0, 1])];
+    check("sequences", include_str!("oracle/sequences.txt"), &batches);
 }
 
 /// Every operator that a network is written with, and every form of control flow in another.

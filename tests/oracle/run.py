@@ -4,7 +4,8 @@ Reads batches from the standard input, one line for each input, in the order in 
 
     ELEMENT_TYPE DIMENSIONS VALUES
 
-(`float32 2,3 1.0 2.0 …`; a scalar has `-` for its dimensions), an empty line after each batch. Writes the outputs of
+(`float32 2,3 1.0 2.0 …`; a scalar has `-` for its dimensions; behind those of sequences stand their offsets,
+`float32 3,1@0,2,3 1.0 …`), an empty line after each batch. Writes the outputs of
 each batch in the same form.
 """
 
@@ -21,7 +22,16 @@ def executor(prefix):
     paddle.enable_static()
     exe = paddle.static.Executor(paddle.CPUPlace())
     program, feeds, fetches = paddle.static.load_inference_model(prefix, exe)
-    return lambda batch: exe.run(program, feed=dict(zip(feeds, batch)), fetch_list=fetches)
+
+    def on(batch):
+        tensors = [paddle.base.core.LoDTensor() for _ in batch]
+        for tensor, (value, lod) in zip(tensors, batch):
+            tensor.set(value, paddle.CPUPlace())
+            tensor.set_lod(lod)
+        found = exe.run(program, feed=dict(zip(feeds, tensors)), fetch_list=fetches, return_numpy=False)
+        return [(np.asarray(tensor), tensor.lod()) for tensor in found]
+
+    return on
 
 
 def predictor(prefix):
@@ -34,25 +44,30 @@ def predictor(prefix):
     run = inference.create_predictor(config)
 
     def on(batch):
-        for name, value in zip(run.get_input_names(), batch):
+        for name, (value, lod) in zip(run.get_input_names(), batch):
             handle = run.get_input_handle(name)
             handle.reshape(value.shape)
             handle.copy_from_cpu(value)
+            handle.set_lod(lod)
         run.run()
-        return [run.get_output_handle(name).copy_to_cpu() for name in run.get_output_names()]
+        handles = [run.get_output_handle(name) for name in run.get_output_names()]
+        return [(handle.copy_to_cpu(), handle.lod()) for handle in handles]
 
     return on
 
 
 def parse(line):
     dtype, dims, *values = line.split(" ")
+    dims, _, offsets = dims.partition("@")
+    lod = [[int(at) for at in offsets.split(",")]] if offsets else []
     shape = [] if dims == "-" else [int(dim) for dim in dims.split(",")]
     numbers = [int(v) if "int" in dtype or dtype == "bool" else float(v) for v in values]
-    return np.array(numbers, dtype=dtype).reshape(shape)
+    return np.array(numbers, dtype=dtype).reshape(shape), lod
 
 
-def show(value):
+def show(value, lod):
     dims = ",".join(map(str, value.shape)) or "-"
+    dims += "".join("@" + ",".join(map(str, offsets)) for offsets in lod)
     whole = value.dtype.kind in "ib"
     values = [repr(int(v)) if whole else repr(float(v)) for v in value.reshape(-1)]
     return " ".join([str(value.dtype), dims, *values])
@@ -68,7 +83,7 @@ def main():
             continue
         outputs = run(batch)
         batch = []
-        print("".join(show(np.asarray(output)) + "\n" for output in outputs), flush=True)
+        print("".join(show(*output) + "\n" for output in outputs), flush=True)
 
 
 main()

@@ -209,3 +209,49 @@ fn parameters_are_checked_and_sorted() {
     params.remove("other");
     assert_eq!(loaded, params);
 }
+
+/// Offsets are set where they are needed; a maximum has a place for its index. Read back, it is the same.
+#[test]
+fn sequences() {
+    let source = "program {
+  rows _
+  tokens _.x of _
+  block 0 (x: f32[_.x, 2], rate: f32[]) {
+    h: f32[_.x, 2] = tanh(x)
+    less: f32[_.x, 2] = elementwise_sub(rate, h)
+    max: f32[_, 2] = sequence_pool(less, pooltype=\"MAX\", pad_value=0.5)
+    return max, h
+  }
+}
+";
+    let desc = legalise(&text::parse(source).unwrap()).unwrap();
+    is_paddle(&desc);
+    let expected = "feed feed tanh elementwise_sub lod_reset sequence_pool fetch lod_reset fetch";
+    assert_eq!(operators(&desc), [expected.split(' ').collect::<Vec<_>>()]);
+    let level = |name: &str| {
+        let var = desc.blocks[0].vars.iter().find(|var| var.name == name).unwrap();
+        var.r#type.lod_tensor.as_ref().unwrap().lod_level
+    };
+    assert_eq!(["x", "h", "lod_reset", "max"].map(level), [Some(1), Some(1), Some(1), Some(0)]);
+    let pool = &desc.blocks[0].ops[5];
+    assert_eq!(pool.attr_string("pooltype"), Ok(Some("MAX")));
+    assert_eq!(pool.output("MaxIndex").len(), 1);
+    let again = from_wire(&desc, None).unwrap().to_string();
+    assert!(
+        again.contains("max: f32[_, 2] = sequence_pool(lod_reset, pooltype=\"MAX\", pad_value=0.5)"),
+        "{again}"
+    );
+    assert!(again.contains("lod_reset: f32[_.x, 2] = assign(less)"), "{again}");
+
+    let refused = |line: &str| {
+        let with = source.replace("h: f32[_.x, 2] = tanh(x)", line);
+        match legalise(&text::parse(&with).unwrap()) {
+            Err(LegaliseError::Operator { operator, reason, .. }) => format!("{operator}: {reason}"),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        refused("h: f32[_.x, 2] = fill_constant(value=1.0)"),
+        "fill_constant: PaddlePaddle has no constant for each token"
+    );
+}

@@ -10,7 +10,7 @@
 //! | `if` on a scalar | two `conditional_block`s and `select_input` |
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
-//! | tokens of a value without rows | the operator, then `lod_reset` to the offsets of an input |
+//! | the tokens of sequences, where they are pooled or fetched | `lod_reset` to the offsets of an input |
 //!
 //! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
 //! either, which has to be written: a variable keeps what it held in the run before.
@@ -130,7 +130,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     for (column, &output) in program.outputs().iter().enumerate() {
         // A variable is fetched once, and it is one that an operator has written.
         let name = match fetched.insert(output) {
-            true => to.name(output),
+            true => to.with_offsets(global, output),
             false => to.copy(global, output),
         };
         let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);

@@ -5,7 +5,7 @@ use super::super::names::OURS;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
 use crate::ops::{Fill, Op};
-use crate::program::{BlockId, DType, Dim, Operator, Type};
+use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
@@ -60,7 +60,7 @@ impl Legaliser<'_> {
         let inputs = self.names(&operator.inputs);
         let desc = self.same_on(operator, at, &inputs);
         self.push(at, desc);
-        self.keep_offsets(at, operator)
+        Ok(())
     }
 
     /// The operator on these variables, its outputs declared.
@@ -73,36 +73,28 @@ impl Legaliser<'_> {
         desc
     }
 
-    /// PaddlePaddle hands on the offsets of the first input. Where that has none, the outputs get them behind the
-    /// operator.
-    fn keep_offsets(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let first = operator.inputs.first().and_then(|&input| program.ty(input).rows);
-        for &output in &operator.outputs {
-            let ty = program.ty(output);
-            let Some(rows) = ty.rows.filter(|_| program.is_sequence(ty) && ty.rows != first) else {
-                continue;
-            };
-            let Some(sample) = self.samples.get(&rows).cloned() else {
-                let tokens = program.show_rows(rows);
-                return self.refuse(operator, format!("no input has {tokens}"));
-            };
-            let without = self.name(output);
-            let out = self.define(at, output);
-            let reset = OpDesc::new("lod_reset")
-                .with_input("X", [without])
-                .with_input("Y", [sample])
-                .with_output("Out", [out])
-                .with_attr(OpAttr::ints("target_lod", []))
-                .with_attr(OpAttr::bool("append", false));
-            self.push(at, reset);
+    /// The variable of a value, with the offsets of its sequences: PaddlePaddle's operators hand them on or lose them,
+    /// each in its own way. Those that no input has are left to the operators.
+    pub(super) fn with_offsets(&mut self, at: usize, var: VarId) -> String {
+        let (program, name) = (self.program, self.name(var));
+        let ty = program.ty(var);
+        let sample =
+            ty.rows.filter(|_| program.is_sequence(ty)).and_then(|rows| self.samples.get(&rows).cloned());
+        match sample {
+            Some(sample) if sample != name => {
+                let reset = OpDesc::new("lod_reset")
+                    .with_input("Y", [sample])
+                    .with_attr(OpAttr::ints("target_lod", []))
+                    .with_attr(OpAttr::bool("append", false));
+                self.step(at, reset, name, ty)
+            }
+            _ => name,
         }
-        Ok(())
     }
 
     /// The real operator notes too where a maximum is.
     fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let inputs = self.names(&operator.inputs);
+        let inputs = [self.with_offsets(at, operator.inputs[0])];
         let index = self.program.ty(operator.outputs[0]).with_dtype(DType::I32);
         let index = self.declare(at, "sequence_pool.max_index", &index);
         let desc = self.same_on(operator, at, &inputs).with_output("MaxIndex", [index]);
@@ -122,7 +114,7 @@ impl Legaliser<'_> {
         }
         let desc = self.same_on(operator, at, &inputs);
         self.push(at, desc);
-        self.keep_offsets(at, operator)
+        Ok(())
     }
 
     /// With rows, as many as a variable has that has them.
