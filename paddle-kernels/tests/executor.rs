@@ -415,3 +415,55 @@ fn random_numbers_are_those_of_the_seed() {
     assert_eq!(first, draw(1));
     assert_ne!(first, draw(2));
 }
+
+/// Offsets have to fit the tokens, the rows of other inputs, and each other where inputs share tokens.
+#[test]
+fn offsets_that_do_not_fit_are_errors() {
+    let source = "program {
+  rows _
+  tokens _.x of _
+  block 0 (x: f32[_.x, 2], y: f32[_], z: f32[_.x]) {
+    pooled: f32[_, 2] = sequence_pool(x, pooltype=\"SUM\")
+    return pooled, z, y
+  }
+}";
+    let program = paddle_core::text::parse(source).unwrap();
+    let backend = Reference::single();
+    let mut parameters = backend.allocate(0).unwrap();
+    let mut executor = Executor::new(backend, &program, &Storage::new()).unwrap();
+    let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let mut begin = |x: Option<&[i64]>, y: Option<&[i64]>, z: Option<&[i64]>| {
+        let begun = executor.begin(&|i| match i {
+            0 => Feed { values: HostSlice::F32(&values), shape: &[3, 2], offsets: x },
+            1 => Feed { values: HostSlice::F32(&values[..2]), shape: &[2], offsets: y },
+            _ => Feed { values: HostSlice::F32(&values[..3]), shape: &[3], offsets: z },
+        });
+        begun.map_err(|error| error.to_string())
+    };
+    let good: Option<&[i64]> = Some(&[0, 1, 3]);
+    let wrong = [
+        (begin(None, None, good), "`x` takes Seq<Tensor<f32, 2>>: sequences are fed with offsets"),
+        (begin(good, good, good), "`y` takes f32[_]: it takes no sequences, but offsets were fed"),
+        (begin(Some(&[0, 3]), None, good), "`y` takes f32[_], but [2] was fed; `_` is 1 by another input"),
+        (
+            begin(good, None, Some(&[0, 3])),
+            "`z` takes Seq<f32>: there are 1 sequences, but another input has 2 rows",
+        ),
+        (
+            begin(good, None, Some(&[0, 2, 3])),
+            "`z` takes Seq<f32>: it has the tokens of `x`, but other offsets",
+        ),
+        (begin(Some(&[0, 4, 3]), None, good), "offsets never fall, but number 2 is 3 behind 4"),
+    ];
+    for (found, expected) in wrong {
+        let found = found.unwrap_err();
+        assert!(found.contains(expected), "{found}");
+    }
+    begin(good, None, good).unwrap();
+    executor.run(Part::Compute, &mut parameters).unwrap();
+    assert_eq!(f32s(&executor, 0), [1.0, 2.0, 8.0, 10.0]);
+    assert_eq!((executor.output_offsets(0), executor.output_offsets(1)), (None, Some(3)));
+    let mut offsets = [7; 3];
+    executor.fetch_offsets(1, &mut offsets);
+    assert_eq!(offsets, [0, 1, 3]);
+}
