@@ -1,6 +1,7 @@
 //! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
 
 mod walk;
+mod words;
 
 use paddle_core::layers::{Initializer, Layer};
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
@@ -497,43 +498,6 @@ pub(crate) struct Closure {
 /// The text of a name; `r#gen` is `gen`.
 pub(crate) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
-}
-
-impl Expr {
-    /// Short words for messages: the name of a variable, the source of something small.
-    pub(crate) fn words(&self) -> String {
-        match self.brief() {
-            Some(text) => format!("`{text}`"),
-            None => "this value".to_string(),
-        }
-    }
-
-    /// The source, as far as it is short.
-    fn brief(&self) -> Option<String> {
-        let text = match &self.kind {
-            ExprKind::Number { literal, .. } => literal.to_string(),
-            ExprKind::Name { ident, .. } => text(ident),
-            ExprKind::Negate { x, .. } => format!("-{}", x.brief()?),
-            ExprKind::Not { x, .. } => format!("!{}", x.brief()?),
-            ExprKind::Binary { op, x, y, .. } => format!("{} {op} {}", x.brief()?, y.brief()?),
-            ExprKind::Paren(x) => format!("({})", x.brief()?),
-            ExprKind::Call(call) => {
-                let arguments: Option<Vec<String>> = call.positional.iter().map(Expr::brief).collect();
-                match arguments {
-                    Some(arguments) if call.named.is_empty() => {
-                        format!("{}({})", text(&call.ident), arguments.join(", "))
-                    }
-                    _ => format!("{}(..)", text(&call.ident)),
-                }
-            }
-            _ => return None,
-        };
-        match (&self.kind, text.len() > 32) {
-            (ExprKind::Call(call), true) => Some(format!("{}(..)", self::text(&call.ident))),
-            (_, true) => None,
-            (_, false) => Some(text),
-        }
-    }
 }
 
 impl Target {

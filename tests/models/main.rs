@@ -24,14 +24,22 @@ macro_rules! models {
 }
 
 models! {
+    captured_values
+    conditions_of_scalars
     decided_branches
+    documented
+    element_types
     format_names
+    generic_parts
     match_on_constants
+    named_sizes
     residual_stack
+    rows_and_loops
     sizes_in_an_array
     stages
     tapped
     texts
+    tuples_and_shadowing
     unrolled_in_control
 }
 

@@ -1,0 +1,31 @@
+//! Sub-networks that are generic over shapes: `_`, dimensions that are named anew at each call, closures.
+
+use paddle::attribute::network;
+use paddle::core::program::Program;
+
+#[network]
+pub mod generic {
+    /// Twice as wide: the dimension is another one at each call.
+    fn twice(x: Tensor<f32, _, D>) -> Tensor<f32, _, D> {
+        x + x
+    }
+
+    fn any(x: _) -> _ {
+        tanh(x)
+    }
+
+    /// Both widths go through the same parts.
+    pub fn both(x: Tensor<f32, _, 4>, y: Tensor<f32, _, 6>) -> (Tensor<f32, _, 4>, Tensor<f32, _, 6>) {
+        let (a, b) = (twice(any(x)), twice(any(y)));
+        let half = |x| x * 0.5;
+        (half(a), half(b))
+    }
+
+    pub fn ranks(x: Tensor<f32, _, 2, 3>, y: Tensor<f32>) -> _ {
+        (any(x), any(y))
+    }
+}
+
+pub(crate) fn networks() -> Vec<Program> {
+    vec![crate::program(generic::both()), crate::program(generic::ranks())]
+}
