@@ -7,7 +7,7 @@ use paddle_core::convert::ConvertError;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
 use paddle_core::plan::{OutOfMemory, PlanError, RunError, StorageError};
-use paddle_core::program::{BuildError, VerifyError};
+use paddle_core::program::{BindError, BuildError, VerifyError};
 use paddle_core::wire::WireError;
 use paddle_kernels::cpu::CpuError;
 
@@ -36,6 +36,8 @@ pub enum Error {
     Gradient(GradientError),
     /// An updater's operators do not fit.
     Build(BuildError),
+    /// Sizes do not fit a network.
+    Bind(BindError),
     /// A program is not well-formed.
     Verify(VerifyError),
     /// Bytes are not a program.
@@ -87,6 +89,7 @@ kinds! {
     Storage(StorageError);
     Gradient(GradientError);
     Build(BuildError);
+    Bind(BindError);
     Verify(VerifyError);
     Wire(WireError);
     Convert(Box<ConvertError>);

@@ -25,6 +25,11 @@ pub trait Spec: 'static {
     const PROGRAM: &'static [u8];
     /// The program that initialises the parameters, likewise.
     const STARTUP: &'static [u8];
+
+    /// The values of the program's sizes from outside, in the order of its symbols.
+    fn sizes(&self) -> &[i64] {
+        &[]
+    }
 }
 
 /// A network: a program that can be trained and run.
@@ -42,6 +47,14 @@ impl<S: Spec> Network<S> {
         Network { spec, model: OnceLock::new() }
     }
 
+    /// The network that `spec` stands for, with sizes that are known at run time. Errors if it does not fit them.
+    ///
+    /// Each one is a network of its own, as far as [`Trainer`](crate::Trainer) and [`infer`](crate::infer()) keep plans.
+    pub fn with_sizes(spec: S) -> Result<Self, Error> {
+        let model = Arc::new(Self::decode(&spec)?);
+        Ok(Network { spec, model: OnceLock::from(model) })
+    }
+
     /// Its program.
     pub fn program(&self) -> Result<&Program, Error> {
         Ok(&self.model()?.program)
@@ -56,12 +69,18 @@ impl<S: Spec> Network<S> {
         if let Some(model) = self.model.get() {
             return Ok(model);
         }
-        let decode = || {
-            let [program, startup] = [S::PROGRAM, S::STARTUP].map(ProgramDesc::decode);
-            Ok(Model::new(S::NAME, from_wire(&program?, Some(&startup?))?))
-        };
-        let model = Model::embedded(TypeId::of::<S>(), decode)?;
+        let model = Model::embedded(TypeId::of::<S>(), || Self::decode(&self.spec))?;
         Ok(self.model.get_or_init(|| model))
+    }
+
+    fn decode(spec: &S) -> Result<Model, Error> {
+        let [program, startup] = [S::PROGRAM, S::STARTUP].map(ProgramDesc::decode);
+        let mut program = from_wire(&program?, Some(&startup?))?;
+        if !spec.sizes().is_empty() {
+            let sizes = program.outside_symbols().zip(spec.sizes().iter().copied());
+            program = program.bind(&sizes.collect::<Vec<_>>())?;
+        }
+        Ok(Model::new(S::NAME, program))
     }
 }
 

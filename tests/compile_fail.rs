@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// Messages of ours, and lints of rustc on a model's tokens.
-const FOLDERS: [&str; 2] = ["tests/compile_fail", "tests/lints"];
+/// Messages of ours, lints of rustc on a model's tokens, and what rustc finds when it knows the sizes.
+const FOLDERS: [&str; 3] = ["tests/compile_fail", "tests/lints", "tests/evaluated"];
 
 #[test]
 fn rustc_prints_what_is_expected() {
     let cases = trybuild::TestCases::new();
+    cases.pass("tests/evaluated/valid/*.rs");
     FOLDERS.iter().for_each(|folder| cases.compile_fail(format!("{folder}/*.rs")));
 }
 

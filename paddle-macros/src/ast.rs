@@ -1,5 +1,6 @@
 //! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
 
+mod size;
 mod walk;
 mod words;
 
@@ -10,6 +11,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use syn::ext::IdentExt;
 
 use crate::report::Extent;
+pub(crate) use size::{OutsideSize, SizeOrigin};
 
 /// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of one name have two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,6 +108,8 @@ pub(crate) struct Constant {
     pub(crate) public: bool,
     pub(crate) binding: Option<BindingId>,
     pub(crate) ty: ConstantType,
+    /// Whether a size is in it that the caller of the network gives; filled in by `resolve`.
+    pub(crate) by_caller: bool,
     pub(crate) value: Expr,
     /// The whole item, as it was written.
     pub(crate) tokens: TokenStream,
@@ -139,6 +143,8 @@ pub(crate) struct Function {
     pub(crate) attributes: TokenStream,
     /// `pub`, as written.
     pub(crate) visibility: TokenStream,
+    /// Its const parameters: sizes that each instantiation binds.
+    pub(crate) generics: Vec<Constant>,
     pub(crate) params: Vec<Param>,
     pub(crate) result: Option<TypeExpr>,
     pub(crate) body: Block,
@@ -263,6 +269,7 @@ pub(crate) enum DimKind {
         constant: Option<BindingId>,
     },
     Size(i64),
+    Outside(OutsideSize),
     Binary(BinaryKind, Box<DimExpr>, Box<DimExpr>),
 }
 
@@ -353,6 +360,7 @@ pub(crate) enum ExprKind {
     },
     Call(Call),
     Closure(Closure),
+    Outside(OutsideSize),
     If {
         span: Span,
         condition: Box<Expr>,

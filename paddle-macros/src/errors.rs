@@ -6,7 +6,7 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
-use crate::report::{Extent, Report};
+use crate::report::{Extent, Frame, Report};
 
 /// What the reports become.
 pub(crate) struct Tokens {
@@ -37,12 +37,32 @@ pub(crate) fn compile_error(message: &str, at: Extent) -> TokenStream {
     quote!(#head #body)
 }
 
-/// A call whose range of tokens is that of the source.
-fn call(name: &Ident, at: Extent) -> TokenStream {
-    let mut name = name.clone();
-    name.set_span(at.start);
-    let parens = group(Delimiter::Parenthesis, TokenStream::new(), at.end);
-    quote!(#name #parens)
+/// A panic whose range of tokens is that of the source.
+pub(crate) fn panic(at: Extent, arguments: &TokenStream) -> TokenStream {
+    let head = quote_spanned!(at.start=> ::core::panic!);
+    let body = group(Delimiter::Parenthesis, arguments.clone(), at.end);
+    quote!(#head #body)
+}
+
+/// The body inside of `const fn`s that stand for the user's calls, each called with the tokens of its call.
+/// `parameters` and `arguments` are what they pass on.
+pub(crate) fn calls(
+    frames: &[Frame],
+    parameters: &TokenStream,
+    arguments: &TokenStream,
+    body: TokenStream,
+) -> TokenStream {
+    // From the inside out: each function calls the one behind it.
+    frames.iter().rev().fold(body, |body, frame| {
+        let name = identifier(&frame.name);
+        let mut called = name.clone();
+        called.set_span(frame.call.start);
+        let passed = group(Delimiter::Parenthesis, arguments.clone(), frame.call.end);
+        quote! {
+            const fn #name(#parameters) { #body }
+            #called #passed
+        }
+    })
 }
 
 fn group(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {
@@ -53,24 +73,15 @@ fn group(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {
 
 fn chain(report: &Report) -> TokenStream {
     let message = report.text();
-    // What is called, and where: the user's calls from outside in, then the first use.
-    let mut links: Vec<(Ident, Extent)> =
-        report.calls.iter().map(|frame| (identifier(&frame.name), frame.call)).collect();
+    // The user's calls from outside in, then the first use.
+    let mut links = report.calls.clone();
     let mut panics_at = report.at;
     if let Some(first) = report.first {
-        links.push((identifier("first_used_here"), report.at));
+        links.push(Frame { name: "first_used_here".to_string(), call: report.at, here: true });
         panics_at = first;
     }
-    let head = quote_spanned!(panics_at.start=> ::core::panic!);
-    let body = group(Delimiter::Parenthesis, quote_spanned!(panics_at.end=> "{}", #message), panics_at.end);
-    // From the inside out: each function calls the one behind it.
-    let body = links.iter().rev().fold(quote!(#head #body), |body, (name, at)| {
-        let call = call(name, *at);
-        quote! {
-            const fn #name() { #body }
-            #call
-        }
-    });
+    let body = panic(panics_at, &quote!("{}", #message));
+    let body = calls(&links, &TokenStream::new(), &TokenStream::new(), body);
     quote! {
         #[allow(non_upper_case_globals)]
         const _: () = { const network: () = { #body }; };

@@ -42,7 +42,7 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
             let function = FunctionId(at);
             let lowered = match names_are_right {
                 true => lower(network, function, &mut sink),
-                false => Lowered { inputs: inputs(network, function), program: None },
+                false => inputs(network, function),
             };
             (at, lowered)
         })

@@ -18,7 +18,11 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     let here = network.functions.iter().filter(|function| network.is_here(function.unit));
     let functions = here.map(|function| self::function(function, network));
     let imports = network.imports().filter(|import| !network.is_constant(import)).map(import);
-    quote! { #(#imports)* #(#functions)* }
+    // The caller's sizes have no value here, and nothing that is made of them is evaluated.
+    let by_caller =
+        network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
+    let sizes = by_caller.map(|Constant { ident, .. }| quote!(#[allow(dead_code)] const #ident: usize = 0;));
+    quote! { #(#imports)* #(#sizes)* #(#functions)* }
 }
 
 /// Stands for an imported sub-network.
@@ -44,7 +48,9 @@ fn var() -> TokenStream {
 }
 
 fn function(function: &Function, network: &Network) -> TokenStream {
-    let Function { ident, public, params, result, body, .. } = function;
+    let Function { ident, public, generics, params, result, body, .. } = function;
+    let generics = generics.iter().map(|size| &size.tokens);
+    let generics = (!function.generics.is_empty()).then(|| quote!(<#(#generics),*>));
     let lints = if *public {
         quote!(dead_code, unused_parens, clippy::all)
     } else {
@@ -61,7 +67,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
     let var = var();
     quote! {
         #[allow(#lints)]
-        fn #ident(#(#inputs),*) -> #var {
+        fn #ident #generics(#(#inputs),*) -> #var {
             #(#named)*
             #(#types)*
             #body
@@ -120,7 +126,8 @@ fn constants_of_dim(dim: &DimExpr) -> TokenStream {
             quote!(#read;)
         }
         DimKind::Binary(_, x, y) => [constants_of_dim(x), constants_of_dim(y)].into_iter().collect(),
-        DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) => TokenStream::new(),
+        // rustc reads paths where their values are taken.
+        DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => TokenStream::new(),
     }
 }
 
@@ -152,6 +159,10 @@ fn statements(block: &Block, network: &Network) -> TokenStream {
 
 fn statement(statement: &Statement, network: &Network) -> TokenStream {
     match statement {
+        Statement::Const(Constant { ident, value, by_caller: true, .. }) => {
+            let value = helper("v", expr(value, network));
+            quote!(#[allow(non_snake_case)] let #ident = #value;)
+        }
         Statement::Const(Constant { tokens, .. }) => tokens.clone(),
         Statement::Expr { value, semicolon } => {
             let ghost = expr(value, network);
@@ -318,7 +329,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Match { span, value, arms } => choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
-        ExprKind::Invalid => helper("v", quote!(())),
+        // rustc reads paths where their values are taken.
+        ExprKind::Outside(_) | ExprKind::Invalid => helper("v", quote!(())),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use paddle_core::layers::Layer;
 use paddle_core::ops::Number;
-use paddle_core::program::{DType, VarId};
+use paddle_core::program::{DType, Dim, VarId};
 
 use crate::ast::{self, BindingId};
 use crate::report::Extent;
@@ -20,6 +20,8 @@ pub(crate) enum Value<'a> {
     Text(String),
     /// Elements by number. The numbers of a range are such an array, too.
     Array(Vec<Value<'a>>),
+    /// A size that is not known when the network is compiled, but computed from some that are bound later.
+    Size(Dim),
     /// Several; none is the value of a statement.
     Tuple(Vec<Value<'a>>),
     /// What a parameter of type `Activation` stands for.
@@ -56,14 +58,21 @@ impl Value<'_> {
         Value::Tuple(Vec::new())
     }
 
+    pub(crate) fn size(size: Dim) -> Self {
+        match size.constant() {
+            Some(number) => Value::Constant(Constant { number: Number::Int(number), dtype: None }),
+            None => Value::Size(size),
+        }
+    }
+
     pub(crate) fn is_unit(&self) -> bool {
         matches!(self, Value::Tuple(parts) if parts.is_empty())
     }
 
-    /// Whether it is decided when the network is compiled.
+    /// Whether it does not change when the network runs.
     pub(crate) fn is_static(&self) -> bool {
         match self {
-            Value::Constant(_) | Value::Text(_) => true,
+            Value::Constant(_) | Value::Text(_) | Value::Size(_) => true,
             Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(Value::is_static),
             Value::Var(_)
             | Value::Activation(_)

@@ -31,8 +31,9 @@ fn product(call: &mut Call<'_>, x: VarId, size: &Dim, role: &str) -> Result<VarI
         return Err(call.wrong("x", MismatchKind::ElementType, "`fc` needs floating-point numbers"));
     }
     let x = flatten(call, "x", x)?;
-    let Some(inputs) = call.ty(x).dims.last().filter(|size| size.constant().is_some()).cloned() else {
-        let but = "`fc` has one weight per input: their number has to be known when the network is compiled";
+    let known = |size: &&Dim| !call.program.depends_on_feed(size);
+    let Some(inputs) = call.ty(x).dims.last().filter(known).cloned() else {
+        let but = "`fc` has one weight per input: their number has to be known before the network is fed";
         return Err(call.wrong("x", MismatchKind::Shape, but));
     };
     let ty = Type { dtype, rows: None, dims: vec![inputs, size.clone()] };

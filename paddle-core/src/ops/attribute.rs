@@ -70,6 +70,20 @@ pub enum Attribute {
 }
 
 impl Attribute {
+    /// The symbols of its sizes.
+    pub fn symbols(&self) -> Vec<SymbolId> {
+        match self {
+            Attribute::Dims(dims) => dims.iter().flat_map(Dim::symbols).collect(),
+            Attribute::Type(ty) => ty.dims.iter().flat_map(Dim::symbols).collect(),
+            Attribute::Types(types) => types.iter().flat_map(|ty| &ty.dims).flat_map(Dim::symbols).collect(),
+            Attribute::Number(_)
+            | Attribute::Text(_)
+            | Attribute::Ints(_)
+            | Attribute::DType(_)
+            | Attribute::Bytes(_) => Vec::new(),
+        }
+    }
+
     /// The same with each symbol of its sizes replaced; `None` if there are no sizes in it.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Option<Attribute>, DimOverflow> {
         Ok(Some(match self {

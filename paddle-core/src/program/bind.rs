@@ -1,5 +1,6 @@
 //! Binding of sizes that come from outside: substitution, and the checks that are decided by it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, Operator, Program, SymbolId};
@@ -58,6 +59,16 @@ impl Program {
     pub fn outside_symbols(&self) -> impl Iterator<Item = SymbolId> + '_ {
         let symbols = self.symbols.iter().zip(0..);
         symbols.filter(|(symbol, _)| symbol.outside).map(|(_, id)| SymbolId(id))
+    }
+
+    /// The symbols that types, attributes and checks mention.
+    pub fn used_symbols(&self) -> BTreeSet<SymbolId> {
+        let in_types = self.vars.iter().flat_map(|var| &var.ty.dims).flat_map(Dim::symbols);
+        let operators = self.blocks.iter().flat_map(|block| &block.ops).chain(&self.startup);
+        let attributes = operators.flat_map(|operator| operator.op.attributes());
+        let in_attributes = attributes.flat_map(|(_, attribute)| attribute.symbols());
+        let in_checks = self.checks.iter().flat_map(|check| check.condition.symbols());
+        in_types.chain(in_attributes).chain(in_checks).collect()
     }
 
     /// The same program with these values in the place of symbols that are bound from outside. The symbols are gone,

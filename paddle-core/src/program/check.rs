@@ -69,15 +69,26 @@ impl Check {
         name: &dyn Fn(SymbolId) -> String,
         value: &dyn Fn(SymbolId) -> Option<i64>,
     ) -> String {
-        const WHERE: &str = ", where ";
-        let explained = |symbol| Some(format!("`{}` is {}", name(symbol), value(symbol)?));
-        let values: Vec<String> = self.condition.symbols().into_iter().filter_map(explained).collect();
-        // A check of a program that has been bound tells some of them already.
-        let link = if self.message.contains(WHERE) { " and " } else { WHERE };
-        match &values[..] {
-            [] => self.message.clone(),
-            values => format!("{}{link}{}", self.message, values.join(" and ")),
+        let mut text = self.message.clone();
+        for (piece, symbol) in self.pieces(name, &|symbol| value(symbol).is_some()) {
+            text += &piece;
+            text.extend(value(symbol).map(|value| value.to_string()));
         }
+        text
+    }
+
+    /// What stands behind the message, before the value of each symbol: ", where `T` is ", " and `U` is ".
+    pub fn pieces(
+        &self,
+        name: &dyn Fn(SymbolId) -> String,
+        is_known: &dyn Fn(SymbolId) -> bool,
+    ) -> Vec<(String, SymbolId)> {
+        const WHERE: &str = ", where ";
+        // A check of a program that has been bound tells some of them already.
+        let first = if self.message.contains(WHERE) { " and " } else { WHERE };
+        let links = std::iter::once(first).chain(std::iter::repeat(" and "));
+        let symbols = self.condition.symbols().into_iter().filter(|symbol| is_known(*symbol));
+        links.zip(symbols).map(|(link, symbol)| (format!("{link}`{}` is ", name(symbol)), symbol)).collect()
     }
 }
 
@@ -99,6 +110,18 @@ impl Program {
             self.add_check(Check { condition, message: message(), place });
         }
         answer
+    }
+
+    /// Whether what is fed has a part in the size: it changes from batch to batch.
+    pub fn depends_on_feed(&self, size: &Dim) -> bool {
+        size.symbols()
+            .iter()
+            .any(|symbol| self.symbols.get(symbol.0 as usize).is_none_or(|known| !known.outside))
+    }
+
+    /// Whether two sizes are the same.
+    pub fn compare(&self, a: &Dim, b: &Dim) -> Answer {
+        self.answer(&Condition::Equal(a.clone(), b.clone()))
     }
 
     /// Whether a condition holds. The number of rows of a row space is equal to nothing else, whatever it is.

@@ -42,6 +42,7 @@ impl Expr {
             | ExprKind::Text { .. }
             | ExprKind::Template { .. }
             | ExprKind::Name { .. }
+            | ExprKind::Outside(_)
             | ExprKind::Invalid => Vec::new(),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().collect(),
             ExprKind::Repeated { x, times: y }

@@ -16,6 +16,7 @@ impl Expr {
         let text = match &self.kind {
             ExprKind::Number { literal, .. } => literal.to_string(),
             ExprKind::Name { ident, .. } => text(ident),
+            ExprKind::Outside(size) => size.name.clone(),
             ExprKind::Negate { x, .. } => format!("-{}", x.brief()?),
             ExprKind::Not { x, .. } => format!("!{}", x.brief()?),
             ExprKind::Binary { op, x, y, .. } => format!("{} {op} {}", x.brief()?, y.brief()?),

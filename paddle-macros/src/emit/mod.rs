@@ -1,11 +1,13 @@
 //! Lowered networks → Rust: data and types, no code that builds anything.
 
+mod dim;
 pub(crate) mod export;
 pub(crate) mod library;
 mod row;
+mod sizes;
 mod spec;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use crate::ast::{Constant, Function, Network, text};
@@ -15,7 +17,8 @@ use crate::lower::Lowered;
 use crate::parse::{Form, Source};
 use crate::report::Report;
 use row::{column, row_alias, row_struct, tuple};
-use spec::spec;
+use sizes::{Paths, Sizes};
+use spec::Spec;
 
 /// The expansion. The ghost is compiled only when there are no mistakes; editors see it in any case.
 ///
@@ -30,28 +33,36 @@ pub(crate) fn emit(
     let network = &source.network;
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
+    let paths = Paths::of(lowered);
     let imported_constants = network.imports().filter(|import| network.is_constant(import));
     let uses = imported_constants.map(|import| &import.tokens);
     let uses = quote!(#(#uses)*);
     let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
     match &source.form {
-        Form::Expression => expression(network, lowered, &errors, &quote!(#uses #ghost)),
+        Form::Expression => expression(network, lowered, &paths, &errors, &quote!(#uses #ghost)),
         Form::Module { head } => {
             // One that is wrong would be reported by rustc as well.
             let wrong =
                 |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.at));
             let here = |constant: &&Constant| network.is_here(constant.unit);
-            let constants = network.constants.iter().filter(here).filter(|constant| !wrong(constant));
+            let constants = network
+                .constants
+                .iter()
+                .filter(here)
+                .filter(|constant| !constant.by_caller && !wrong(constant));
             let constants = constants.map(|constant| &constant.tokens);
-            let topologies = lowered.iter().map(|(at, lowered)| topology(&network.functions[*at], lowered));
+            let function = |at: &usize| &network.functions[*at];
+            let topologies = lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths));
             let errors = errors.all();
             let broken = !reports.is_empty() || network.is_incomplete();
             let exports = export::exports(network, imported, broken);
+            let sizes = paths.item();
             let items = quote! {
                 #uses
                 #(#constants)*
                 #(#errors)*
                 #ghost
+                #sizes
                 #(#topologies)*
                 #exports
             };
@@ -74,6 +85,7 @@ fn hidden(ghost: &TokenStream) -> TokenStream {
 fn expression(
     network: &Network,
     lowered: &[(usize, Lowered)],
+    paths: &Paths<'_>,
     errors: &errors::Tokens,
     ghost: &TokenStream,
 ) -> TokenStream {
@@ -85,14 +97,20 @@ fn expression(
     let chains = &errors.chains;
     let Some((at, lowered)) = lowered.first() else { return quote!({ #ghost #(#chains)* }) };
     let name = &network.functions[*at].ident;
-    let columns: Vec<TokenStream> = lowered.inputs.iter().map(column).collect();
+    let sizes = Sizes::of(lowered, paths, false);
+    let columns: Vec<TokenStream> = lowered.inputs.iter().map(|input| column(input, &sizes)).collect();
     let (row, value) = tuple(&lowered.inputs, &columns);
-    let spec = spec(name, "network", &quote!(#row), lowered.program.as_ref());
+    let generics = Default::default();
+    let spec = Spec { ident: name, generics, name: "network", row: row.clone(), sizes: &sizes };
+    let spec = spec.implementation(lowered);
+    let (table, assertions) = (paths.item(), sizes.assertions());
     let names = lowered.inputs.iter().map(|input| &input.ident);
     // With braces, the type's name is no value, so that an input may have it.
     quote! {{
         #ghost
         #(#chains)*
+        #table
+        #(#assertions)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
         struct #name {}
@@ -105,42 +123,130 @@ fn expression(
     }}
 }
 
-fn topology(function: &Function, lowered: &Lowered) -> TokenStream {
-    let Function { ident, attributes, visibility, .. } = function;
+fn topology(function: &Function, lowered: &Lowered, paths: &Paths<'_>) -> TokenStream {
+    let Function { ident, visibility, .. } = function;
     let name = text(ident);
     let inputs = &lowered.inputs;
     let names: Vec<&Ident> = inputs.iter().map(|input| &input.ident).collect();
-    let columns: Vec<TokenStream> = inputs.iter().map(column).collect();
+    let sizes = Sizes::of(lowered, paths, true);
+    let columns: Vec<TokenStream> = inputs.iter().map(|input| column(input, &sizes)).collect();
     let (tuple, value) = tuple(inputs, &columns);
     let (row, made) = match inputs.len() {
         1 => (row_alias(&tuple), value),
         _ => (row_struct(&names, &columns, &tuple), quote!(Row { #(#names),* })),
     };
-    let spec_ident = Ident::new("Spec", Span::mixed_site());
-    let spec = spec(&spec_ident, &name, &quote!(Row), lowered.program.as_ref());
+    let generics = sizes::generics(function);
+    let ident_of_spec = Ident::new("Spec", Span::mixed_site());
+    let spec = Spec { ident: &ident_of_spec, generics, name: &name, row: quote!(Row), sizes: &sizes };
+    let made_by = constructor(function, &spec);
+    let implementation = spec.implementation(lowered);
+    let (declared, arguments) = &spec.generics;
+    let Constructor { outside, declaration, inside } = made_by;
     let module_doc = format!("What belongs to the network `{name}`.");
-    let network_doc = format!("The network `{name}`.");
     quote! {
-        #attributes
-        #[doc = ""]
-        #[doc = #network_doc]
-        #visibility fn #ident() -> ::paddle::Network<#ident::Spec> {
-            ::paddle::Network::new(#ident::Spec)
-        }
+        #outside
 
         #[doc = #module_doc]
         #[allow(dead_code)]
         #visibility mod #ident {
-            /// Stands for the network.
-            #[derive(Clone, Copy, Debug)]
-            pub struct Spec;
-            #spec
-            impl Spec {
+            #declaration
+            #inside
+            #implementation
+            impl #declared Spec #arguments {
                 /// One sample.
                 #[allow(clippy::too_many_arguments)]
                 pub fn row(&self, #(#names: #columns),*) -> Row { #made }
             }
             #row
         }
+    }
+}
+
+/// How a network of a module is made.
+struct Constructor {
+    /// Beside the module of the network.
+    outside: TokenStream,
+    /// The type that stands for the network.
+    declaration: TokenStream,
+    /// In the module of the network.
+    inside: TokenStream,
+}
+
+fn constructor(function: &Function, spec: &Spec<'_>) -> Constructor {
+    let Function { ident, attributes, visibility, .. } = function;
+    let Spec { generics: (declared, arguments), name, sizes, .. } = spec;
+    let network_doc = format!("The network `{name}`.");
+    let run_time: Vec<&Ident> = sizes.run_time().collect();
+    // Without const parameters rustc evaluates the checks in any case, else when the network is instantiated.
+    let (assertions, checks, check) = match function.generics.is_empty() {
+        true => (sizes.assertions(), None, None),
+        false => {
+            let statements = sizes.instance_assertions();
+            let values = sizes.known_values();
+            let checks = quote! {
+                impl #declared Spec #arguments {
+                    pub(super) const CHECKS: () = {
+                        let sizes: &[i64] = &[#(#values),*];
+                        #(#statements)*
+                    };
+                }
+            };
+            (Vec::new(), Some(checks), Some(quote!(let () = #ident::Spec::#arguments::CHECKS;)))
+        }
+    };
+    if run_time.is_empty() {
+        return Constructor {
+            outside: quote! {
+                #attributes
+                #[doc = ""]
+                #[doc = #network_doc]
+                #visibility fn #ident #declared() -> ::paddle::Network<#ident::Spec #arguments> {
+                    #check
+                    ::paddle::Network::new(#ident::Spec)
+                }
+            },
+            declaration: quote! {
+                /// Stands for the network.
+                #[derive(Clone, Copy, Debug)]
+                pub struct Spec #declared;
+            },
+            inside: quote!(#checks #(#assertions)*),
+        };
+    }
+    let docs = run_time.iter().map(|size| format!("The size `{}`.", text(size)));
+    let (count, values) = (Literal::usize_unsuffixed(sizes.values().len()), sizes.values());
+    let check = check.map(|_| quote!(let () = Spec::#arguments::CHECKS;));
+    Constructor {
+        outside: TokenStream::new(),
+        declaration: quote! {
+            /// Stands for the network.
+            #[derive(Clone, Copy, Debug)]
+            pub struct Spec #declared {
+                sizes: [i64; #count],
+            }
+        },
+        inside: quote! {
+            #checks
+            #(#assertions)*
+
+            /// The sizes of the network that are known at run time.
+            #[allow(non_snake_case)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub struct Sizes {
+                #(#[doc = #docs] pub #run_time: usize),*
+            }
+
+            #attributes
+            #[doc = ""]
+            #[doc = #network_doc]
+            ///
+            /// Errors if it does not fit these sizes.
+            pub fn with #declared(
+                sizes: Sizes,
+            ) -> ::core::result::Result<::paddle::Network<Spec #arguments>, ::paddle::Error> {
+                #check
+                ::paddle::Network::with_sizes(Spec { sizes: [#(#values),*] })
+            }
+        },
     }
 }

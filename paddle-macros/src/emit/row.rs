@@ -1,9 +1,10 @@
 //! The typed row of a network: what one sample is.
 
-use paddle_core::program::DType;
+use paddle_core::program::{DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
+use super::sizes::Sizes;
 use crate::ast::text;
 use crate::lower::Input;
 
@@ -56,7 +57,7 @@ pub(super) fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &Toke
 }
 
 /// The type of an input's value in one row.
-pub(super) fn column(input: &Input) -> TokenStream {
+pub(super) fn column(input: &Input, sizes: &Sizes<'_>) -> TokenStream {
     let element = match input.dtype {
         DType::Bool => quote!(bool),
         DType::I32 => quote!(i32),
@@ -64,20 +65,14 @@ pub(super) fn column(input: &Input) -> TokenStream {
         DType::F32 => quote!(f32),
         DType::F64 => quote!(f64),
     };
-    let row = match input.dims[..] {
-        // `[_, 1]` is one element per row.
-        [Some(1)] => element,
-        _ => array(input, element),
-    };
+    // `[_, 1]` is one element per row.
+    let row = if input.dims == [Dim::from(1)] { element } else { array(input, element, sizes) };
     if input.sequence { quote!(::std::vec::Vec<#row>) } else { row }
 }
 
-fn array(input: &Input, element: TokenStream) -> TokenStream {
-    input.dims.iter().rev().fold(element, |inner, dim| match dim {
-        Some(size) => {
-            let size = Literal::i64_unsuffixed(*size);
-            quote!([#inner; #size])
-        }
+fn array(input: &Input, element: TokenStream, sizes: &Sizes<'_>) -> TokenStream {
+    input.dims.iter().rev().fold(element, |inner, dim| match sizes.length(dim) {
+        Some(length) => quote!([#inner; #length]),
         None => quote!(::std::vec::Vec<#inner>),
     })
 }

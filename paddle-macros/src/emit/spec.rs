@@ -1,21 +1,53 @@
-//! The program of a network as data.
+//! The program of a network as data, and the type that stands for it.
 
 use paddle_core::convert::to_wire;
-use paddle_core::program::Program;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-/// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
-pub(super) fn spec(ident: &Ident, name: &str, row: &TokenStream, program: Option<&Program>) -> TokenStream {
-    let wire = program.map(to_wire).unwrap_or_default();
-    let main = Literal::byte_string(&wire.main.encode_to_vec());
-    let startup = Literal::byte_string(&wire.startup.encode_to_vec());
-    quote! {
-        impl ::paddle::Spec for #ident {
-            type Row = #row;
-            const NAME: &'static str = #name;
-            const PROGRAM: &'static [u8] = #main;
-            const STARTUP: &'static [u8] = #startup;
+use super::sizes::Sizes;
+use crate::lower::Lowered;
+
+/// The type that stands for a network.
+pub(super) struct Spec<'a> {
+    pub(super) ident: &'a Ident,
+    /// Its const parameters, as declared and as arguments.
+    pub(super) generics: (TokenStream, TokenStream),
+    /// The name of the topology.
+    pub(super) name: &'a str,
+    pub(super) row: TokenStream,
+    pub(super) sizes: &'a Sizes<'a>,
+}
+
+impl Spec<'_> {
+    /// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
+    pub(super) fn implementation(&self, lowered: &Lowered) -> TokenStream {
+        let Spec { ident, generics: (declared, arguments), name, row, sizes } = self;
+        let wire = lowered.program.as_ref().map(to_wire).unwrap_or_default();
+        let main = Literal::byte_string(&wire.main.encode_to_vec());
+        let startup = Literal::byte_string(&wire.startup.encode_to_vec());
+        let values = sizes.values();
+        let (items, method) = match (values.is_empty(), sizes.run_time().next().is_some()) {
+            (true, _) => (None, None),
+            (false, true) => (None, Some(quote!(&self.sizes))),
+            (false, false) => {
+                let items = quote! {
+                    impl #declared #ident #arguments {
+                        const SIZES: &'static [i64] = &[#(#values),*];
+                    }
+                };
+                (Some(items), Some(quote!(Self::SIZES)))
+            }
+        };
+        let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
+        quote! {
+            #items
+            impl #declared ::paddle::Spec for #ident #arguments {
+                type Row = #row;
+                const NAME: &'static str = #name;
+                const PROGRAM: &'static [u8] = #main;
+                const STARTUP: &'static [u8] = #startup;
+                #method
+            }
         }
     }
 }

@@ -132,6 +132,7 @@ impl<'a> Lowering<'a, '_> {
             Operand::Constant(Constant { number: Number::Int(size), .. }) if size > 0 => {
                 Some(Dim::from(size))
             }
+            Operand::Size(size) => self.above_zero(size, expr.at),
             operand => self.not_of_its_kind(operand, wanted, expr),
         }
     }
@@ -154,6 +155,10 @@ impl<'a> Lowering<'a, '_> {
 
     fn not_of_its_kind<T>(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<T> {
         let found = match operand {
+            Operand::Size(size) => {
+                self.undecided(&size, expr.at);
+                return None;
+            }
             Operand::Constant(constant) => format!("`{}`", constant.number),
             Operand::Var(var) => format!("{}, a value of the network", self.show(self.program.ty(var))),
         };

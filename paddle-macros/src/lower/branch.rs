@@ -106,6 +106,7 @@ impl<'a> Lowering<'a, '_> {
         let set = (0..2).try_for_each(|i| self.program.set_results(join.blocks[i], &join.results[i]));
         let appended =
             set.and_then(|()| self.program.append_block_op(self.block, If, &[condition], &join.blocks, site));
+        self.note_checks(span.into());
         appended.unwrap_or_else(|error| {
             self.build_error(error, span.into(), &[]);
             Vec::new()
@@ -122,6 +123,10 @@ impl<'a> Lowering<'a, '_> {
                     return Some(var);
                 }
                 format!("{} is {}", condition.words(), self.show(ty))
+            }
+            Operand::Size(size) => {
+                self.undecided(&size, condition.at);
+                return None;
             }
             Operand::Constant(constant) => format!("`{}` is {}", constant.number, constant.own_dtype()),
         };
@@ -226,7 +231,7 @@ impl<'a> Lowering<'a, '_> {
         let model = match (&found[0], &found[1]) {
             (Some((a, yes)), Some((b, no))) => {
                 let same_rows = join.per_row.is_some() || yes.rows == no.rows;
-                if yes.dtype == no.dtype && yes.dims == no.dims && same_rows {
+                if yes.dtype == no.dtype && self.may_be_equal(&yes.dims, &no.dims) && same_rows {
                     return Some([*a, *b]);
                 }
                 return change(self);
@@ -259,6 +264,7 @@ impl<'a> Lowering<'a, '_> {
         match value {
             Value::Var(var) => self.show(self.program.ty(*var)),
             Value::Constant(constant) => format!("the {} `{}`", constant.own_dtype(), constant.number),
+            Value::Size(size) => format!("the size `{}`", self.program.show_dim(size)),
             Value::Tuple(parts) if parts.is_empty() => "without a value".to_string(),
             Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Value::Array(parts) => format!("an array of {}", parts.len()),

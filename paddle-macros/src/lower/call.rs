@@ -32,6 +32,12 @@ impl<'a> Lowering<'a, '_> {
             Meaning::Function(id) => {
                 let network = self.network;
                 let function = &network.functions[id.0];
+                if !function.generics.is_empty() {
+                    let what = "a call of a network that has const parameters".to_string();
+                    let instead = "call a `fn`: its shapes are those of what it is called with".to_string();
+                    self.error(call.ident.span(), Message::NotOfTheLanguage { what, instead });
+                    return Value::Unknown;
+                }
                 let constants = network.constants.iter().filter_map(|constant| constant.binding);
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
                 let arguments = self.arguments(call, function.positional());
@@ -185,6 +191,7 @@ impl<'a> Lowering<'a, '_> {
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
         match (layer.build)(&mut build) {
             Ok(value) => {
+                self.note_checks(at);
                 if layer.has_parameters() {
                     let call = self.calls.first().map(|frame| frame.call);
                     let at = self.visible(at);

@@ -141,6 +141,7 @@ impl<'a> Lowering<'a, '_> {
             (Value::Text(x), Value::Text(y)) => {
                 Value::Constant(Constant { number: Number::Bool(kind.holds(x, y)), dtype: None })
             }
+            (Value::Size(size), _) | (_, Value::Size(size)) => self.undecided(size, at),
             (x, y) => {
                 let (x, y) = (self.describe(x), self.describe(y));
                 self.constant_error(at, format!("{x} cannot be compared with {y}"))

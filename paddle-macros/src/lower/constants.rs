@@ -85,6 +85,10 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn materialize(&mut self, value: &Value<'a>, at: Extent) -> Option<VarId> {
         match self.single(value, at)? {
             Operand::Var(var) => Some(var),
+            Operand::Size(size) => {
+                self.undecided(&size, at);
+                None
+            }
             Operand::Constant(constant) => {
                 let dtype = constant.own_dtype();
                 self.fill(constant.adapt(dtype)?, Type::scalar(dtype), at)

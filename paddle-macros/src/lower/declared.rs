@@ -58,6 +58,8 @@ impl<'a> Lowering<'a, '_> {
                     }
                 }
             }
+            (ConstantType::Number { dtype: DType::I64, .. }, Value::Size(size)) => Value::Size(size),
+            (_, Value::Size(size)) => self.undecided(&size, at),
             (_, value) => {
                 let found = self.describe(&value);
                 self.constant_error(at, format!("{found} is not a value of the declared type"))

@@ -3,7 +3,7 @@
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Scale,
 };
-use paddle_core::program::{BuildError, VarId, Words};
+use paddle_core::program::{BuildError, Dim, VarId, Words};
 use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
@@ -14,10 +14,12 @@ use crate::report::Extent;
 use crate::values::{Constant, Slot, Value};
 
 /// What stands beside an operator.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Operand {
     Var(VarId),
     Constant(Constant),
+    /// A size from outside.
+    Size(Dim),
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -73,6 +75,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Block(block) => self.block(block),
             ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),
             ExprKind::Name { ident, meaning: Meaning::Word } => Value::Text(text(ident)),
+            ExprKind::Outside(size) => self.outside(size, expr.at).map_or(Value::Unknown, Value::Size),
             ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }
     }
@@ -87,6 +90,7 @@ impl<'a> Lowering<'a, '_> {
         match value {
             Value::Var(var) => self.localize(*var, at.start).map(Operand::Var),
             Value::Constant(constant) => Some(Operand::Constant(*constant)),
+            Value::Size(size) => Some(Operand::Size(size.clone())),
             Value::Unknown | Value::Unassigned => None,
             Value::Tuple(parts) if parts.is_empty() => {
                 self.error(at, Message::NoValue { what: "this".into() });
@@ -125,7 +129,12 @@ impl<'a> Lowering<'a, '_> {
         let words = Words { operator: name, inputs: operands.iter().map(|(_, expr)| expr.words()).collect() };
         let site = self.site(at);
         match self.program.append_op_in_words(self.block, op, &inputs, site, &words) {
-            Ok(outputs) => outputs.first().map_or(Value::Unknown, |&output| Value::Var(output)),
+            Ok(outputs) => {
+                if let [(_, first), .., (_, last)] | [(_, first @ last)] = operands {
+                    self.note_checks(Extent { start: first.at.start, end: last.at.end });
+                }
+                outputs.first().map_or(Value::Unknown, |&output| Value::Var(output))
+            }
             Err(mut error) => {
                 self.hint_whole_state(&mut error, &inputs);
                 let extents: Vec<Extent> = operands.iter().map(|(_, expr)| expr.at).collect();
@@ -150,6 +159,9 @@ impl<'a> Lowering<'a, '_> {
         match self.operand(x) {
             None => Value::Unknown,
             Some(Operand::Constant(constant)) => self.negated(constant, x.at),
+            Some(Operand::Size(size)) => {
+                self.size_arithmetic(Infix::Arithmetic(BinaryKind::Sub), &Dim::from(0), &size, x.at)
+            }
             Some(Operand::Var(var)) => {
                 self.append(Scale { scale: -1.0, bias: 0.0 }, "-".into(), op, &[(var, x)])
             }
@@ -167,6 +179,7 @@ impl<'a> Lowering<'a, '_> {
                 self.error(x.at, Message::ElementType { text });
                 Value::Unknown
             }
+            Some(Operand::Size(size)) => self.undecided(&size, x.at),
             Some(Operand::Var(var)) => self.append(Not, "!".into(), op, &[(var, x)]),
         }
     }
@@ -217,11 +230,22 @@ impl<'a> Lowering<'a, '_> {
         (right, y): (Operand, &Expr),
     ) -> Value<'a> {
         let at = Extent::of(op).start;
+        let whole = Extent { start: x.at.start, end: y.at.end };
         let (left, right) = match (left, right) {
             (Operand::Constant(left), Operand::Constant(right)) => {
-                let whole = Extent { start: x.at.start, end: y.at.end };
                 return self.fold(kind, left, right, whole);
             }
+            (Operand::Size(left), Operand::Size(right)) => {
+                return self.size_arithmetic(kind, &left, &right, whole);
+            }
+            (Operand::Size(left), Operand::Constant(Constant { number: Number::Int(right), .. })) => {
+                return self.size_arithmetic(kind, &left, &Dim::from(right), whole);
+            }
+            (Operand::Constant(Constant { number: Number::Int(left), .. }), Operand::Size(right)) => {
+                return self.size_arithmetic(kind, &Dim::from(left), &right, whole);
+            }
+            (Operand::Size(size), _) => return self.undecided(&size, x.at),
+            (_, Operand::Size(size)) => return self.undecided(&size, y.at),
             (Operand::Var(left), Operand::Var(right)) => (left, right),
             (Operand::Var(var), Operand::Constant(constant)) => {
                 if let Some(scale) = self.affine(kind, var, constant, false) {

@@ -14,11 +14,11 @@ pub(crate) struct Input {
     /// Its name, with the user's tokens.
     pub(crate) ident: Ident,
     pub(crate) dtype: DType,
-    /// The dimensions of one row; none for a symbolic one.
-    pub(crate) dims: Vec<Option<i64>>,
+    /// The dimensions of one row.
+    pub(crate) dims: Vec<Dim>,
     /// Whether a row is a sequence of any number of these.
     pub(crate) sequence: bool,
-    var: VarId,
+    pub(super) var: VarId,
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -90,7 +90,7 @@ impl<'a> Lowering<'a, '_> {
                 _ => ty.dims.push(self.dim(dim)?),
             }
         }
-        let row = ty.dims.iter().map(Dim::constant).collect();
+        let row = ty.dims.clone();
         let var = match self.program.create_input(&name, ty) {
             Ok(var) => var,
             Err(_) => {

@@ -11,6 +11,7 @@ mod expr;
 mod inputs;
 mod outputs;
 mod repeat;
+mod sizes;
 mod state;
 mod types;
 mod unroll;
@@ -31,6 +32,8 @@ use crate::values::{Env, Slot, Value};
 
 use bound::Bound;
 pub(crate) use inputs::Input;
+use sizes::OutsideSymbols;
+pub(crate) use sizes::{CheckSite, Sizes};
 
 /// A topology in its final form.
 #[derive(Debug)]
@@ -38,25 +41,35 @@ pub(crate) struct Lowered {
     pub(crate) inputs: Vec<Input>,
     /// None where a mistake has been reported.
     pub(crate) program: Option<Program>,
+    /// What it has to do with sizes from outside.
+    pub(crate) sizes: Sizes,
 }
 
 /// Lowers one topology.
 pub(crate) fn lower(network: &Network, function: FunctionId, sink: &mut Sink) -> Lowered {
     let before = sink.len();
     let mut lowering = Lowering::new(network, sink);
-    let inputs = lowering.topology(function).unwrap_or_default();
+    let mut inputs = lowering.topology(function).unwrap_or_default();
+    let sizes = lowering.finish_sizes();
     let program = std::mem::take(&mut lowering.program);
-    Lowered { inputs, program: (sink.len() == before).then_some(program) }
+    for input in &mut inputs {
+        input.dims.clone_from(&program.ty(input.var).dims);
+    }
+    Lowered { inputs, program: (sink.len() == before).then_some(program), sizes }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
-pub(crate) fn inputs(network: &Network, function: FunctionId) -> Vec<Input> {
+pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let mut unseen = Sink::default();
     let mut lowering = Lowering::new(network, &mut unseen);
     lowering.constants();
+    for size in &network.functions[function.0].generics {
+        lowering.constant(size);
+    }
     let inputs = lowering.inputs(&network.functions[function.0].params).unwrap_or_default();
+    let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
     unseen.finish();
-    inputs
+    Lowered { inputs, program: None, sizes }
 }
 
 struct Lowering<'a, 's> {
@@ -85,6 +98,10 @@ struct Lowering<'a, 's> {
     first_uses: BTreeMap<String, call::FirstUse>,
     /// Values that have the user's name.
     named: BTreeSet<VarId>,
+    /// Sizes from outside.
+    outside: OutsideSymbols,
+    /// Where each check of the program comes from.
+    check_sites: Vec<CheckSite>,
     /// Loop state that began as a whole number, with its variable's name: for a hint.
     whole_states: BTreeMap<VarId, String>,
 }
@@ -107,6 +124,8 @@ impl<'a, 's> Lowering<'a, 's> {
             binding: Bound::default(),
             first_uses: BTreeMap::new(),
             named: BTreeSet::new(),
+            outside: OutsideSymbols::new(),
+            check_sites: Vec::new(),
             whole_states: BTreeMap::new(),
         }
     }
@@ -116,6 +135,9 @@ impl<'a, 's> Lowering<'a, 's> {
         let function = &network.functions[function.0];
         self.unit = function.unit;
         self.constants();
+        for size in &function.generics {
+            self.constant(size);
+        }
         let inputs = self.inputs(&function.params)?;
         let value = self.body(&function.body, &function.result);
         let at = function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at);

@@ -63,7 +63,7 @@ impl<'a> Lowering<'a, '_> {
                 return;
             }
         };
-        let test = self.test(condition, blocks[0], &states, &leaves);
+        let test = self.condition_block(condition, blocks[0], &states, &leaves);
         let results = self.iterate(body, blocks[1], &states, &leaves);
         self.block = block;
         let outputs = match (test, results) {
@@ -157,7 +157,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The block of the condition, and its result.
-    fn test(
+    fn condition_block(
         &mut self,
         condition: &'a Expr,
         block: BlockId,
@@ -183,6 +183,7 @@ impl<'a> Lowering<'a, '_> {
                 };
                 self.error(condition.at, message);
             }
+            Operand::Size(size) => drop(self.undecided(&size, condition.at)),
             Operand::Constant(constant) => {
                 let found = format!("`{}` does not change", constant.number);
                 self.error(condition.at, Message::Condition { found });
@@ -246,7 +247,9 @@ impl<'a> Lowering<'a, '_> {
             (Shape::Leaf(at), Value::Var(var)) => {
                 let ty = before(&self.program, at);
                 let var = self.localize(*var, slot.at.start)?;
-                if *self.program.ty(var) == ty {
+                let after = self.program.ty(var);
+                let alike = (after.dtype, after.rows) == (ty.dtype, ty.rows);
+                if alike && self.may_be_equal(&after.dims, &ty.dims) {
                     results.push(var);
                     return Some(());
                 }

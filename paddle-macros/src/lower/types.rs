@@ -1,7 +1,7 @@
 //! Types that the user declares, of values, arguments and results, against what was found.
 
 use paddle_core::ops::{BinaryKind, Number};
-use paddle_core::program::{DType, Dim, VarId};
+use paddle_core::program::{Answer, Condition, DType, Dim, VarId};
 
 use super::Lowering;
 use crate::ast::{ConstantType, DimExpr, DimKind, TypeExpr, TypeKind, text};
@@ -27,10 +27,14 @@ impl<'a> Lowering<'a, '_> {
                 return Value::Tuple(parts.collect());
             }
             (TypeKind::Tensor { dtype, dims }, Value::Var(var)) => {
-                if self.matches(*dtype, dims, var) {
-                    return Value::Var(var);
+                let found = self.show(self.program.ty(var));
+                match self.matches(*dtype, dims, var) {
+                    Some(depends) => {
+                        self.need_dims(depends, ty, &found, what, at);
+                        return Value::Var(var);
+                    }
+                    None => found,
                 }
-                self.show(self.program.ty(var))
             }
             (TypeKind::Activation, value @ Value::Activation(_)) => return value,
             (TypeKind::Word, value @ Value::Text(_)) => return value,
@@ -39,10 +43,14 @@ impl<'a> Lowering<'a, '_> {
                 format!("{}, a value of the network", self.show(self.program.ty(var)))
             }
             (TypeKind::Sequence { dtype, dims }, Value::Var(var)) => {
-                if self.matches_sequence(*dtype, dims, var) {
-                    return Value::Var(var);
+                let found = self.show(self.program.ty(var));
+                match self.matches_sequence(*dtype, dims, var) {
+                    Some(depends) => {
+                        self.need_dims(depends, ty, &found, what, at);
+                        return Value::Var(var);
+                    }
+                    None => found,
                 }
-                self.show(self.program.ty(var))
             }
             (TypeKind::Tensor { dtype, dims }, Value::Constant(constant)) if dims.is_empty() => {
                 match constant.adapt(*dtype) {
@@ -53,6 +61,7 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Tuple(parts)) if parts.is_empty() => "no value".to_string(),
             (_, value @ (Value::Tuple(_) | Value::Array(_) | Value::Text(_))) => self.describe(&value),
             (_, Value::Constant(constant)) => format!("the number `{}`", constant.number),
+            (_, Value::Size(size)) => format!("the size `{}`", self.program.show_dim(&size)),
             (_, Value::Var(_)) => "one value".to_string(),
             (_, Value::Closure(..)) => "a closure".to_string(),
             (_, Value::Activation(layer)) => format!("the activation `{}`", layer.name),
@@ -83,52 +92,68 @@ impl<'a> Lowering<'a, '_> {
         text
     }
 
-    fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
+    /// What depends on the values of symbols becomes a check.
+    fn need_dims(&mut self, depends: Vec<Condition>, ty: &TypeExpr, found: &str, what: &str, at: Extent) {
+        for condition in depends {
+            let (what, found) = (what.to_string(), found.to_string());
+            let message = Message::DeclaredType { what, found, expected: self.expected(ty) };
+            self.test(condition, at, message.to_string());
+        }
+    }
+
+    /// The conditions on which a value is of the declared type; `None` if it is not.
+    fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> Option<Vec<Condition>> {
         let ty = self.program.ty(var).clone();
         if ty.dtype != dtype || self.program.is_sequence(&ty) {
-            return false;
+            return None;
         }
         // [1] is accepted where a scalar is wanted.
         if dims.is_empty() && ty.is_scalar() {
-            return true;
+            return Some(Vec::new());
         }
         let shape = self.program.shape(&ty);
         if shape.len() != dims.len() {
-            return false;
+            return None;
         }
         let rows = matches!(dims.first(), Some(DimExpr { kind: DimKind::Any, .. }));
-        (!rows || ty.rows.is_some()) && self.sizes_match(dims, &shape)
+        if rows && ty.rows.is_none() { None } else { self.sizes_match(dims, &shape) }
     }
 
-    fn matches_sequence(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> bool {
+    fn matches_sequence(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> Option<Vec<Condition>> {
         let ty = self.program.ty(var).clone();
         let fits = ty.dtype == dtype && self.program.is_sequence(&ty) && ty.dims.len() == dims.len();
-        fits && self.sizes_match(dims, &ty.dims)
+        if fits { self.sizes_match(dims, &ty.dims) } else { None }
     }
 
-    /// Whether the sizes are the declared ones, of which `_` is any. Binds those that are named.
-    fn sizes_match(&mut self, dims: &'a [DimExpr], shape: &[Dim]) -> bool {
+    /// The conditions on which sizes are the declared ones, of which `_` is any; `None` if they are not. Binds those
+    /// that are named.
+    fn sizes_match(&mut self, dims: &'a [DimExpr], shape: &[Dim]) -> Option<Vec<Condition>> {
+        let mut depends = Vec::new();
         // Names first: what is computed from them may stand before them.
         let computed = |dim: &DimExpr| matches!(dim.kind, DimKind::Binary(..));
         let (later, first): (Vec<_>, Vec<_>) = dims.iter().zip(shape).partition(|(dim, _)| computed(dim));
-        first.into_iter().chain(later).all(|(expected, found)| match &expected.kind {
-            DimKind::Any => true,
-            DimKind::Name { ident, constant: None } => {
-                self.dims.entry(text(ident)).or_insert_with(|| found.clone()) == found
+        for (expected, found) in first.into_iter().chain(later) {
+            let expected = match &expected.kind {
+                DimKind::Any => continue,
+                DimKind::Name { ident, constant: None } => {
+                    Some(self.dims.entry(text(ident)).or_insert_with(|| found.clone()).clone())
+                }
+                _ => self.dim(expected),
+            };
+            let Some(expected) = expected else { continue };
+            match self.program.compare(&expected, found) {
+                Answer::Holds => {}
+                Answer::Fails => return None,
+                Answer::Depends => depends.push(Condition::Equal(expected, found.clone())),
             }
-            _ => self.dim(expected).is_none_or(|expected| expected == *found),
-        })
+        }
+        Some(depends)
     }
 
     /// A dimension as it is written; `None` when it has been reported.
     pub(super) fn dim(&mut self, dim: &'a DimExpr) -> Option<Dim> {
         let size = self.size(dim)?;
-        match size.constant() {
-            Some(number) if number <= 0 => {
-                self.no_size(dim, format!("a dimension is a whole number above 0, but this is {number}"))
-            }
-            _ => Some(size),
-        }
+        self.above_zero(size, dim.at)
     }
 
     /// What a dimension is made of may be any whole number.
@@ -141,6 +166,7 @@ impl<'a> Lowering<'a, '_> {
                         Number::Int(size) => Some(Dim::from(size)),
                         _ => self.no_size(dim, format!("`{}` is not a whole number", text(ident))),
                     },
+                    Value::Size(size) => Some(size.clone()),
                     _ => None,
                 },
                 None => match self.dims.get(&text(ident)) {
@@ -148,6 +174,7 @@ impl<'a> Lowering<'a, '_> {
                     None => self.no_size(dim, format!("no dimension named `{}` is known here", text(ident))),
                 },
             },
+            DimKind::Outside(size) => self.outside(size, dim.at),
             DimKind::Any => self.no_size(dim, "`_` has no size to compute with".to_string()),
             DimKind::Binary(kind, x, y) => {
                 let (x, y) = (self.size(x)?, self.size(y)?);
@@ -210,6 +237,7 @@ fn show_dim(dim: &DimExpr) -> String {
         DimKind::Any => "_".to_string(),
         DimKind::Name { ident, .. } => text(ident),
         DimKind::Size(size) => size.to_string(),
+        DimKind::Outside(size) => size.name.clone(),
         DimKind::Binary(kind, x, y) => {
             let op = match kind {
                 BinaryKind::Add => "+",

@@ -96,6 +96,10 @@ impl<'a> Lowering<'a, '_> {
                 Number::Int(number) => return Some((number, constant)),
                 _ => format!("`{}` is not a whole number", constant.number),
             },
+            Operand::Size(size) => {
+                self.undecided(&size, expr.at);
+                return None;
+            }
             Operand::Var(var) => format!("{} is {}", expr.words(), self.show(self.program.ty(var))),
         };
         let instead = "write a number or a `const`; to repeat as often as a value says, use `while`".into();
@@ -106,6 +110,9 @@ impl<'a> Lowering<'a, '_> {
     /// `[x; n]`
     pub(super) fn repeated(&mut self, x: &'a Expr, times: &'a Expr) -> Value<'a> {
         let (value, count) = (self.expr(x), self.expr(times));
+        if let Value::Size(size) = &count {
+            return self.undecided(size, times.at);
+        }
         match count.as_size() {
             Some(count) if count <= LIMIT => Value::Array(vec![value; count]),
             _ if count.is_unknown() => Value::Unknown,
@@ -130,6 +137,9 @@ impl<'a> Lowering<'a, '_> {
             self.error(x.at, Message::Static { what: "what is indexed".into(), found, instead });
             return Value::Unknown;
         };
+        if let Value::Size(size) = &at {
+            return self.undecided(size, index.at);
+        }
         match at.as_size() {
             Some(at) if at < parts.len() => parts.swap_remove(at),
             _ if !at.is_static() => {

@@ -30,7 +30,10 @@ impl Parser<'_> {
                 Some(ident) if path.qself.is_none() => {
                     ExprKind::Name { ident: ident.clone(), meaning: Meaning::Unresolved }
                 }
-                _ => self.rust_path(&path),
+                _ => match self.outside(&path.qself, &path.path) {
+                    Some(size) => ExprKind::Outside(size),
+                    None => ExprKind::Invalid,
+                },
             },
             syn::Expr::Paren(paren) => ExprKind::Paren(self.boxed(*paren.expr)),
             syn::Expr::Group(group) => self.kind(*group.expr),

@@ -33,11 +33,6 @@ impl Parser<'_> {
                 self.foreign(&token, "this modifier", "write `fn` or `pub fn` alone");
             }
         }
-        if !signature.generics.params.is_empty() {
-            let instead =
-                "a `fn` is generic as it is: write `x: _`, or name a dimension, `Tensor<f32, _, D>`";
-            self.not_supported(&signature.generics, "generic parameters", instead);
-        }
         if let Some(clause) = &signature.generics.where_clause {
             self.foreign(clause, "a `where` clause", "remove it");
         }
@@ -53,6 +48,7 @@ impl Parser<'_> {
                 true
             }
         };
+        let generics = self.generics(&signature.generics, public);
         let mut params = Vec::new();
         for input in signature.inputs {
             match input {
@@ -69,6 +65,7 @@ impl Parser<'_> {
             public,
             attributes: quote!(#(#attrs)*),
             visibility: quote!(#vis),
+            generics,
             params,
             result: self.result(signature.output),
             body: self.block(*item.block),
@@ -80,7 +77,16 @@ impl Parser<'_> {
         let public = !matches!(item.vis, syn::Visibility::Inherited);
         let tokens = item.to_token_stream();
         let ty = self.constant_type(&item.ty);
-        Constant { ident: item.ident, unit, public, binding: None, ty, value: self.expr(*item.expr), tokens }
+        Constant {
+            ident: item.ident,
+            unit,
+            public,
+            binding: None,
+            ty,
+            by_caller: false,
+            value: self.expr(*item.expr),
+            tokens,
+        }
     }
 
     pub(super) fn result(&mut self, output: syn::ReturnType) -> Option<TypeExpr> {
@@ -174,6 +180,10 @@ impl Parser<'_> {
                 syn::Stmt::Item(syn::Item::Use(import)) => {
                     let instead = "import at the beginning of the network";
                     self.foreign(&import, "importing in an inner block", instead);
+                }
+                syn::Stmt::Item(syn::Item::Verbatim(tokens)) if self.run_time_size(&tokens).is_some() => {
+                    let instead = "declare it in a module of networks, which gets `cost::with(cost::Sizes { .. })` for its `cost`";
+                    self.foreign(&tokens, "a size that is known at run time inside of a network", instead);
                 }
                 syn::Stmt::Item(item) => {
                     let instead = "bind a sub-network with `let f = |x| ..`, or write a `fn` of the module";

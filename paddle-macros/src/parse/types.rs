@@ -134,12 +134,11 @@ impl Parser<'_> {
         match argument {
             syn::GenericArgument::Type(syn::Type::Infer(_)) => Some(DimExpr { kind: DimKind::Any, at }),
             syn::GenericArgument::Type(syn::Type::Path(path)) => {
-                let Some(ident) = path.path.get_ident() else {
-                    let instead = "write the size here, or declare `const N: usize = ..;` in this network";
-                    self.not_supported(argument, "a size from outside of the network", instead);
-                    return None;
+                let kind = match path.path.get_ident() {
+                    Some(ident) => DimKind::Name { ident: ident.clone(), constant: None },
+                    None => DimKind::Outside(self.outside(&path.qself, &path.path)?),
                 };
-                Some(DimExpr { kind: DimKind::Name { ident: ident.clone(), constant: None }, at })
+                Some(DimExpr { kind, at })
             }
             syn::GenericArgument::Const(expr) => self.size(expr),
             other => self.no_dim(other),
@@ -165,7 +164,7 @@ impl Parser<'_> {
             },
             syn::Expr::Path(path) => match path.path.get_ident() {
                 Some(ident) => DimKind::Name { ident: ident.clone(), constant: None },
-                None => return self.no_dim(expr),
+                None => DimKind::Outside(self.outside(&path.qself, &path.path)?),
             },
             syn::Expr::Paren(paren) => return self.size(&paren.expr),
             syn::Expr::Group(group) => return self.size(&group.expr),

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::{Form, Parser, Source};
-use crate::ast::{Block, Function, Import, Network, Origin, Unit, UnitId, text};
+use crate::ast::{Block, Constant, Function, Import, Network, Origin, Unit, UnitId, text};
 use crate::import::{Payload, Use};
 use crate::library;
 use crate::messages::Message;
@@ -124,6 +124,7 @@ impl Parser<'_> {
             public: true,
             attributes: TokenStream::new(),
             visibility: TokenStream::new(),
+            generics: Vec::new(),
             params,
             result,
             body,
@@ -148,15 +149,23 @@ impl Parser<'_> {
                 }
                 syn::Item::Const(constant) => {
                     let constant = self.constant(constant, unit);
-                    let mut constants = network.constants.iter();
-                    match constants.any(|other| other.unit == unit && other.ident == constant.ident) {
-                        true => self.duplicate(&constant.ident),
-                        false => network.constants.push(constant),
-                    }
+                    self.add_constant(constant, network);
                 }
+                syn::Item::Verbatim(tokens) => match self.run_time_size(&tokens) {
+                    Some(size) => self.add_constant(size, network),
+                    None => self.foreign(&tokens, "this item", "a module of networks has `fn`s and `const`s"),
+                },
                 syn::Item::Macro(call) => self.foreign_macro(&call.mac),
                 other => self.foreign(&other, "this item", "a module of networks has `fn`s and `const`s"),
             }
+        }
+    }
+
+    fn add_constant(&mut self, constant: Constant, network: &mut Network) {
+        let here = |other: &Constant| other.unit == constant.unit && other.ident == constant.ident;
+        match network.constants.iter().any(here) {
+            true => self.duplicate(&constant.ident),
+            false => network.constants.push(constant),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Things that are made of themselves: recursion of `fn`s, and of `const`s.
 
+use std::collections::BTreeSet;
+
 use super::items::Signature;
-use crate::ast::{BindingId, Constant, ExprKind, FunctionId, Meaning, text};
+use crate::ast::{BindingId, Constant, ExprKind, FunctionId, Meaning, SizeOrigin, text};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
 
@@ -70,6 +72,32 @@ pub(super) fn order_constants(constants: &mut Vec<Constant>, sink: &mut Sink) {
         }
     }
     *constants = ordered;
+}
+
+/// Marks the `const`s of a unit, which may be made of each other in any order.
+pub(super) fn mark_all_by_caller<'c>(
+    constants: impl Iterator<Item = &'c mut Constant>,
+    by_caller: &mut BTreeSet<BindingId>,
+) {
+    let mut constants: Vec<&mut Constant> = constants.collect();
+    loop {
+        let before = by_caller.len();
+        constants.iter_mut().for_each(|constant| mark_by_caller(constant, by_caller));
+        if by_caller.len() == before {
+            return;
+        }
+    }
+}
+
+/// Marks a `const` that a size of the caller's is in. `by_caller` has those that it may be made of.
+pub(super) fn mark_by_caller(constant: &mut Constant, by_caller: &mut BTreeSet<BindingId>) {
+    constant.by_caller = match &constant.value.kind {
+        ExprKind::Outside(size) => !matches!(size.origin, SizeOrigin::Path(_)),
+        _ => mentioned(constant).iter().any(|id| by_caller.contains(id)),
+    };
+    if constant.by_caller {
+        by_caller.extend(constant.binding);
+    }
 }
 
 /// The names in the value of a `const`, and in its type.

@@ -7,7 +7,7 @@ mod cycles;
 mod items;
 mod template;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::layers::Layer;
 use proc_macro2::Ident;
@@ -19,7 +19,7 @@ use crate::ast::{
 };
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
-use cycles::Edge;
+use cycles::{Edge, mark_all_by_caller, mark_by_caller};
 use items::{Items, Signature};
 
 /// What a name in scope is.
@@ -59,6 +59,8 @@ struct Resolver<'a> {
     /// Closures whose definition is looked at.
     defining: Vec<String>,
     edges: Vec<Edge>,
+    /// The `const`s that sizes of the caller's are in.
+    by_caller: BTreeSet<BindingId>,
 }
 
 /// Resolves every name of the network.
@@ -74,6 +76,7 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
         current: FunctionId(0),
         defining: Vec::new(),
         edges: Vec::new(),
+        by_caller: BTreeSet::new(),
     };
     for unit in 0..network.units.len() {
         resolver.unit(UnitId(unit), network);
@@ -103,6 +106,8 @@ impl Resolver<'_> {
         for constant in network.constants.iter_mut().filter(|constant| constant.unit == unit) {
             self.constant(constant);
         }
+        let constants = network.constants.iter_mut().filter(|constant| constant.unit == unit);
+        mark_all_by_caller(constants, &mut self.by_caller);
         for (at, function) in network.functions.iter_mut().enumerate() {
             if function.unit != unit {
                 continue;
@@ -110,6 +115,10 @@ impl Resolver<'_> {
             self.current = FunctionId(at);
             self.ended.clear();
             self.push(false, function.body.at.start.start().line);
+            for size in &mut function.generics {
+                size.binding = Some(self.declare(&size.ident, Entry::Constant));
+                mark_by_caller(size, &mut self.by_caller);
+            }
             self.params(&mut function.params);
             if let Some(ty) = &mut function.result {
                 self.ty(ty);
@@ -223,7 +232,7 @@ impl Resolver<'_> {
                 self.dim(x);
                 self.dim(y);
             }
-            DimKind::Any | DimKind::Size(_) => {}
+            DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => {}
         }
     }
 
@@ -235,6 +244,7 @@ impl Resolver<'_> {
                 Statement::Const(constant) => {
                     self.constant(constant);
                     constant.binding = Some(self.declare(&constant.ident, Entry::Constant));
+                    mark_by_caller(constant, &mut self.by_caller);
                 }
                 Statement::Expr { value, .. } => self.expr(value),
             }
@@ -300,6 +310,7 @@ impl Resolver<'_> {
             ExprKind::Number { .. }
             | ExprKind::Text { .. }
             | ExprKind::Template { .. }
+            | ExprKind::Outside(_)
             | ExprKind::Invalid => {}
             ExprKind::Name { ident, meaning } => *meaning = self.name(ident),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => {

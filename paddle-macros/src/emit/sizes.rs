@@ -1,0 +1,195 @@
+//! Sizes from outside: where generated code takes their values, and what rustc has to find true of them.
+
+use std::collections::BTreeMap;
+
+use paddle_core::program::{Check, Condition, Dim, Program, SymbolId};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::quote;
+
+use super::dim;
+use crate::ast::{Function, OutsideSize, SizeOrigin, UnitId};
+use crate::errors;
+use crate::lower::{CheckSite, Lowered};
+
+/// The paths of all topologies, each once. They are evaluated where the user wrote the network, so that `super::N` is
+/// what it is there.
+pub(super) struct Paths<'a> {
+    paths: Vec<&'a OutsideSize>,
+    at: BTreeMap<(&'a str, UnitId), usize>,
+}
+
+impl<'a> Paths<'a> {
+    pub(super) fn of(lowered: &'a [(usize, Lowered)]) -> Self {
+        let mut paths = Paths { paths: Vec::new(), at: BTreeMap::new() };
+        for (_, size) in lowered.iter().flat_map(|(_, lowered)| &lowered.sizes.outside) {
+            let key = (size.name.as_str(), size.unit);
+            if matches!(size.origin, SizeOrigin::Path(_)) && !paths.at.contains_key(&key) {
+                paths.at.insert(key, paths.paths.len());
+                paths.paths.push(size);
+            }
+        }
+        paths
+    }
+
+    fn table() -> Ident {
+        Ident::new("__PADDLE_SIZES", Span::mixed_site())
+    }
+
+    /// The item that has their values.
+    pub(super) fn item(&self) -> TokenStream {
+        if self.paths.is_empty() {
+            return TokenStream::new();
+        }
+        let (table, count) = (Paths::table(), Literal::usize_unsuffixed(self.paths.len()));
+        let values = self.paths.iter().filter_map(|size| match &size.origin {
+            SizeOrigin::Path(path) => Some(quote!({
+                const SIZE: usize = #path;
+                SIZE as i64
+            })),
+            SizeOrigin::Generic(_) | SizeOrigin::RunTime(_) => None,
+        });
+        quote! {
+            #[doc(hidden)]
+            const #table: [i64; #count] = [#(#values),*];
+        }
+    }
+
+    /// The value of one of them, in the module that has the item, or in one inside of it.
+    fn value(&self, size: &OutsideSize, inside: bool) -> Option<TokenStream> {
+        let at = *self.at.get(&(size.name.as_str(), size.unit))?;
+        let (table, at) = (Paths::table(), Literal::usize_unsuffixed(at));
+        Some(if inside { quote!(super::#table[#at]) } else { quote!(#table[#at]) })
+    }
+}
+
+/// The sizes from outside of one topology.
+pub(super) struct Sizes<'a> {
+    outside: &'a [(SymbolId, OutsideSize)],
+    sites: &'a [CheckSite],
+    program: Option<&'a Program>,
+    paths: &'a Paths<'a>,
+    /// Whether the code stands in a module inside of that with the paths.
+    inside: bool,
+}
+
+impl<'a> Sizes<'a> {
+    pub(super) fn of(lowered: &'a Lowered, paths: &'a Paths<'a>, inside: bool) -> Self {
+        let crate::lower::Sizes { outside, sites } = &lowered.sizes;
+        Sizes { outside, sites, program: lowered.program.as_ref(), paths, inside }
+    }
+
+    /// Those that the caller gives at run time.
+    pub(super) fn run_time(&self) -> impl Iterator<Item = &'a Ident> {
+        self.outside.iter().filter_map(|(_, size)| match &size.origin {
+            SizeOrigin::RunTime(ident) => Some(ident),
+            SizeOrigin::Path(_) | SizeOrigin::Generic(_) => None,
+        })
+    }
+
+    /// A size of the program as an array's length; `None` unless rustc knows it wherever the type is mentioned.
+    pub(super) fn length(&self, size: &Dim) -> Option<TokenStream> {
+        if let Some(size) = size.constant() {
+            let size = Literal::i64_unsuffixed(size);
+            return Some(quote!(#size));
+        }
+        let value = dim::tokens(size, &|symbol| match self.size(symbol)? {
+            size @ OutsideSize { origin: SizeOrigin::Path(_), .. } => self.paths.value(size, self.inside),
+            _ => None,
+        })?;
+        Some(quote!({ #value as usize }))
+    }
+
+    /// The values, in the order of the program's symbols.
+    pub(super) fn values(&self) -> Vec<TokenStream> {
+        let value = |(_, size): &(SymbolId, OutsideSize)| match &size.origin {
+            SizeOrigin::Path(_) => self.paths.value(size, self.inside),
+            SizeOrigin::Generic(ident) => Some(quote!(#ident as i64)),
+            // What is too large for any memory is refused when it is bound.
+            SizeOrigin::RunTime(ident) => Some(
+                quote!(::core::primitive::i64::try_from(sizes.#ident).unwrap_or(::core::primitive::i64::MAX)),
+            ),
+        };
+        self.outside.iter().filter_map(value).collect()
+    }
+
+    fn size(&self, symbol: SymbolId) -> Option<&'a OutsideSize> {
+        self.outside.iter().find(|(outside, _)| *outside == symbol).map(|(_, size)| size)
+    }
+
+    /// The same, with a number for those that rustc does not know.
+    pub(super) fn known_values(&self) -> Vec<TokenStream> {
+        let values = self.outside.iter().zip(self.values());
+        let known = |((_, size), value): (&(SymbolId, OutsideSize), TokenStream)| match size.origin {
+            SizeOrigin::RunTime(_) => quote!(0),
+            SizeOrigin::Path(_) | SizeOrigin::Generic(_) => value,
+        };
+        values.map(known).collect()
+    }
+
+    /// What rustc evaluates, of a topology without const parameters: items.
+    pub(super) fn assertions(&self) -> Vec<TokenStream> {
+        let values = self.known_values();
+        let assertion = |statement| {
+            quote! {
+                const _: () = {
+                    let sizes: &[i64] = &[#(#values),*];
+                    #statement
+                };
+            }
+        };
+        self.checks(&|origin| matches!(origin, SizeOrigin::Path(_))).into_iter().map(assertion).collect()
+    }
+
+    /// What rustc evaluates when a topology is instantiated: statements over `sizes: &[i64]`.
+    pub(super) fn instance_assertions(&self) -> Vec<TokenStream> {
+        self.checks(&|origin| !matches!(origin, SizeOrigin::RunTime(_)))
+    }
+
+    /// The checks all of whose symbols are known when `known` ones are.
+    fn checks(&self, known: &dyn Fn(&SizeOrigin) -> bool) -> Vec<TokenStream> {
+        let Some(program) = self.program else { return Vec::new() };
+        let is_known = |symbol: SymbolId| self.size(symbol).is_some_and(|size| known(&size.origin));
+        let checks = program.checks().iter().zip(self.sites);
+        let decided = checks.filter(|(check, _)| check.condition.symbols().into_iter().all(is_known));
+        decided.filter_map(|(check, site)| self.check(program, check, site)).collect()
+    }
+
+    /// `if !holds { panic!(..) }`, inside the calls that led there.
+    fn check(&self, program: &Program, check: &Check, site: &CheckSite) -> Option<TokenStream> {
+        let value = |symbol: SymbolId| {
+            let at = self.outside.iter().position(|(outside, _)| *outside == symbol)?;
+            let at = Literal::usize_unsuffixed(at);
+            Some(quote!(sizes[#at]))
+        };
+        let fails = match &check.condition {
+            Condition::Equal(a, b) => {
+                let (a, b) = (dim::tokens(a, &value)?, dim::tokens(b, &value)?);
+                quote!(#a != #b)
+            }
+            Condition::Positive(size) => {
+                let size = dim::tokens(size, &value)?;
+                quote!(#size <= 0)
+            }
+        };
+        let name = |symbol: SymbolId| program.symbols()[symbol.0 as usize].name.clone();
+        let message = &check.message;
+        let pieces = check.pieces(&name, &|_| true);
+        let values = pieces.iter().map(|(_, symbol)| value(*symbol)).collect::<Option<Vec<_>>>()?;
+        let pieces = pieces.iter().map(|(piece, _)| piece);
+        let text =
+            quote!(::paddle::const_text::Text::new().str(#message) #(.str(#pieces).int(#values))*.as_str());
+        let panic = errors::panic(site.at, &quote!("{}", #text));
+        let body = errors::calls(&site.calls, &quote!(sizes: &[i64]), &quote!(sizes), panic);
+        Some(quote!(if #fails { #body }))
+    }
+}
+
+/// The const parameters of a topology: as declared, and as arguments.
+pub(super) fn generics(function: &Function) -> (TokenStream, TokenStream) {
+    if function.generics.is_empty() {
+        return (TokenStream::new(), TokenStream::new());
+    }
+    let declared = function.generics.iter().map(|size| &size.tokens);
+    let names = function.generics.iter().map(|size| &size.ident);
+    (quote!(<#(#declared),*>), quote!(<#(#names),*>))
+}

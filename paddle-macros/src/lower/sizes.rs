@@ -1,0 +1,148 @@
+//! Sizes that rustc or the caller knows and the macro does not: symbols of the program, arithmetic on them, and the
+//! source places of what has to hold of them.
+
+use std::collections::BTreeMap;
+
+use paddle_core::ops::BinaryKind;
+use paddle_core::program::{Answer, Condition, Dim, SymbolId};
+
+use super::Lowering;
+use crate::ast::{Infix, OutsideSize, SizeOrigin, UnitId};
+use crate::messages::Message;
+use crate::report::{Extent, Frame};
+use crate::values::Value;
+
+/// Where a check of a lowered program comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckSite {
+    pub(crate) at: Extent,
+    /// The calls that led there, the outermost first.
+    pub(crate) calls: Vec<Frame>,
+}
+
+/// What a topology has to do with sizes from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    /// Those that its program depends on, with their symbols, in the order of these.
+    pub(crate) outside: Vec<(SymbolId, OutsideSize)>,
+    /// For each check of the program.
+    pub(crate) sites: Vec<CheckSite>,
+}
+
+/// The same while it is lowered: symbols by what they are called in which unit.
+pub(super) type OutsideSymbols = BTreeMap<(String, UnitId), (SymbolId, OutsideSize)>;
+
+impl<'a> Lowering<'a, '_> {
+    /// The symbol of a size from outside; `None` when a mistake has been reported.
+    pub(super) fn outside(&mut self, size: &OutsideSize, at: Extent) -> Option<Dim> {
+        if matches!(size.origin, SizeOrigin::RunTime(_)) && !self.network.is_here(size.unit) {
+            let what = format!("`{}`, a size that is known at run time, of another module", size.name);
+            let instead = "give the size to what is imported as an argument".to_string();
+            self.error(at, Message::NotOfTheLanguage { what, instead });
+            return None;
+        }
+        let key = (size.name.clone(), size.unit);
+        if let Some((symbol, _)) = self.outside.get(&key) {
+            return Some(Dim::symbol(*symbol));
+        }
+        // `crate::N` of another crate is another size.
+        let mut name = size.name.clone();
+        while self.program.symbols().iter().any(|symbol| symbol.name == name) {
+            name.push('\'');
+        }
+        let symbol = self.program.create_outside_symbol(&name);
+        self.outside.insert(key, (symbol, size.clone()));
+        Some(Dim::symbol(symbol))
+    }
+
+    /// An operator between two sizes.
+    pub(super) fn size_arithmetic(&mut self, kind: Infix, x: &Dim, y: &Dim, at: Extent) -> Value<'a> {
+        let rest = |x: &Dim, y: &Dim| (x - &(&x.floor_div(y)? * y).ok()?).ok();
+        let result = match kind {
+            Infix::Arithmetic(BinaryKind::Add) => (x + y).ok(),
+            Infix::Arithmetic(BinaryKind::Sub) => (x - y).ok(),
+            Infix::Arithmetic(BinaryKind::Mul) => (x * y).ok(),
+            Infix::Arithmetic(BinaryKind::Div | BinaryKind::FloorDiv) => x.floor_div(y),
+            Infix::Arithmetic(BinaryKind::Mod) => rest(x, y),
+            Infix::Arithmetic(BinaryKind::Max | BinaryKind::Min | BinaryKind::Pow)
+            | Infix::Compare(_)
+            | Infix::Logical(_) => {
+                let unknown = if x.constant().is_none() { x } else { y };
+                return self.undecided(unknown, at);
+            }
+        };
+        match result {
+            Some(size) => Value::size(size),
+            None => {
+                let text = "this size overflows, or divides by what is not above 0".to_string();
+                self.error(at, Message::Constant { text });
+                Value::Unknown
+            }
+        }
+    }
+
+    /// A size from outside where its value is wanted.
+    pub(super) fn undecided(&mut self, size: &Dim, at: Extent) -> Value<'a> {
+        self.error(at, Message::UndecidedSize { size: self.program.show_dim(size) });
+        Value::Unknown
+    }
+
+    /// The size, which has to be above 0; `None` when a mistake has been reported.
+    pub(super) fn above_zero(&mut self, size: Dim, at: Extent) -> Option<Dim> {
+        // What is fed has the size that it has.
+        if self.program.depends_on_feed(&size) {
+            return Some(size);
+        }
+        let shown = match size.constant() {
+            Some(number) => number.to_string(),
+            None => format!("`{}`", self.program.show_dim(&size)),
+        };
+        let text = format!("a dimension is a whole number above 0, but this is {shown}");
+        match self.test(Condition::Positive(size.clone()), at, text.clone()) {
+            Answer::Holds | Answer::Depends => Some(size),
+            Answer::Fails => {
+                self.error(at, Message::Constant { text });
+                None
+            }
+        }
+    }
+
+    /// Whether a condition holds; one that depends becomes a check of the program.
+    pub(super) fn test(&mut self, condition: Condition, at: Extent, message: String) -> Answer {
+        let place = self.site(at.start).place;
+        let answer = self.program.test(condition, place, || message);
+        self.note_checks(at);
+        answer
+    }
+
+    /// Whether the sizes are not provably different.
+    pub(super) fn may_be_equal(&self, a: &[Dim], b: &[Dim]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.program.compare(a, b) != Answer::Fails)
+    }
+
+    /// The checks that the program has got are about these tokens.
+    pub(super) fn note_checks(&mut self, at: Extent) {
+        let site = CheckSite { at, calls: self.calls.clone() };
+        self.check_sites.resize(self.program.checks().len(), site);
+    }
+
+    /// Removes the sizes from outside that nothing of the program depends on.
+    pub(super) fn finish_sizes(&mut self) -> Sizes {
+        let used = self.program.used_symbols();
+        let mut outside: Vec<(SymbolId, OutsideSize)> =
+            std::mem::take(&mut self.outside).into_values().collect();
+        outside.sort_by_key(|(symbol, _)| *symbol);
+        let unused = outside.iter().filter(|(symbol, _)| !used.contains(symbol));
+        let unused: Vec<(SymbolId, i64)> = unused.map(|(symbol, _)| (*symbol, 1)).collect();
+        if !unused.is_empty()
+            && let Ok(program) = self.program.bind(&unused)
+        {
+            outside.retain(|(symbol, _)| used.contains(symbol));
+            for ((symbol, _), renumbered) in outside.iter_mut().zip(program.outside_symbols()) {
+                *symbol = renumbered;
+            }
+            self.program = program;
+        }
+        Sizes { outside, sites: std::mem::take(&mut self.check_sites) }
+    }
+}

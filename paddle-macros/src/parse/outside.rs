@@ -1,0 +1,88 @@
+//! Sizes from outside: paths to `const`s of Rust, const parameters, and sizes that are known at run time.
+
+use paddle_core::program::DType;
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser as _};
+
+use super::Parser;
+use crate::ast::{Constant, ConstantType, Expr, ExprKind, OutsideSize, SizeOrigin, text};
+use crate::messages::Message;
+use crate::report::Extent;
+
+impl Parser<'_> {
+    /// A path to a `const` of Rust: `crate::WIDTH`.
+    pub(super) fn outside(&mut self, qself: &Option<syn::QSelf>, path: &syn::Path) -> Option<OutsideSize> {
+        let plain = path.segments.iter().all(|segment| segment.arguments.is_none());
+        // A path that is imported begins with `$crate`.
+        let name = path.to_token_stream().to_string().replace([' ', '$'], "");
+        if qself.is_some() || !plain {
+            self.error(path, Message::RustPath { path: name });
+            return None;
+        }
+        Some(OutsideSize { name, unit: self.unit, origin: SizeOrigin::Path(path.to_token_stream()) })
+    }
+
+    /// The const parameters of a topology.
+    pub(super) fn generics(&mut self, generics: &syn::Generics, topology: bool) -> Vec<Constant> {
+        let mut sizes = Vec::new();
+        for parameter in &generics.params {
+            match parameter {
+                syn::GenericParam::Const(size) if topology && is_usize(&size.ty) => {
+                    let origin = SizeOrigin::Generic(size.ident.clone());
+                    sizes.push(self.declared(size.ident.clone(), origin, size.to_token_stream()));
+                }
+                syn::GenericParam::Const(size) if topology => {
+                    let instead = "a size is a `usize`: `const N: usize`";
+                    self.foreign(&size.ty, "a const parameter of this type", instead);
+                }
+                other => {
+                    let instead = "a `fn` is generic as it is: write `x: _`, or name a dimension, `Tensor<f32, _, D>`; a `pub fn` has const parameters, `const N: usize`";
+                    self.foreign(other, "this generic parameter", instead);
+                }
+            }
+        }
+        sizes
+    }
+
+    fn declared(&self, ident: Ident, origin: SizeOrigin, tokens: TokenStream) -> Constant {
+        let size = OutsideSize { name: text(&ident), unit: self.unit, origin };
+        Constant {
+            value: Expr { kind: ExprKind::Outside(size), at: Extent::of(&ident) },
+            ident,
+            unit: self.unit,
+            public: false,
+            binding: None,
+            ty: ConstantType::Number { dtype: DType::I64, counts: true },
+            by_caller: true,
+            tokens,
+        }
+    }
+
+    /// `const V: usize;`, a size that is known at run time; `None` if it is something else.
+    pub(super) fn run_time_size(&mut self, tokens: &TokenStream) -> Option<Constant> {
+        let (ident, ty) = without_value.parse2(tokens.clone()).ok()?;
+        if !is_usize(&ty) {
+            let instead = "a size that is known at run time is a `usize`: `const N: usize;`";
+            self.foreign(&ty, "a `const` of this type without a value", instead);
+        }
+        let origin = SizeOrigin::RunTime(ident.clone());
+        Some(self.declared(ident, origin, tokens.clone()))
+    }
+}
+
+fn is_usize(ty: &syn::Type) -> bool {
+    matches!(ty, syn::Type::Path(path) if path.path.is_ident("usize"))
+}
+
+/// Name and type.
+fn without_value(input: ParseStream<'_>) -> syn::Result<(Ident, syn::Type)> {
+    input.call(syn::Attribute::parse_outer)?;
+    input.parse::<syn::Visibility>()?;
+    input.parse::<syn::Token![const]>()?;
+    let ident = input.parse()?;
+    input.parse::<syn::Token![:]>()?;
+    let ty = input.parse()?;
+    input.parse::<syn::Token![;]>()?;
+    Ok((ident, ty))
+}
