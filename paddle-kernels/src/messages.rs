@@ -9,3 +9,11 @@ pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelE
     );
     KernelError { message }
 }
+
+/// An id without an entry of the table.
+pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelError {
+    let message = format!(
+        "id number {at} is {id}, but the table has {entries} entries; ids have to be at least 0 and below {entries}"
+    );
+    KernelError { message }
+}

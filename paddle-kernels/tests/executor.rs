@@ -224,7 +224,7 @@ fn a_class_that_does_not_exist_is_an_error_at_its_place() {
     let x = program.create_input("x", Type::with_rows(DType::F32, rows, [2])).unwrap();
     let label = program.create_input("label", Type::with_rows(DType::I64, rows, [1])).unwrap();
     let site = at(&mut program, 14);
-    let out = program.append_op(GLOBAL, SoftmaxWithCrossEntropy, &[x, label], site).unwrap();
+    let out = program.append_op(GLOBAL, SoftmaxWithCrossEntropy::HARD, &[x, label], site).unwrap();
     program.set_outputs(&out[1..]).unwrap();
     let (mut executor, mut parameters) = executor(&program).unwrap();
     let (x, shape, label, label_shape) = ([0.5; 4], [2, 2], [1, 2], [2, 1]);

@@ -4,7 +4,10 @@ use super::foreign::describe_foreign;
 use super::images::{describe_conv2d, describe_pool2d};
 use super::names::{DIMS, FAN, OURS, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
-use crate::ops::{Fill, Number, Op, Pool2dGrad, Reshape, Unary, UnaryGrad};
+use crate::ops::{
+    CrossEntropy, CrossEntropyGrad, Fill, LookupTable, LookupTableGrad, Number, Op, Pool2dGrad, Reshape,
+    Slice, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK, TopKGrad, Unary, UnaryGrad,
+};
 use crate::program::{Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
 
@@ -20,7 +23,39 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
     desc.inputs = slots(schema.inputs, inputs);
     desc.outputs = slots(schema.outputs, outputs);
     desc.attrs = match op {
-        Op::Assign(_) | Op::Logical(_) | Op::Not(_) => Vec::new(),
+        Op::Accuracy(_) | Op::Assign(_) | Op::Logical(_) | Op::Not(_) | Op::RankLoss(_) => Vec::new(),
+        Op::Concat(op) => vec![OpAttr::int("axis", int(op.axis))],
+        Op::CrossEntropy(CrossEntropy { soft_label, ignore_index })
+        | Op::CrossEntropyGrad(CrossEntropyGrad { soft_label, ignore_index }) => {
+            vec![OpAttr::bool("soft_label", *soft_label), OpAttr::int("ignore_index", int(*ignore_index))]
+        }
+        Op::LookupTable(LookupTable { padding_idx })
+        | Op::LookupTableGrad(LookupTableGrad { padding_idx }) => {
+            vec![
+                OpAttr::long("padding_idx", *padding_idx),
+                OpAttr::bool("is_sparse", false),
+                OpAttr::bool("is_distributed", false),
+            ]
+        }
+        Op::Slice(Slice { axes, starts, ends }) | Op::SliceGrad(SliceGrad { axes, starts, ends }) => vec![
+            OpAttr::ints("axes", ints(axes)),
+            OpAttr::ints("starts", ints(starts)),
+            OpAttr::ints("ends", ints(ends)),
+            OpAttr::ints("infer_flags", vec![1; axes.len()]),
+            OpAttr::ints("decrease_axis", []),
+        ],
+        Op::Split(op) => {
+            let mut attrs = vec![OpAttr::int("axis", int(op.axis)), OpAttr::int("num", 0)];
+            attrs.extend(sizes("sections", None, &op.sections));
+            attrs
+        }
+        Op::TopK(TopK { k }) | Op::TopKGrad(TopKGrad { k }) => vec![
+            OpAttr::int("k", int(*k)),
+            OpAttr::int("axis", -1),
+            OpAttr::bool("largest", true),
+            OpAttr::bool("sorted", true),
+        ],
+        Op::Transpose(op) => vec![OpAttr::ints("axis", ints(&op.perm))],
         Op::Unary(Unary { kind, coefficients }) | Op::UnaryGrad(UnaryGrad { kind, coefficients }) => {
             let mut attrs = Vec::new();
             for ((name, _), value) in kind.attributes().iter().zip(coefficients) {
@@ -56,11 +91,12 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             attrs
         }
         Op::Softmax(_) | Op::SoftmaxGrad(_) => vec![OpAttr::int("axis", -1)],
-        Op::SoftmaxWithCrossEntropy(_) | Op::SoftmaxWithCrossEntropyGrad(_) => vec![
-            OpAttr::bool("soft_label", false),
+        Op::SoftmaxWithCrossEntropy(SoftmaxWithCrossEntropy { soft_label, ignore_index })
+        | Op::SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropyGrad { soft_label, ignore_index }) => vec![
+            OpAttr::bool("soft_label", *soft_label),
             OpAttr::bool("use_softmax", true),
             OpAttr::bool("numeric_stable_mode", true),
-            OpAttr::int("ignore_index", -100),
+            OpAttr::int("ignore_index", int(*ignore_index)),
             OpAttr::int("axis", -1),
         ],
         Op::Fill(op) => fill(op),
@@ -127,7 +163,11 @@ fn ours<const N: usize>(desc: &mut OpDesc, attrs: [OpAttr; N]) -> Vec<OpAttr> {
 
 /// Axes and the like, which are small numbers.
 pub(super) fn ints(values: &[i64]) -> Vec<i32> {
-    values.iter().map(|&value| i32::try_from(value).unwrap_or(i32::MAX)).collect()
+    values.iter().map(|&value| int(value)).collect()
+}
+
+fn int(value: i64) -> i32 {
+    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 /// A `FLOAT`, and the exact number beside it if it is not one of single precision.
@@ -173,14 +213,18 @@ fn fill(op: &Fill) -> Vec<OpAttr> {
 
 fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {
     // 0 is "as it is": the size of the rows.
-    let rows = x.and_then(|x| x.rows).map(|_| 0);
-    let dims: Vec<Option<i32>> =
-        op.dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
-    let is_exact = dims.iter().all(|dim| dim.is_some_and(|size| size > 0));
-    let shape: Vec<i32> = rows.into_iter().chain(dims.into_iter().map(|dim| dim.unwrap_or(-1))).collect();
-    let mut attrs = vec![OpAttr::ints("shape", shape)];
+    sizes("shape", x.and_then(|x| x.rows).map(|_| 0), &op.dims)
+}
+
+/// Sizes behind a first one, and the exact ones beside them if they do not say everything.
+fn sizes(name: &str, first: Option<i32>, dims: &[Dim]) -> Vec<OpAttr> {
+    let known: Vec<Option<i32>> =
+        dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
+    let is_exact = known.iter().all(|dim| dim.is_some_and(|size| size > 0));
+    let shape: Vec<i32> = first.into_iter().chain(known.into_iter().map(|dim| dim.unwrap_or(-1))).collect();
+    let mut attrs = vec![OpAttr::ints(name, shape)];
     if !is_exact {
-        attrs.push(OpAttr::strings(DIMS, op.dims.iter().map(dim_text)));
+        attrs.push(OpAttr::strings(DIMS, dims.iter().map(dim_text)));
     }
     attrs
 }

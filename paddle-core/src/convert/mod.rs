@@ -54,6 +54,7 @@
 //! | `error.rs` | everything that can be wrong |
 
 mod blocks;
+mod classes;
 mod constants;
 mod control;
 mod describe;
@@ -68,6 +69,7 @@ mod operators;
 mod options;
 mod params;
 mod reading;
+mod shapes;
 mod to_wire;
 mod types;
 mod versions;

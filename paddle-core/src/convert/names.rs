@@ -18,7 +18,7 @@ pub(super) const TYPE: &str = "rust.type";
 /// The exact types of the outputs of an unknown operator.
 pub(super) const TYPES: &str = "rust.types";
 
-/// The exact dimensions of a reshape.
+/// The exact dimensions of a reshape, or sizes of a split.
 pub(super) const DIMS: &str = "rust.dims";
 
 /// The size by which random numbers go, where it is bound later.

@@ -8,12 +8,12 @@ use super::constants::{constant, float};
 use super::control;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
-use super::names::{DIMS, OURS};
+use super::names::OURS;
 use super::reading::Reading;
-use super::types::{dtype, is_small_product, parse_dim};
+use super::types::{dtype, is_small_product, product};
 use crate::ops::{
-    Assign, Attribute, AttributeValue, Cast, Expand, Matmul, Op, PoolType, Reduce, ReduceKind, Reshape,
-    Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
+    Assign, Attribute, AttributeValue, Cast, Expand, Matmul, Op, Operation, PoolType, Reduce, ReduceKind,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -25,7 +25,7 @@ type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 #[rustfmt::skip]
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
-        "assign"                                                            => |x| x.plain(),
+        "accuracy" | "assign" | "rank_loss"                                 => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
         "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
         "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
@@ -38,10 +38,17 @@ fn rule(name: &str) -> Option<Rule> {
         "matmul_v2"                                                         => |x| x.matmul(),
         "mul"                                                               => |x| x.mul(),
         "mean"                                                              => |x| x.mean(),
-        "reduce_sum" | "reduce_mean"                                        => |x| x.reduce(),
+        "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
+        "concat"                                                            => |x| x.concat(),
         "reshape2"                                                          => |x| x.reshape(),
+        "slice" | "slice_grad"                                              => |x| x.slice(),
+        "split"                                                             => |x| x.split(),
+        "transpose2"                                                        => |x| x.transpose(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
-        "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.cross_entropy(),
+        "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
+        "cross_entropy" | "cross_entropy2" | "cross_entropy_grad"           => |x| x.cross_entropy(),
+        "lookup_table" | "lookup_table_v2" | "lookup_table_v2_grad"         => |x| x.lookup_table(),
+        "top_k" | "top_k_v2" | "top_k_v2_grad"                              => |x| x.top_k(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
@@ -98,7 +105,7 @@ impl Reading<'_, '_> {
     }
 
     /// An operator whose slots have the names of ours.
-    fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
+    pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
         let schema = op.schema();
         let inputs = schema.inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
         let desc = self.desc;
@@ -237,7 +244,9 @@ impl Reading<'_, '_> {
         if out_dtype >= 0 && VarKind::try_from(out_dtype).ok().and_then(dtype) != Some(self.ty(x).dtype) {
             return Ok(false);
         }
-        let kind = if self.desc.r#type == "reduce_sum" { ReduceKind::Sum } else { ReduceKind::Mean };
+        let name = self.desc.r#type.as_str();
+        let op = Reduce::prototypes().into_iter().find(|op| op.schema().name == name);
+        let Some(Reduce { kind, .. }) = op else { return Ok(false) };
         let keep_dim = self.bool("keep_dim", false)?;
         let mut axes = Vec::new();
         if !self.bool("reduce_all", false)? {
@@ -254,77 +263,15 @@ impl Reading<'_, '_> {
         self.out(Reduce { kind, axes, keep_dim }, &[x])
     }
 
-    /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
-    fn reshape(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["Shape", "ShapeTensor"]) {
-            return Ok(false);
-        }
-        let x = self.input("X")?;
-        let dims = match self.desc.attr_strings(DIMS)? {
-            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
-            None => self.resolve_shape(x)?,
-        };
-        let Some(dims) = dims else { return Ok(false) };
-        if !is_small_product(&dims) || !is_small_product(&self.ty(x).dims) {
-            return Ok(false);
-        }
-        self.out(Reshape { dims }, &[x])
-    }
-
-    fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
-        let shape = self.desc.attr_ints("shape")?.unwrap_or_default();
-        let ty = self.ty(x);
-        let rows = usize::from(ty.rows.is_some());
-        if rows == 1 && !matches!(shape.first(), Some(0 | -1)) {
-            return Ok(None);
-        }
-        let mut dims = Vec::with_capacity(shape.len());
-        let mut rest = None;
-        for (axis, &size) in shape.iter().enumerate().skip(rows) {
-            dims.push(match size {
-                0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
-                    Some(dim) => dim.clone(),
-                    None => return Ok(None),
-                },
-                // With -1 for the rows, this is a second one.
-                -1 if rest.is_none() && !(rows == 1 && shape[0] == -1) => {
-                    rest = Some(axis - rows);
-                    Dim::from(1)
-                }
-                1.. => Dim::from(i64::from(size)),
-                _ => return Ok(None),
-            });
-        }
-        if let Some(rest) = rest {
-            if !is_small_product(&dims) || !is_small_product(&ty.dims) {
-                return Ok(None);
-            }
-            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
-            dims[rest] = left;
-        }
-        Ok(Some(dims))
-    }
-
     /// Along the last axis only.
     fn softmax(&mut self) -> Result<bool, ConvertError> {
         let value = self.input(if self.desc.r#type == "softmax" { "X" } else { "Out" })?;
         if self.is_last_axis(value)? { self.plain() } else { Ok(false) }
     }
 
-    fn is_last_axis(&self, var: VarId) -> Result<bool, Fault> {
+    pub(super) fn is_last_axis(&self, var: VarId) -> Result<bool, Fault> {
         let axis = self.desc.attr_int("axis")?.unwrap_or(-1);
         Ok(self.axis(var, i64::from(axis)).map(|axis| axis + 1) == Some(self.ty(var).rank()))
-    }
-
-    /// Of class ids and logits along the last axis. No id is ignored.
-    fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
-        let is_grad = self.desc.r#type.ends_with("_grad");
-        let values = self.input(if is_grad { "Softmax" } else { "Logits" })?;
-        let ours = !self.bool("soft_label", false)?
-            && self.bool("use_softmax", true)?
-            && self.desc.attr_int("ignore_index")?.unwrap_or(-100) < 0
-            && self.is_last_axis(values)?;
-        if ours { self.plain() } else { Ok(false) }
     }
 
     fn constant(&mut self) -> Result<bool, ConvertError> {
@@ -392,9 +339,4 @@ impl Reading<'_, '_> {
         let inputs = [self.input("X")?, self.input("Y")?];
         self.out(op, &inputs)
     }
-}
-
-fn product(dims: &[Dim]) -> Result<Dim, Fault> {
-    let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
-    product.map_err(|_| Fault::Size { ty: "of a size that overflows".into() })
 }

@@ -5,6 +5,7 @@
 //! row space 0 and whose last one is a polynomial of symbols 2 and 3. The numbers are indices into the tables of
 //! the program's `rust.program` operator.
 
+use super::error::Fault;
 use crate::ops::Number;
 use crate::program::{Condition, DType, Dim, Program, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
@@ -103,6 +104,12 @@ pub(super) fn fits(ty: &Type) -> bool {
     };
     let bytes = known.iter().try_fold(ty.dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)));
     ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+}
+
+/// The number of elements.
+pub(super) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
+    let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
+    product.map_err(|_| Fault::Size { ty: "of a size that overflows".into() })
 }
 
 /// Whether the product of these dimensions stays a polynomial of moderate length.

@@ -46,7 +46,7 @@ pub(super) fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 pub(super) fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (logits, label) = (call.value("logits")?, call.value("label")?);
-    Ok(call.emit(SoftmaxWithCrossEntropy, &[logits, label])?[1])
+    Ok(call.emit(SoftmaxWithCrossEntropy::HARD, &[logits, label])?[1])
 }
 
 pub(super) fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {

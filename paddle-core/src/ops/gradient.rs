@@ -110,6 +110,12 @@ impl Gradient<'_> {
         self.emit_into(self.block, op, inputs)
     }
 
+    /// Appends an operator with several outputs.
+    pub fn emit_all(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, GradientError> {
+        let site = self.site();
+        Ok(self.program.append_op(self.block, op, inputs, site)?)
+    }
+
     /// Appends an operator with one output to a block.
     pub fn emit_into(
         &mut self,

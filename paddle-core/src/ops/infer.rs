@@ -148,6 +148,41 @@ impl Infer<'_> {
         Err(self.wrong(input, MismatchKind::ElementType, message))
     }
 
+    /// The input has to be of this type.
+    pub fn need_type(&self, input: usize, ty: &Type) -> Result<(), Mismatch> {
+        let found = self.ty(input);
+        let wrong = || {
+            let message =
+                format!("{}, but `{}` needs {}", self.is(input), self.operator, self.program.show(ty));
+            self.wrong(input, MismatchKind::Shape, message)
+        };
+        if (found.dtype, found.rows) != (ty.dtype, ty.rows) {
+            return Err(wrong());
+        }
+        self.need_equal_dims(&found.dims, &ty.dims, wrong)
+    }
+
+    /// The position among the dimensions of an axis that counts the rows as 0. The axis of the rows has none.
+    pub fn need_axis(&self, input: usize, axis: i64) -> Result<usize, Mismatch> {
+        let rows = usize::from(self.ty(input).rows.is_some());
+        let position = usize::try_from(axis).ok().filter(|&axis| axis < self.ty(input).rank());
+        match position.map(|axis| axis.checked_sub(rows)) {
+            Some(Some(at)) => Ok(at),
+            Some(None) => {
+                let message = format!(
+                    "{}, and axis 0 is that of its rows, which `{}` leaves as they are",
+                    self.is(input),
+                    self.operator
+                );
+                Err(self.wrong(input, MismatchKind::Attribute, message))
+            }
+            None => {
+                let message = format!("{}, which has no axis {axis}", self.is(input));
+                Err(self.wrong(input, MismatchKind::Attribute, message))
+            }
+        }
+    }
+
     /// The input has to be numbers, not truth values.
     pub fn need_number(&self, input: usize) -> Result<(), Mismatch> {
         if self.ty(input).dtype != DType::Bool {

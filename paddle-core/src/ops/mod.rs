@@ -8,10 +8,13 @@
 #[macro_use]
 mod attribute;
 
+mod accuracy;
 mod assign;
 mod cast;
+mod concat;
 mod conditional;
 mod conv2d;
+mod cross_entropy;
 mod elementwise;
 mod expand;
 mod fill;
@@ -19,9 +22,12 @@ mod foreign;
 mod gather_rows;
 mod gradient;
 mod infer;
+mod labels;
+mod lookup_table;
 mod matmul;
 mod pool2d;
 mod random;
+mod rank_loss;
 mod reduce;
 mod reshape;
 mod sample;
@@ -29,16 +35,22 @@ mod scale;
 mod schema;
 mod sequence_pool;
 mod sgd;
+mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
+mod top_k;
+mod transpose;
 mod while_loop;
 mod window;
 
+pub use accuracy::Accuracy;
 pub use assign::Assign;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
 pub use cast::Cast;
+pub use concat::{Concat, Split};
 pub use conditional::{If, Join};
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
+pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
     UnaryGrad, UnaryKind,
@@ -49,9 +61,11 @@ pub use foreign::Foreign;
 pub use gather_rows::GatherRows;
 pub use gradient::{Gradient, GradientError};
 pub use infer::{Infer, Mismatch, MismatchKind};
+pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use matmul::Matmul;
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
 pub use random::{GaussianRandom, UniformRandom};
+pub use rank_loss::RankLoss;
 pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
 pub use sample::{Sample, SampleInput};
@@ -59,8 +73,11 @@ pub use scale::Scale;
 pub use schema::{Effects, Schema};
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
 pub use sgd::Sgd;
+pub use slice::{Slice, SliceGrad, slice_range};
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
+pub use top_k::{TopK, TopKGrad};
+pub use transpose::Transpose;
 pub use while_loop::{While, WhileGrad};
 pub use window::{Padding, Window};
 
@@ -94,6 +111,11 @@ pub trait Operation {
     /// The input whose sequences it goes along: with its other inputs it reads the offsets of these.
     fn sequences(&self) -> Option<usize> {
         None
+    }
+
+    /// Whether gradients pass to input `k`: not to labels.
+    fn passes_gradient(&self, _k: usize) -> bool {
+        true
     }
 
     /// Whether the floating-point outputs have derivatives with respect to the floating-point inputs.
@@ -187,6 +209,8 @@ macro_rules! operators {
 }
 
 operators! {
+    /// How often the class of a row is among those that were predicted.
+    Accuracy,
     /// Copies its input.
     Assign,
     /// Element-wise arithmetic on two values, with broadcasting.
@@ -195,10 +219,16 @@ operators! {
     Cast,
     /// Element-wise comparison.
     Compare,
+    /// Values one after another along an axis.
+    Concat,
     /// Filters that slide over images.
     Conv2d,
     /// Gradients of [`Conv2d`].
     Conv2dGrad,
+    /// Cross-entropy of labels and probabilities.
+    CrossEntropy,
+    /// Gradient of [`CrossEntropy`].
+    CrossEntropyGrad,
     /// Repeats a reduced value along the axes that were reduced.
     Expand,
     /// A constant.
@@ -213,6 +243,10 @@ operators! {
     If,
     /// Element-wise truth functions of two values.
     Logical,
+    /// Rows of a table by their numbers.
+    LookupTable,
+    /// Gradient of [`LookupTable`].
+    LookupTableGrad,
     /// Matrix product.
     Matmul,
     /// Negates truth values.
@@ -221,6 +255,8 @@ operators! {
     Pool2d,
     /// Gradient of [`Pool2d`].
     Pool2dGrad,
+    /// How wrong the order of two scores is.
+    RankLoss,
     /// Sums and means over axes.
     Reduce,
     /// The same elements in another shape.
@@ -235,14 +271,26 @@ operators! {
     Sgd,
     /// The number of elements along axes.
     Size,
+    /// A part of a value.
+    Slice,
+    /// Gradient of [`Slice`].
+    SliceGrad,
     /// Normalised exponentials.
     Softmax,
     /// Gradient of [`Softmax`].
     SoftmaxGrad,
-    /// Cross-entropy of class ids under softmax of logits.
+    /// Cross-entropy of labels and softmax of logits.
     SoftmaxWithCrossEntropy,
     /// Gradient of [`SoftmaxWithCrossEntropy`].
     SoftmaxWithCrossEntropyGrad,
+    /// Parts along an axis.
+    Split,
+    /// The largest elements along the last axis.
+    TopK,
+    /// Gradient of [`TopK`].
+    TopKGrad,
+    /// The axes in another order.
+    Transpose,
     /// An element-wise function.
     Unary,
     /// Gradient of an element-wise function.

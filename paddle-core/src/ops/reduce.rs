@@ -1,8 +1,8 @@
-//! `reduce_sum`, `reduce_mean`: sums and means over axes.
+//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`: one value for all elements along axes.
 
 use super::{
-    AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Effects, Expand, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Size,
+    AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare, CompareKind, Effects,
+    Expand, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Size,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -13,6 +13,15 @@ pub enum ReduceKind {
     Sum,
     /// Σ x / n; 0 over no elements.
     Mean,
+    /// The largest; -∞ over no elements. All that are largest get the gradient.
+    Max,
+    /// The smallest; ∞ over no elements. All that are smallest get the gradient.
+    Min,
+}
+
+impl ReduceKind {
+    /// All of them.
+    pub const ALL: [ReduceKind; 4] = [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min];
 }
 
 /// Reduces `X`, floating point, over axes.
@@ -75,21 +84,16 @@ pub(super) fn reduced(ty: &Type, axes: &[i64], keep_dim: bool) -> Option<Type> {
 
 impl Operation for Reduce {
     fn schema(&self) -> &'static Schema {
+        macro_rules! schema {
+            ($name:literal, $doc:literal) => {
+                &Schema { name: $name, doc: $doc, inputs: &["X"], outputs: &["Out"], effects: Effects::PURE }
+            };
+        }
         match self.kind {
-            ReduceKind::Sum => &Schema {
-                name: "reduce_sum",
-                doc: "Σ x over axes.",
-                inputs: &["X"],
-                outputs: &["Out"],
-                effects: Effects::PURE,
-            },
-            ReduceKind::Mean => &Schema {
-                name: "reduce_mean",
-                doc: "Mean of x over axes; 0 over no elements.",
-                inputs: &["X"],
-                outputs: &["Out"],
-                effects: Effects::PURE,
-            },
+            ReduceKind::Sum => schema!("reduce_sum", "Σ x over axes."),
+            ReduceKind::Mean => schema!("reduce_mean", "Mean of x over axes; 0 over no elements."),
+            ReduceKind::Max => schema!("reduce_max", "The largest x over axes."),
+            ReduceKind::Min => schema!("reduce_min", "The smallest x over axes."),
         }
     }
 
@@ -109,14 +113,19 @@ impl Operation for Reduce {
             grad = g.emit(Binary { kind: BinaryKind::Div }, &[grad, size])?;
         }
         let expand = Expand { axes: self.axes.clone(), keep_dim: self.keep_dim };
-        Ok(vec![Some(g.emit(expand, &[grad, x])?)])
+        let grad = g.emit(expand.clone(), &[grad, x])?;
+        if matches!(self.kind, ReduceKind::Sum | ReduceKind::Mean) {
+            return Ok(vec![Some(grad)]);
+        }
+        let (out, dtype) = (g.output(0), g.ty(x).dtype);
+        let out = g.emit(expand, &[out, x])?;
+        let chosen = g.emit(Compare { kind: CompareKind::Equal }, &[x, out])?;
+        let chosen = g.emit(Cast { dtype }, &[chosen])?;
+        Ok(vec![Some(g.emit(Binary { kind: BinaryKind::Mul }, &[grad, chosen])?)])
     }
 
     fn prototypes() -> Vec<Self> {
-        [ReduceKind::Sum, ReduceKind::Mean]
-            .into_iter()
-            .map(|kind| Reduce { kind, axes: Vec::new(), keep_dim: false })
-            .collect()
+        ReduceKind::ALL.into_iter().map(|kind| Reduce { kind, axes: Vec::new(), keep_dim: false }).collect()
     }
 
     fn samples() -> Vec<Sample> {
@@ -134,6 +143,6 @@ impl Operation for Reduce {
                 op(&[], false).dense(&[]),
             ]
         };
-        [ReduceKind::Sum, ReduceKind::Mean].into_iter().flat_map(cases).collect()
+        ReduceKind::ALL.into_iter().flat_map(cases).collect()
     }
 }

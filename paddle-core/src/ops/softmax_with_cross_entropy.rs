@@ -1,51 +1,47 @@
 //! `softmax_with_cross_entropy`: the loss of a classifier, from logits and class ids.
 
+use super::cross_entropy::loss_type;
 use super::{
-    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, SoftmaxGrad,
+    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
+    SoftmaxGrad, labels,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
-/// `Loss[i] = -ln softmax(Logits)[i, Label[i]]` and the softmax itself.
+/// `Loss[i] = -ln softmax(Logits)[i, Label[i]]`, or `-Σⱼ Label[i, j] · ln softmax(Logits)[i, j]` with `soft_label`, and
+/// the softmax itself.
 ///
-/// `Logits`: floating point `[_, classes]`; `Label`: i64 ids `[_, 1]` or `[_]`; `Loss`: `[_, 1]`. An id out of range
-/// is an error at run time.
+/// `Logits`: floating point `[_, classes]`; `Label`: i64 ids `[_, 1]` or `[_]`, with `soft_label` a probability for each
+/// class; `Loss`: `[_, 1]`. The loss of a row whose id is `ignore_index` is 0; another id out of range is an error at run
+/// time. No gradient passes to labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftmaxWithCrossEntropy;
+pub struct SoftmaxWithCrossEntropy {
+    /// Whether labels are probabilities.
+    pub soft_label: bool,
+    /// The id of rows without a class.
+    pub ignore_index: i64,
+}
 
 /// Gradient of [`SoftmaxWithCrossEntropy`] with respect to the logits:
-/// `(Softmax - onehot(Label)) · Loss@GRAD`.
+/// `(Softmax - onehot(Label)) · Loss@GRAD`; with `soft_label`, `(Softmax · Σⱼ Label[.., j] - Label) · Loss@GRAD`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftmaxWithCrossEntropyGrad;
+pub struct SoftmaxWithCrossEntropyGrad {
+    /// Whether labels are probabilities.
+    pub soft_label: bool,
+    /// The id of rows without a class.
+    pub ignore_index: i64,
+}
 
-attributes!(SoftmaxWithCrossEntropy {});
-attributes!(SoftmaxWithCrossEntropyGrad {});
+attributes!(SoftmaxWithCrossEntropy { soft_label = false, ignore_index = -100 });
+attributes!(SoftmaxWithCrossEntropyGrad { soft_label = false, ignore_index = -100 });
 
-/// Class ids for logits: the same rows, one id each.
-fn check_label(cx: &Infer<'_>, logits: usize, label: usize) -> Result<(), Mismatch> {
-    let ty = cx.ty(label);
-    let needs = format!("`{}` needs class ids [_, 1]", cx.operator);
-    if ty.dtype != DType::I64 {
-        let message = format!("{}, but {needs} of element type i64", cx.is(label));
-        return Err(cx.wrong(label, MismatchKind::ElementType, message));
-    }
-    // One id for each row of logits; without rows, for each of the dimensions before the classes.
-    let classes_at = cx.ty(logits).dims.len() - 1;
-    let outer = &cx.ty(logits).dims[..classes_at];
-    let (before, last) = ty.dims.split_at(ty.dims.len().min(classes_at));
-    let wrong = || cx.wrong(label, MismatchKind::Shape, format!("{}, but {needs}", cx.is(label)));
-    cx.need_equal_dims(before, outer, wrong)?;
-    match last {
-        [] => {}
-        [one] => cx.need_equal(one, &Dim::from(1), wrong)?,
-        _ => return Err(wrong()),
-    }
-    if ty.rows != cx.ty(logits).rows {
-        cx.common_rows(logits, label)?;
-        let message = format!("{}, but {}: every row needs an id", cx.is(label), cx.is(logits));
-        return Err(cx.wrong(label, MismatchKind::Rows, message));
-    }
-    Ok(())
+impl SoftmaxWithCrossEntropy {
+    /// Of class ids.
+    pub const HARD: Self = SoftmaxWithCrossEntropy { soft_label: false, ignore_index: -100 };
+}
+
+impl SoftmaxWithCrossEntropyGrad {
+    /// Of class ids.
+    pub const HARD: Self = SoftmaxWithCrossEntropyGrad { soft_label: false, ignore_index: -100 };
 }
 
 impl Operation for SoftmaxWithCrossEntropy {
@@ -62,12 +58,8 @@ impl Operation for SoftmaxWithCrossEntropy {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.need_dims(0, 1)?;
-        check_label(cx, 0, 1)?;
-        let logits = cx.ty(0);
-        let mut loss = logits.clone();
-        loss.dims.pop();
-        loss.dims.push(Dim::from(1));
-        Ok(vec![logits.clone(), loss])
+        labels::check(cx, 0, 1, self.soft_label)?;
+        Ok(vec![cx.ty(0).clone(), loss_type(cx.ty(0))])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
@@ -75,7 +67,9 @@ impl Operation for SoftmaxWithCrossEntropy {
         let mut parts = Vec::new();
         if g.has_grad(1) {
             let loss = g.grad(1)?;
-            parts.push(g.emit(SoftmaxWithCrossEntropyGrad, &[softmax, label, loss])?);
+            let op =
+                SoftmaxWithCrossEntropyGrad { soft_label: self.soft_label, ignore_index: self.ignore_index };
+            parts.push(g.emit(op, &[softmax, label, loss])?);
         }
         if g.has_grad(0) {
             let grad = g.grad(0)?;
@@ -88,16 +82,34 @@ impl Operation for SoftmaxWithCrossEntropy {
         Ok(vec![Some(logits), None])
     }
 
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
     fn prototypes() -> Vec<Self> {
-        vec![SoftmaxWithCrossEntropy]
+        vec![Self::HARD]
     }
 
     fn samples() -> Vec<Sample> {
         let ids = |sample: Sample, rows, dims: &[i64], classes: i64| {
             sample.rows(rows, dims).dtype(DType::I64).within(0.0, classes as f64)
         };
-        let logits = |rows, classes| Sample::of(SoftmaxWithCrossEntropy).rows(rows, &[classes]);
-        vec![ids(logits(3, 4), 3, &[1], 4), ids(logits(5, 2), 5, &[], 2), ids(logits(0, 4), 0, &[1], 4)]
+        let of = |op: SoftmaxWithCrossEntropy, rows, classes| Sample::of(op).rows(rows, &[classes]);
+        let logits = |rows, classes| of(Self::HARD, rows, classes);
+        let ignoring = SoftmaxWithCrossEntropy { ignore_index: 1, ..Self::HARD };
+        let soft = |rows, classes| {
+            let op = SoftmaxWithCrossEntropy { soft_label: true, ..Self::HARD };
+            of(op, rows, classes).rows(rows, &[classes]).within(0.0, 1.0)
+        };
+        vec![
+            ids(logits(3, 4), 3, &[1], 4),
+            ids(logits(5, 2), 5, &[], 2),
+            ids(logits(0, 4), 0, &[1], 4),
+            ids(of(ignoring, 7, 3), 7, &[1], 3),
+            soft(3, 4),
+            soft(5, 40),
+            soft(0, 4),
+        ]
     }
 }
 
@@ -115,9 +127,9 @@ impl Operation for SoftmaxWithCrossEntropyGrad {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.need_dims(0, 1)?;
-        check_label(cx, 0, 1)?;
-        cx.same_dtype(0, 2)?;
-        Ok(vec![cx.broadcast(0, 2)?])
+        labels::check(cx, 0, 1, self.soft_label)?;
+        cx.need_type(2, &loss_type(cx.ty(0)))?;
+        Ok(vec![cx.ty(0).clone()])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
@@ -125,6 +137,6 @@ impl Operation for SoftmaxWithCrossEntropyGrad {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![SoftmaxWithCrossEntropyGrad]
+        vec![Self::HARD]
     }
 }

@@ -65,9 +65,12 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
         true => operation.flow(program, operator),
         false => Vec::new(),
     };
-    if dependence == Dependence::Any || (!owns_blocks && operation.is_differentiable()) {
-        let all = operator.inputs.iter().flat_map(|&from| operator.outputs.iter().map(move |&to| (from, to)));
-        edges.extend(all);
+    let passes = |k: usize| match dependence {
+        Dependence::Any => true,
+        Dependence::Smooth => !owns_blocks && operation.is_differentiable() && operation.passes_gradient(k),
+    };
+    for (_, &from) in operator.inputs.iter().enumerate().filter(|(k, _)| passes(*k)) {
+        edges.extend(operator.outputs.iter().map(|&to| (from, to)));
     }
     edges
 }
@@ -141,9 +144,11 @@ fn no_path(program: &Program, parameter: VarId, smooth: &BTreeSet<VarId>) -> Gra
     while let Some(before) = discrete_input(program, last, &influenced) {
         last = before;
     }
+    let is_label = (0..last.inputs.len()).any(|k| !last.op.operation().passes_gradient(k));
+    let why = if is_label { "passes no gradient to its labels" } else { "has no derivative" };
     let message = format!(
-        "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` has no \
-         derivative; run the network with `infer`, or train it on a distance such as `mean(square(x - y))`",
+        "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
+         the network with `infer`, or train it on a distance such as `mean(square(x - y))`",
         last.op.name()
     );
     GradientError { place: place(program, last), message }

@@ -189,9 +189,105 @@ fn softmax_along_the_last_axis() {
     };
     let text = cross_entropy(OpAttr::int("ignore_index", -100));
     assert_eq!(body(&text), ["p: f32[_, 4], out: f32[_, 1] = softmax_with_cross_entropy(x, y)"]);
-    for attr in [OpAttr::int("ignore_index", 0), OpAttr::bool("soft_label", true), OpAttr::int("axis", 0)] {
-        assert!(cross_entropy(attr).contains("foreign"));
-    }
+    let text = cross_entropy(OpAttr::int("ignore_index", 0));
+    assert!(text.contains("softmax_with_cross_entropy(x, y, ignore_index=0)"), "{text}");
+    assert!(cross_entropy(OpAttr::int("axis", 0)).contains("foreign"));
+}
+
+#[test]
+fn parts_and_orders() {
+    let concat = |axis| {
+        OpDesc::new("concat")
+            .with_input("X", ["x", "y"])
+            .with_output("Out", ["out"])
+            .with_attr(OpAttr::int("axis", axis))
+    };
+    assert_eq!(lines(&[-1, 3], &[-1, 4], concat(-1)), ["out: f32[_, 7] = concat(x, y, axis=1)"]);
+    assert!(lines(&[-1, 3], &[-1, 3], concat(0))[0].contains("foreign"));
+    assert!(matches!(fault(&[-1, 3, 2], &[-1, 4, 3], concat(1)), Fault::Build(_)));
+
+    let split = || OpDesc::new("split").with_input("X", ["x"]).with_output("Out", ["out", "y"]);
+    let split =
+        |attr| lines(&[-1, 6], &[], split().with_attr(OpAttr::int("axis", 1)).with_attr(attr)).remove(0);
+    let halves = "out: f32[_, 3], y_1: f32[_, 3] = split(x, axis=1, sections=[3, 3])";
+    assert_eq!(split(OpAttr::int("num", 2)), halves);
+    assert_eq!(split(OpAttr::ints("sections", [3, -1])), halves);
+    assert!(split(OpAttr::int("num", 4)).contains("foreign"));
+    assert!(split(OpAttr::ints("sections", [3, 4])).contains("foreign"));
+
+    let slice = |axis: i32, start: i32, end: i32| {
+        OpDesc::new("slice")
+            .with_input("Input", ["x"])
+            .with_output("Out", ["out"])
+            .with_attr(OpAttr::ints("axes", [axis]))
+            .with_attr(OpAttr::ints("starts", [start]))
+            .with_attr(OpAttr::ints("ends", [end]))
+    };
+    let part = "out: f32[_, 2, 4] = slice(x, axes=[1], starts=[-2], ends=[2147483647])";
+    assert_eq!(lines(&[-1, 3, 4], &[], slice(-2, -2, i32::MAX)), [part]);
+    assert!(lines(&[-1, 3, 4], &[], slice(0, 0, 1))[0].contains("foreign"));
+    assert!(matches!(fault(&[-1, 3, 4], &[], slice(1, 2, 2)), Fault::Build(_)));
+    let one = slice(1, 1, 2).with_attr(OpAttr::ints("decrease_axis", [1]));
+    let expected = [
+        "slice: f32[_, 1, 4] = slice(x, axes=[1], starts=[1], ends=[2])",
+        "out: f32[_, 4] = reshape2(slice, dims=[4])",
+    ];
+    assert_eq!(lines(&[-1, 3, 4], &[], one), expected);
+
+    let transpose = |axis: &[i32]| op("transpose2", "x", "out").with_attr(OpAttr::ints("axis", axis));
+    let turned = "out: f32[_, 4, 3] = transpose2(x, perm=[0, 2, 1])";
+    assert_eq!(lines(&[-1, 3, 4], &[], transpose(&[0, 2, 1])), [turned]);
+    assert!(lines(&[-1, 3, 4], &[], transpose(&[1, 0, 2]))[0].contains("foreign"));
+    assert!(matches!(fault(&[-1, 3, 4], &[], transpose(&[0, 1, 1])), Fault::Build(_)));
+}
+
+/// Reads one operator on `x` and ids.
+fn with_ids(ids: &[i64], op: OpDesc, outputs: &[(&str, VarKind)]) -> String {
+    let outputs: Vec<_> = outputs.iter().map(|(name, kind)| var(name, *kind, &[])).collect();
+    let inputs = [float("x", &[6, 4]), var("ids", VarKind::Int64, ids)];
+    let program = read(&network(&inputs, &outputs, &[op], &["out"]));
+    body(&program).join("; ")
+}
+
+#[test]
+fn classes_and_entries() {
+    let look = |kind: &str| {
+        OpDesc::new(kind)
+            .with_input("W", ["x"])
+            .with_input("Ids", ["ids"])
+            .with_output("Out", ["out"])
+            .with_attr(OpAttr::long("padding_idx", 2))
+    };
+    let out = [("out", VarKind::Fp32)];
+    let found = with_ids(&[-1, 1], look("lookup_table_v2"), &out);
+    assert_eq!(found, "out: f32[_, 1, 4] = lookup_table_v2(ids, x, padding_idx=2)");
+    let found = with_ids(&[-1, 1], look("lookup_table"), &out);
+    let column = "reshape2: i64[_] = reshape2(ids, dims=[])";
+    assert_eq!(found, format!("{column}; out: f32[_, 4] = lookup_table_v2(reshape2, x, padding_idx=2)"));
+
+    let loss = OpDesc::new("cross_entropy2")
+        .with_input("X", ["x"])
+        .with_input("Label", ["ids"])
+        .with_output("Y", ["out"])
+        .with_output("XShape", ["shape"])
+        .with_output("MatchX", ["match"])
+        .with_attr(OpAttr::int("ignore_index", -7));
+    let kept = [out[0], ("shape", VarKind::Fp32), ("match", VarKind::Fp32)];
+    assert_eq!(with_ids(&[6, 1], loss, &kept), "out: f32[6, 1] = cross_entropy(x, ids, ignore_index=-7)");
+
+    let top = |attr| {
+        OpDesc::new("top_k_v2")
+            .with_input("X", ["x"])
+            .with_output("Out", ["out"])
+            .with_output("Indices", ["at"])
+            .with_attr(OpAttr::int("k", 2))
+            .with_attr(attr)
+    };
+    let outputs = [out[0], ("at", VarKind::Int64)];
+    let found = with_ids(&[1], top(OpAttr::int("axis", 1)), &outputs);
+    assert_eq!(found, "out: f32[6, 2], at: i64[6, 2] = top_k_v2(x, k=2)");
+    assert!(with_ids(&[1], top(OpAttr::bool("largest", false)), &outputs).contains("foreign"));
+    assert!(with_ids(&[1], top(OpAttr::int("axis", 0)), &outputs).contains("foreign"));
 }
 
 #[test]

@@ -205,15 +205,22 @@ impl<'a> Compiler<'a> {
             Op::Binary(binary) => loops::binary(binary.kind, dtype),
             Op::Cast(cast) => Some(loops::cast(dtype, cast.dtype)),
             Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
+            Op::RankLoss(_) => loops::rank_loss(dtype),
             Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
             Op::Not(_) => (dtype == DType::Bool).then(loops::not),
-            Op::Conv2d(_)
+            Op::Accuracy(_)
+            | Op::Concat(_)
+            | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
+            | Op::CrossEntropy(_)
+            | Op::CrossEntropyGrad(_)
             | Op::Expand(_)
             | Op::Foreign(_)
             | Op::GatherRows(_)
             | Op::GaussianRandom(_)
             | Op::If(_)
+            | Op::LookupTable(_)
+            | Op::LookupTableGrad(_)
             | Op::Matmul(_)
             | Op::Pool2d(_)
             | Op::Pool2dGrad(_)
@@ -221,10 +228,16 @@ impl<'a> Compiler<'a> {
             | Op::Reshape(_)
             | Op::Sgd(_)
             | Op::Size(_)
+            | Op::Slice(_)
+            | Op::SliceGrad(_)
             | Op::Softmax(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropy(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::Split(_)
+            | Op::TopK(_)
+            | Op::TopKGrad(_)
+            | Op::Transpose(_)
             | Op::UniformRandom(_)
             | Op::While(_)
             | Op::SequencePool(_)

@@ -6,8 +6,8 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    conv2d, elementwise, expand, pool2d, product, random, reduce, reshape, sequence_pool, sgd, softmax,
-    softmax_with_cross_entropy,
+    accuracy, concat, conv2d, cross_entropy, elementwise, expand, lookup_table, pool2d, product, random,
+    reduce, reshape, sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, top_k, transpose,
 };
 use crate::memory::Buffer;
 use crate::team::Team;
@@ -37,20 +37,27 @@ impl Kernel {
     pub(super) fn supports(op: &Op) -> bool {
         match op {
             Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
-            Op::Assign(_)
+            Op::Accuracy(_)
+            | Op::Assign(_)
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
+            | Op::Concat(_)
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
+            | Op::CrossEntropy(_)
+            | Op::CrossEntropyGrad(_)
             | Op::Expand(_)
             | Op::Fill(_)
             | Op::GaussianRandom(_)
             | Op::Logical(_)
+            | Op::LookupTable(_)
+            | Op::LookupTableGrad(_)
             | Op::Matmul(_)
             | Op::Not(_)
             | Op::Pool2d(_)
             | Op::Pool2dGrad(_)
+            | Op::RankLoss(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::Scale(_)
@@ -58,10 +65,16 @@ impl Kernel {
             | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)
+            | Op::Slice(_)
+            | Op::SliceGrad(_)
             | Op::Softmax(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropy(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::Split(_)
+            | Op::TopK(_)
+            | Op::TopKGrad(_)
+            | Op::Transpose(_)
             | Op::Unary(_)
             | Op::UnaryGrad(_)
             | Op::UniformRandom(_) => true,
@@ -111,6 +124,16 @@ impl<'a> Single<'a> {
         self.slot(self.op.outputs.get(k))
     }
 
+    /// The operands of all input slots.
+    pub(super) fn inputs(&self) -> Result<Vec<Slot>, Unsupported> {
+        (0..self.op.inputs.len()).map(|k| self.input(k)).collect()
+    }
+
+    /// The operands of all output slots.
+    pub(super) fn outputs(&self) -> Result<Vec<Slot>, Unsupported> {
+        (0..self.op.outputs.len()).map(|k| self.output(k)).collect()
+    }
+
     fn slot(&self, operand: Option<&'a Operand>) -> Result<Slot, Unsupported> {
         let Group { inputs, outputs, .. } = self.group;
         match operand {
@@ -139,6 +162,35 @@ impl<'a> Single<'a> {
         unsupported(&format!("`{}` {case}", self.op.op.name()))
     }
 }
+
+/// Runs an expression with `$T` as the type of an operand's elements.
+macro_rules! with_element {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            paddle_core::program::DType::Bool => {
+                type $T = u8;
+                $body
+            }
+            paddle_core::program::DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            paddle_core::program::DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            paddle_core::program::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            paddle_core::program::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_element;
 
 /// Runs an expression with `$T` as the floating-point type of an operand.
 macro_rules! with_float {
@@ -172,13 +224,20 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         | Op::Fill(_)
         | Op::Logical(_)
         | Op::Not(_)
+        | Op::RankLoss(_)
         | Op::Scale(_)
         | Op::Unary(_)
         | Op::UnaryGrad(_) => elementwise::compile(group),
-        Op::Conv2d(op) => conv2d::compile(&single, op),
+        Op::Accuracy(_) => accuracy::compile(&single),
+        Op::Concat(op) => concat::compile(&single, *op),
         Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
+        Op::Conv2d(op) => conv2d::compile(&single, op),
+        Op::CrossEntropyGrad(op) => cross_entropy::compile_grad(&single, *op),
+        Op::CrossEntropy(op) => cross_entropy::compile(&single, *op),
         Op::Expand(op) => expand::compile_expand(&single, op),
         Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
+        Op::LookupTable(op) => lookup_table::compile(&single, *op),
+        Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
         Op::Matmul(op) => product::compile(&single, op),
         Op::Pool2d(op) => pool2d::compile(&single, op),
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
@@ -188,10 +247,16 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
         Op::Sgd(_) => sgd::compile(&single),
         Op::Size(op) => expand::compile_size(&single, op),
+        Op::Slice(op) => slice::compile(&single, op),
+        Op::SliceGrad(op) => slice::compile_grad(&single, op),
         Op::Softmax(_) => softmax::compile(&single),
         Op::SoftmaxGrad(_) => softmax::compile_grad(&single),
-        Op::SoftmaxWithCrossEntropy(_) => softmax_with_cross_entropy::compile(&single),
-        Op::SoftmaxWithCrossEntropyGrad(_) => softmax_with_cross_entropy::compile_grad(&single),
+        Op::SoftmaxWithCrossEntropy(op) => softmax_with_cross_entropy::compile(&single, *op),
+        Op::SoftmaxWithCrossEntropyGrad(op) => softmax_with_cross_entropy::compile_grad(&single, *op),
+        Op::Split(op) => concat::compile_split(&single, op),
+        Op::TopK(op) => top_k::compile(&single, *op),
+        Op::TopKGrad(_) => top_k::compile_grad(&single),
+        Op::Transpose(op) => transpose::compile(&single, op),
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
         Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),
         Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),

@@ -2,13 +2,18 @@
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
 mod accumulate;
+mod accuracy;
 mod broadcast;
+mod classes;
+mod concat;
 mod conv2d;
+mod cross_entropy;
 mod elementwise;
 mod expand;
 mod fill;
 pub mod isa;
 mod kernel;
+mod lookup_table;
 mod math;
 mod matmul;
 mod number;
@@ -22,10 +27,14 @@ mod reshape;
 mod rows;
 mod sequence_pool;
 mod sgd;
+mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
 mod sum;
+mod top_k;
+mod transpose;
 mod vector;
+mod view;
 
 use std::ffi::OsString;
 use std::sync::Arc;

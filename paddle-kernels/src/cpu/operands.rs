@@ -203,6 +203,20 @@ impl<'a> Writes<'a> {
         unsafe { (self.get(0), self.get(1)) }
     }
 
+    /// Three.
+    pub(super) fn three<T: Element, U: Element, V: Element>(self) -> (&'a mut [T], &'a mut [U], &'a mut [V]) {
+        // SAFETY: `self` is used up, and the three do not overlap.
+        unsafe { (self.get(0), self.get(1), self.get(2)) }
+    }
+
+    /// All of them, one after another.
+    pub(super) fn each<T: Element>(self, mut write: impl FnMut(usize, &mut [T])) {
+        for i in 0..self.0.signature.writes.len() {
+            // SAFETY: `self` is used up, and the slice before is not alive any more.
+            write(i, unsafe { self.get(i) });
+        }
+    }
+
     /// # Safety
     /// No slice of the same operand is alive.
     #[inline]

@@ -1,4 +1,4 @@
-//! `reduce_sum`, `reduce_mean`.
+//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`.
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ struct Axis {
 struct Kernel<T> {
     /// Outermost first; kinds alternate. Axes of size 1 are left out.
     axes: Vec<Axis>,
-    mean: bool,
+    kind: ReduceKind,
     element: PhantomData<T>,
 }
 
@@ -46,9 +46,9 @@ pub(super) fn compile(single: &Single<'_>, op: &Reduce) -> Result<Compiled, Unsu
     if axes.len() > MOST_AXES {
         return single.refuse("over so many axes");
     }
-    let (dtype, mean) = (x.1.dtype, op.kind == ReduceKind::Mean);
+    let (dtype, kind) = (x.1.dtype, op.kind);
     let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Kernel::<T> { axes, mean, element: PhantomData }));
+        with_float!(single, dtype, T => Box::new(Kernel::<T> { axes, kind, element: PhantomData }));
     Ok((single.signature([x], [out]), body))
 }
 
@@ -96,6 +96,33 @@ impl Grid {
     }
 }
 
+/// What is looked for instead of a sum.
+#[derive(Clone, Copy)]
+enum Extreme {
+    Max,
+    Min,
+}
+
+impl Extreme {
+    /// That of no elements.
+    #[inline(always)]
+    fn of_none<T: Float>(self) -> T {
+        T::of(match self {
+            Extreme::Max => f64::NEG_INFINITY,
+            Extreme::Min => f64::INFINITY,
+        })
+    }
+
+    /// That of what was found and one more.
+    #[inline(always)]
+    fn with<T: Float>(self, found: T, x: T) -> T {
+        match self {
+            Extreme::Max => x.max(found),
+            Extreme::Min => x.min(found),
+        }
+    }
+}
+
 /// A reduction in a launch. There is a sum for each combination of kept axes; it runs over each combination of
 /// `summed` axes and each row there.
 struct Task {
@@ -109,6 +136,8 @@ struct Task {
     by_columns: bool,
     /// What sums are divided by.
     divisor: usize,
+    /// What is looked for, if it is no sum.
+    extreme: Option<Extreme>,
 }
 
 impl<T> Kernel<T> {
@@ -135,8 +164,13 @@ impl<T> Kernel<T> {
         let rows = if by_columns && summed.rank > 0 { summed.pop() } else { one };
         let terms = summed.count() * rows.extent * if by_columns { 1 } else { last.extent };
         assert_eq!(kept.count() * if by_columns { last.extent } else { 1 }, outputs, "a result of its shape");
-        let divisor = if self.mean { terms.max(1) } else { 1 };
-        Task { kept, summed, rows, last: last.extent, by_columns, divisor }
+        let divisor = if self.kind == ReduceKind::Mean { terms.max(1) } else { 1 };
+        let extreme = match self.kind {
+            ReduceKind::Sum | ReduceKind::Mean => None,
+            ReduceKind::Max => Some(Extreme::Max),
+            ReduceKind::Min => Some(Extreme::Min),
+        };
+        Task { extreme, kept, summed, rows, last: last.extent, by_columns, divisor }
     }
 }
 
@@ -172,7 +206,18 @@ dispatch! {
 /// The sums of some columns.
 #[inline(always)]
 fn columns<T: Float>(task: &Task, x: &[T], width: usize, out: &mut [T]) {
-    let Task { summed, rows, .. } = task;
+    let Task { summed, rows, extreme, .. } = task;
+    if let Some(extreme) = extreme {
+        out.fill(extreme.of_none());
+        for segment in 0..summed.count() {
+            let x = &x[summed.offset(segment).min(x.len())..];
+            for row in 0..rows.extent {
+                let terms = &x[row * rows.stride..][..width];
+                out.iter_mut().zip(terms).for_each(|(out, x)| *out = extreme.with(*out, *x));
+            }
+        }
+        return;
+    }
     let sums = match summed.count() {
         1 => sum_rows(x, rows.stride, rows.extent, width),
         count => {
@@ -189,7 +234,11 @@ fn columns<T: Float>(task: &Task, x: &[T], width: usize, out: &mut [T]) {
 /// The sum of contiguous runs.
 #[inline(always)]
 fn one<T: Float>(task: &Task, x: &[T]) -> T {
-    let Task { summed, last, .. } = task;
+    let Task { summed, last, extreme, .. } = task;
+    if let Some(extreme) = extreme {
+        let runs = (0..summed.count()).map(|segment| &x[summed.offset(segment).min(x.len())..][..*last]);
+        return runs.flatten().fold(extreme.of_none(), |found, x| extreme.with(found, *x));
+    }
     match summed.count() {
         1 => sum(&x[..*last]),
         count => {

@@ -3,9 +3,8 @@
 use std::marker::PhantomData;
 
 use paddle_core::plan::{KernelError, Unsupported};
-use paddle_core::program::DType;
 
-use super::kernel::{Body, Compiled, Machine, Single};
+use super::kernel::{Body, Compiled, Machine, Single, with_element};
 use super::number::Element;
 use super::operands::Operands;
 use super::pieces::pieces;
@@ -17,13 +16,7 @@ const PIECE: usize = 1 << 16;
 
 pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
     let (x, out) = (single.input(0)?, single.output(0)?);
-    let body: Box<dyn Body> = match x.1.dtype {
-        DType::Bool => Box::new(Copy::<u8>(PhantomData)),
-        DType::I32 => Box::new(Copy::<i32>(PhantomData)),
-        DType::I64 => Box::new(Copy::<i64>(PhantomData)),
-        DType::F32 => Box::new(Copy::<f32>(PhantomData)),
-        DType::F64 => Box::new(Copy::<f64>(PhantomData)),
-    };
+    let body: Box<dyn Body> = with_element!(x.1.dtype, T => Box::new(Copy::<T>(PhantomData)));
     Ok((single.signature([x], [out]), body))
 }
 

@@ -2,43 +2,33 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::cross_entropy::{Labels, Read};
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::{Float, exp, ln};
 use super::operands::Operands;
 use super::pieces::{pairs, pieces};
 use super::softmax::{rows_of_piece, shift};
-use super::sum::sum;
-use crate::messages::class_out_of_range;
-
-/// The first id without a class is an error, whichever thread would come upon one first.
-fn check(labels: &[i64], classes: usize) -> Result<(), KernelError> {
-    let bad = |id: &i64| usize::try_from(*id).map_or(true, |id| id >= classes);
-    // A pass without a branch for each, since almost always all are good.
-    if !labels.iter().fold(false, |any, id| any | bad(id)) {
-        return Ok(());
-    }
-    let row = labels.iter().position(bad).unwrap_or_default();
-    Err(class_out_of_range(labels[row], row, classes))
-}
+use super::sum::{dot, sum};
 
 /// Rows whose sums are at hand at a time.
 const ROWS: usize = 64;
 
 struct CrossEntropy<T> {
+    labels: Labels,
     classes: Extent,
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
+pub(super) fn compile(single: &Single<'_>, op: SoftmaxWithCrossEntropy) -> Result<Compiled, Unsupported> {
     let (logits, label) = (single.input(0)?, single.input(1)?);
     let (softmax, loss) = (single.output(0)?, single.output(1)?);
     let Some(&classes) = logits.1.shape.last() else { return single.refuse("of a scalar") };
-    let dtype = logits.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(CrossEntropy::<T> { classes, element: PhantomData }));
+    let (dtype, labels) = (logits.1.dtype, Labels::new(op.soft_label, op.ignore_index));
+    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropy::<T> { labels, classes, element: PhantomData }));
     Ok((single.signature([logits, label], [softmax, loss]), body))
 }
 
@@ -46,15 +36,15 @@ impl<T: Float> Body for CrossEntropy<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let classes = self.classes.get(operands.sizes());
         let (reads, writes) = operands.split();
-        let (logits, labels) = (reads.get::<T>(0), reads.get::<i64>(1));
+        let labels = self.labels.read::<T>(&reads, 1, classes)?;
+        let logits = reads.get::<T>(0);
         let (softmax, loss) = writes.two::<T, T>();
-        let fits = logits.len() == labels.len() * classes && softmax.len() == logits.len();
-        assert!(fits && loss.len() == labels.len(), "an id and a loss for each row");
-        check(labels, classes)?;
+        let fits = logits.len() == loss.len() * classes && softmax.len() == logits.len();
+        assert!(fits, "a loss for each row");
         let rows = rows_of_piece(classes);
         pairs(&machine.team, (softmax, rows * classes), (loss, rows), &|index, softmax, loss| {
             let logits = &logits[index * rows * classes..][..softmax.len()];
-            let labels = &labels[index * rows..][..loss.len()];
+            let labels = labels.starting_at(index * rows, classes);
             cross_entropy(machine.isa, classes, logits, labels, softmax, loss);
         });
         Ok(())
@@ -63,34 +53,51 @@ impl<T: Float> Body for CrossEntropy<T> {
 
 dispatch! {
     fn cross_entropy<const FUSED: bool, T: Float>(
-        isa, classes: usize, logits: &[T], labels: &[i64], softmax: &mut [T], loss: &mut [T],
+        isa, classes: usize, logits: &[T], labels: Read<'_, T>, softmax: &mut [T], loss: &mut [T],
     ) {
         shift(classes, logits, softmax);
-        for ((softmax, label), loss) in softmax.chunks_exact(classes).zip(labels).zip(loss.iter_mut()) {
-            *loss = softmax[*label as usize];
+        // The loss of a row is `weight · ln Σ exp x - Σ label · x`; the second term is put in its place first.
+        let rows = softmax.chunks_exact(classes).zip(loss.iter_mut());
+        match labels {
+            Read::Ids(ids, ignore_index) => {
+                for ((softmax, loss), id) in rows.zip(ids) {
+                    *loss = if *id == ignore_index { T::ZERO } else { softmax[*id as usize] };
+                }
+            }
+            Read::Soft(labels) => {
+                for ((softmax, loss), label) in rows.zip(labels.chunks_exact(classes)) {
+                    *loss = dot(softmax, label);
+                }
+            }
         }
         softmax.iter_mut().for_each(|softmax| *softmax = exp::<FUSED, T>(*softmax));
         // Logarithms are taken of many sums at a time.
         let mut sums = [T::ZERO; ROWS];
-        for (softmax, loss) in softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS)) {
+        let chunks = softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS));
+        for (chunk, (softmax, loss)) in chunks.enumerate() {
             for (softmax, total) in softmax.chunks_exact_mut(classes).zip(&mut sums) {
                 *total = sum(softmax);
                 let factor = T::of(1.0) / *total;
                 softmax.iter_mut().for_each(|softmax| *softmax *= factor);
             }
-            for (loss, total) in loss.iter_mut().zip(&sums) {
-                *loss = ln::<FUSED, T>(*total) - *loss;
+            let labels = labels.starting_at(chunk * ROWS, classes);
+            for (i, (loss, total)) in loss.iter_mut().zip(&sums).enumerate() {
+                *loss = labels.weight(i, classes) * ln::<FUSED, T>(*total) - *loss;
             }
         }
     }
 }
 
 struct CrossEntropyGrad<T> {
+    labels: Labels,
     classes: Extent,
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
+pub(super) fn compile_grad(
+    single: &Single<'_>,
+    op: SoftmaxWithCrossEntropyGrad,
+) -> Result<Compiled, Unsupported> {
     let (softmax, label) = (single.input(0)?, single.input(1)?);
     let (grad, out) = (single.input(2)?, single.output(0)?);
     let Some(&classes) = out.1.shape.last() else { return single.refuse("of a scalar") };
@@ -100,9 +107,8 @@ pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported>
     if softmax.1 != out.1 || grad.1.shape != losses {
         return single.refuse("of a gradient of another shape");
     }
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(CrossEntropyGrad::<T> { classes, element: PhantomData }));
+    let (dtype, labels) = (out.1.dtype, Labels::new(op.soft_label, op.ignore_index));
+    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropyGrad::<T> { labels, classes, element: PhantomData }));
     Ok((single.signature([softmax, label, grad], [out]), body))
 }
 
@@ -110,15 +116,14 @@ impl<T: Float> Body for CrossEntropyGrad<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let classes = self.classes.get(operands.sizes());
         let (reads, writes) = operands.split();
-        let (softmax, labels, grad) = (reads.get::<T>(0), reads.get::<i64>(1), reads.get::<T>(2));
-        let out = writes.one::<T>();
-        let fits = softmax.len() == labels.len() * classes && out.len() == softmax.len();
-        assert!(fits && grad.len() == labels.len(), "an id and a gradient for each row");
-        check(labels, classes)?;
+        let labels = self.labels.read::<T>(&reads, 1, classes)?;
+        let (softmax, grad, out) = (reads.get::<T>(0), reads.get::<T>(2), writes.one::<T>());
+        let fits = softmax.len() == grad.len() * classes && out.len() == softmax.len();
+        assert!(fits, "a gradient for each row");
         let rows = rows_of_piece(classes);
         pieces(&machine.team, out, rows * classes, &|index, out| {
             let softmax = &softmax[index * rows * classes..][..out.len()];
-            let (labels, grad) = (&labels[index * rows..], &grad[index * rows..]);
+            let (labels, grad) = (labels.starting_at(index * rows, classes), &grad[index * rows..]);
             cross_entropy_grad(machine.isa, classes, softmax, labels, grad, out);
         });
         Ok(())
@@ -127,15 +132,31 @@ impl<T: Float> Body for CrossEntropyGrad<T> {
 
 dispatch! {
     fn cross_entropy_grad<const FUSED: bool, T: Float>(
-        isa, classes: usize, softmax: &[T], labels: &[i64], grad: &[T], out: &mut [T],
+        isa, classes: usize, softmax: &[T], labels: Read<'_, T>, grad: &[T], out: &mut [T],
     ) {
-        let rows = softmax.chunks_exact(classes).zip(labels).zip(grad);
-        for (((softmax, label), grad), out) in rows.zip(out.chunks_exact_mut(classes)) {
-            for (out, softmax) in out.iter_mut().zip(softmax) {
-                *out = *softmax * *grad;
+        let rows = softmax.chunks_exact(classes).zip(grad).zip(out.chunks_exact_mut(classes));
+        match labels {
+            Read::Ids(ids, ignore_index) => {
+                for (((softmax, grad), out), id) in rows.zip(ids) {
+                    if *id == ignore_index {
+                        out.fill(T::ZERO);
+                        continue;
+                    }
+                    for (out, softmax) in out.iter_mut().zip(softmax) {
+                        *out = *softmax * *grad;
+                    }
+                    let class = *id as usize;
+                    out[class] = (softmax[class] - T::of(1.0)) * *grad;
+                }
             }
-            let label = *label as usize;
-            out[label] = (softmax[label] - T::of(1.0)) * *grad;
+            Read::Soft(labels) => {
+                for (((softmax, grad), out), label) in rows.zip(labels.chunks_exact(classes)) {
+                    let weight = sum(label);
+                    for ((out, softmax), label) in out.iter_mut().zip(softmax).zip(label) {
+                        *out = (*softmax * weight - *label) * *grad;
+                    }
+                }
+            }
         }
     }
 }

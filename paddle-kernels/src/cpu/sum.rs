@@ -128,6 +128,20 @@ pub(super) fn sum<T: Float>(terms: &[T]) -> T {
     wide + (narrow + rest.iter().fold(T::ZERO, |sum, term| sum + *term))
 }
 
+/// The sum of products.
+#[inline(always)]
+pub(super) fn dot<T: Float>(x: &[T], y: &[T]) -> T {
+    let mut products = [T::ZERO; RADIX * LANES];
+    let mut total = T::ZERO;
+    for (x, y) in x.chunks(RADIX * LANES).zip(y.chunks(RADIX * LANES)) {
+        for ((product, x), y) in products.iter_mut().zip(x).zip(y) {
+            *product = *x * *y;
+        }
+        total += sum(&products[..x.len()]);
+    }
+    total
+}
+
 /// The sum of a slice, of which every `N`-th term is added to the same sum, and the rest that does not go up in `N`.
 #[inline(always)]
 fn side_by_side<T: Float, const N: usize>(terms: &[T]) -> (T, &[T]) {

@@ -1,6 +1,6 @@
 //! The element-wise operators: the formulas of the core's table, one element at a time.
 
-use paddle_core::ops::{BinaryKind, Cast, CompareKind, LogicalKind, Unary, UnaryGrad};
+use paddle_core::ops::{BinaryKind, Cast, CompareKind, LogicalKind, RankLoss, Unary, UnaryGrad};
 use paddle_core::program::DType;
 
 use super::call::Call;
@@ -44,6 +44,18 @@ fn arithmetic(kind: BinaryKind, x: &Values, y: &Values) -> Values {
             Values::I32(pairs(x, y, |x, y| kind.apply_int(i64::from(x), i64::from(y)) as i32))
         }
         (x, y) => panic!("arithmetic is on numbers of one type, not {:?}", types(x, y)),
+    }
+}
+
+pub(super) fn rank_loss(call: &Call<'_>) -> Values {
+    match [0, 1, 2].map(|k| call.read_broadcast(k)) {
+        [Values::F32(label), Values::F32(left), Values::F32(right)] => {
+            Values::F32((0..label.len()).map(|i| RankLoss::apply(label[i], left[i], right[i])).collect())
+        }
+        [Values::F64(label), Values::F64(left), Values::F64(right)] => {
+            Values::F64((0..label.len()).map(|i| RankLoss::apply(label[i], left[i], right[i])).collect())
+        }
+        [label, left, _] => panic!("scores are of one floating-point type, not {:?}", types(&label, &left)),
     }
 }
 

@@ -8,13 +8,17 @@
 //! order of the indices, and rounded once: an `f32` result is then the best one, and another backend's distance from it
 //! is that backend's error alone.
 
+mod accuracy;
 mod assign;
 mod buffer;
 mod call;
+mod concat;
 mod conv2d;
+mod cross_entropy;
 mod elementwise;
 mod expand;
 mod fill;
+mod lookup_table;
 mod matmul;
 mod placement;
 mod pool2d;
@@ -25,8 +29,11 @@ mod scale;
 mod sequence_pool;
 mod sgd;
 mod shape;
+mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
+mod top_k;
+mod transpose;
 mod values;
 
 use paddle_core::ops::Op;
@@ -82,20 +89,27 @@ impl Reference {
 /// What an operator computes; `None` for operators that are no kernels.
 fn arithmetic(op: &Op) -> Option<Arithmetic> {
     Some(match op.clone() {
+        Op::Accuracy(_) => Box::new(accuracy::accuracy),
         Op::Assign(_) => infallible(assign::assign),
         Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
         Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),
         Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
-        Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
+        Op::Concat(op) => infallible(move |call| concat::concat(op, call)),
         Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
+        Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
+        Op::CrossEntropyGrad(op) => Box::new(move |call| cross_entropy::grad(op, call)),
+        Op::CrossEntropy(op) => Box::new(move |call| cross_entropy::forward(op, call)),
         Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
         Op::Fill(op) => infallible(move |call| fill::fill(op.value, call)),
         Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
+        Op::LookupTable(op) => Box::new(move |call| lookup_table::forward(op, call)),
+        Op::LookupTableGrad(op) => Box::new(move |call| lookup_table::grad(op, call)),
         Op::Matmul(op) => infallible(move |call| matmul::matmul(op, call)),
         Op::Not(_) => infallible(elementwise::not),
-        Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
         Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),
+        Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
+        Op::RankLoss(_) => infallible(elementwise::rank_loss),
         Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
         Op::Reshape(_) => infallible(reshape::reshape),
         Op::Scale(op) => infallible(move |call| scale::scale(op, call)),
@@ -103,10 +117,20 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
         Op::Sgd(_) => infallible(sgd::sgd),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),
+        Op::Slice(op) => infallible(move |call| slice::forward(&op, call)),
+        Op::SliceGrad(op) => infallible(move |call| slice::grad(&op, call)),
         Op::Softmax(_) => infallible(softmax::softmax),
         Op::SoftmaxGrad(_) => infallible(softmax::softmax_grad),
-        Op::SoftmaxWithCrossEntropy(_) => Box::new(softmax_with_cross_entropy::forward),
-        Op::SoftmaxWithCrossEntropyGrad(_) => Box::new(softmax_with_cross_entropy::grad),
+        Op::SoftmaxWithCrossEntropy(op) => {
+            Box::new(move |call| softmax_with_cross_entropy::forward(op, call))
+        }
+        Op::SoftmaxWithCrossEntropyGrad(op) => {
+            Box::new(move |call| softmax_with_cross_entropy::grad(op, call))
+        }
+        Op::Split(op) => Box::new(move |call| concat::split(&op, call)),
+        Op::TopK(op) => Box::new(move |call| top_k::top_k(op, call)),
+        Op::TopKGrad(_) => infallible(top_k::grad),
+        Op::Transpose(op) => infallible(move |call| transpose::transpose(&op, call)),
         Op::Unary(op) => infallible(move |call| elementwise::unary(op, call)),
         Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op, call)),
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),

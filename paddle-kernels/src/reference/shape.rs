@@ -10,6 +10,22 @@ fn position(mut index: usize, shape: &[usize]) -> Vec<usize> {
     position
 }
 
+/// The element at a position.
+fn index(position: &[usize], shape: &[usize]) -> usize {
+    position.iter().zip(shape).fold(0, |flat, (&at, &size)| flat * size + at)
+}
+
+/// For each element of a value of shape `to`, the element of a value of shape `from` that it is taken from, as positions.
+/// `None` for elements that are taken from nowhere.
+pub(super) fn moved(
+    from: &[usize],
+    to: &[usize],
+    source: impl Fn(Vec<usize>) -> Option<Vec<usize>>,
+) -> Vec<Option<usize>> {
+    let taken = |element: usize| Some(index(&source(position(element, to))?, from));
+    (0..to.iter().product()).map(taken).collect()
+}
+
 /// For each element of a value of shape `to`, the element of a value of shape `from` that broadcasts to it.
 pub(super) fn broadcast(from: &[usize], to: &[usize]) -> Vec<usize> {
     let lead = to.len().checked_sub(from.len()).expect("a value broadcasts to no fewer dimensions");

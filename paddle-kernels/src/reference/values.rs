@@ -68,6 +68,38 @@ impl Values {
         }
     }
 
+    /// The elements at these indices, and zeros where there is none.
+    pub(super) fn at_or_zero(&self, indices: &[Option<usize>]) -> Values {
+        let zero = self.len();
+        let padded = Values::join(&[self.clone(), Values::zeros(self.dtype(), 1)]);
+        padded.at(&indices.iter().map(|index| index.unwrap_or(zero)).collect::<Vec<_>>())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Values::Bool(values) => values.len(),
+            Values::I32(values) => values.len(),
+            Values::I64(values) => values.len(),
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+        }
+    }
+
+    /// The elements of all, one after another.
+    pub(super) fn join(all: &[Values]) -> Values {
+        macro_rules! join {
+            ($first:expr; $($kind:ident),*) => {
+                match $first {
+                    $(Values::$kind(_) => Values::$kind(all.iter().flat_map(|values| match values {
+                        Values::$kind(values) => values.clone(),
+                        _ => panic!("values of one element type are joined"),
+                    }).collect()),)*
+                }
+            };
+        }
+        join!(all[0]; Bool, I32, I64, F32, F64)
+    }
+
     pub(super) fn from_host(host: HostSlice<'_>) -> Values {
         match host {
             HostSlice::Bool(values) => Values::Bool(values.to_vec()),

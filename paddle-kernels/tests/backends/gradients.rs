@@ -100,7 +100,15 @@ pub(crate) fn differentiate(mut program: Program) -> Differentiated {
     let floats = |program: &Program, vars: &[VarId]| -> Vec<usize> {
         (0..vars.len()).filter(|&i| program.ty(vars[i]).dtype.is_float()).collect()
     };
-    let wanted = floats(&program, program.inputs());
+    // Labels have no gradient, whatever the cost depends on.
+    let operators = program.blocks().iter().flat_map(|block| &block.ops);
+    let reads = operators.flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &input)| (op, k, input)));
+    let labels: Vec<VarId> = reads
+        .filter(|(operator, k, _)| !operator.op.operation().passes_gradient(*k))
+        .map(|(_, _, input)| input)
+        .collect();
+    let mut wanted = floats(&program, program.inputs());
+    wanted.retain(|&i| !labels.contains(&program.inputs()[i]));
     let mut cost = None;
     let outputs = program.outputs().to_vec();
     for (i, output) in floats(&program, &outputs).into_iter().map(|i| outputs[i]).enumerate() {

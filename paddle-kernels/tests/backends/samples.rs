@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Matmul, Op, PoolType, Reduce, ReduceKind, Sample, Scale,
-    SequencePool, SequencePoolGrad, Sgd, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Concat, CrossEntropy, CrossEntropyGrad, LookupTable,
+    LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, Scale, SequencePool,
+    SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, Split, TopK, TopKGrad, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
-use paddle_core::program::DType;
+use paddle_core::program::{DType, Dim};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -30,7 +31,8 @@ fn of_gradients() -> Vec<Sample> {
     });
     let sgd = |dims: &[i64]| Sample::of(Sgd).dense(dims).dense(&[]).within(0.01, 0.1).dense(dims);
     let cross_entropy = |rows, classes: i64| {
-        let probabilities = Sample::of(SoftmaxWithCrossEntropyGrad).rows(rows, &[classes]).within(0.0, 1.0);
+        let probabilities =
+            Sample::of(SoftmaxWithCrossEntropyGrad::HARD).rows(rows, &[classes]).within(0.0, 1.0);
         let labels = probabilities.rows(rows, &[1]).dtype(DType::I64).within(0.0, classes as f64);
         labels.rows(rows, &[1])
     };
@@ -55,7 +57,57 @@ fn of_gradients() -> Vec<Sample> {
         sgd(&[0]),
         sgd(&[1000]),
     ];
-    unary.chain(pool).chain(others).collect()
+    unary.chain(pool).chain(others).chain(of_labels()).chain(of_places()).collect()
+}
+
+/// Gradients of losses, of ids of which one is ignored and of probabilities.
+fn of_labels() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (rows, classes) in [(3, 4), (17, 33), (0, 4)] {
+        for soft_label in [false, true] {
+            let ops: [Op; 2] = [
+                CrossEntropyGrad { soft_label, ignore_index: 1 }.into(),
+                SoftmaxWithCrossEntropyGrad { soft_label, ignore_index: 1 }.into(),
+            ];
+            samples.extend(ops.map(|op| {
+                let values = Sample::of(op).rows(rows, &[classes]).within(0.1, 0.9);
+                let labels = match soft_label {
+                    true => values.rows(rows, &[classes]).within(0.0, 1.0),
+                    false => values.rows(rows, &[1]).dtype(DType::I64).within(0.0, classes as f64),
+                };
+                labels.rows(rows, &[1])
+            }));
+        }
+    }
+    samples
+}
+
+/// Gradients that go back to where values were taken from.
+fn of_places() -> Vec<Sample> {
+    let slice = |axes: &[i64], starts: &[i64], ends: &[i64]| {
+        Sample::of(SliceGrad { axes: axes.into(), starts: starts.into(), ends: ends.into() })
+    };
+    let table = |padding_idx, count, dims: [i64; 2]| {
+        let ids = Sample::of(LookupTableGrad { padding_idx }).rows(count, &[]).dtype(DType::I64);
+        ids.within(0.0, dims[0] as f64).dense(&dims).rows(count, &[dims[1]])
+    };
+    let top = |rows, size, k| {
+        let x = Sample::of(TopKGrad { k }).rows(rows, &[size]).rows(rows, &[k]).dtype(DType::I64);
+        x.within(0.0, size as f64).rows(rows, &[k])
+    };
+    vec![
+        slice(&[1], &[1], &[-1]).rows(3, &[4]).rows(3, &[2]),
+        slice(&[1, 2], &[1, 3], &[3, 9]).rows(5, &[4, 9]).rows(5, &[2, 6]),
+        slice(&[0], &[2], &[5]).dense(&[6, 70]).dense(&[3, 70]),
+        slice(&[1], &[0], &[1]).rows(0, &[4]).rows(0, &[1]),
+        table(-1, 7, [5, 3]),
+        table(0, 100, [3, 17]),
+        table(-1, 0, [4, 2]),
+        table(-1, 500, [1000, 33]),
+        // One place in a row, since a place is taken once.
+        top(4, 5, 1),
+        top(0, 4, 1),
+    ]
 }
 
 /// Sizes around those of registers, tiles and blocks.
@@ -92,7 +144,7 @@ fn wide() -> Vec<Sample> {
                 binary(kind).rows(5, &[3, 1]).dense(&[length]),
             ]);
         }
-        for kind in [ReduceKind::Sum, ReduceKind::Mean] {
+        for kind in ReduceKind::ALL {
             let reduce = |axes: &[i64]| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim: false });
             samples.extend([
                 reduce(&[]).rows(length as usize, &[3]),
@@ -103,10 +155,32 @@ fn wide() -> Vec<Sample> {
                 reduce(&[0, 2]).dense(&[3, 5, length]),
             ]);
         }
+        let l = length as usize;
         samples.extend([
+            Sample::of(Concat { axis: 1 }).rows(3, &[length, 2]).rows(3, &[1, 2]).rows(3, &[length, 2]),
+            Sample::of(Split { axis: 1, sections: [length, 3].map(Dim::from).into() }).rows(9, &[length + 3]),
+            Sample::of(Slice { axes: vec![2], starts: vec![1], ends: vec![-1] }).rows(l, &[3, 40]),
+            Sample::of(Transpose { perm: vec![0, 2, 1] }).rows(3, &[length, 5]),
+            Sample::of(Transpose { perm: vec![1, 0, 2] }).dense(&[length, 17, 2]),
+            Sample::of(TopK { k: 2 }).rows(l, &[37]),
+            Sample::of(LookupTable { padding_idx: 0 })
+                .rows(l, &[3])
+                .dtype(DType::I64)
+                .within(0.0, 9.0)
+                .dense(&[9, 33]),
+            Sample::of(CrossEntropy { soft_label: true, ignore_index: -100 })
+                .rows(3, &[length])
+                .within(0.0, 1.0)
+                .rows(3, &[length])
+                .within(0.0, 1.0),
+            Sample::of(SoftmaxWithCrossEntropy { soft_label: true, ignore_index: -100 })
+                .rows(70, &[length])
+                .rows(70, &[length])
+                .within(0.0, 1.0),
+            Sample::of(RankLoss).dense(&[]).within(0.0, 1.0).rows(l, &[2]).rows(l, &[2]),
             Sample::of(Softmax).rows(3, &[length]),
             Sample::of(Scale { scale: 0.3, bias: -0.7 }).dense(&[length]),
-            Sample::of(SoftmaxWithCrossEntropy)
+            Sample::of(SoftmaxWithCrossEntropy::HARD)
                 .rows(length as usize, &[10])
                 .rows(length as usize, &[1])
                 .dtype(DType::I64)
@@ -182,8 +256,8 @@ fn agrees_on_every_sample<B: Backend>(backend: &B) {
 }
 
 fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {
-    let forward = Sample::of(SoftmaxWithCrossEntropy).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
-    let grad = Sample::of(SoftmaxWithCrossEntropyGrad).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
+    let forward = Sample::of(SoftmaxWithCrossEntropy::HARD).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
+    let grad = Sample::of(SoftmaxWithCrossEntropyGrad::HARD).rows(3, &[4]).rows(3, &[1]).dtype(DType::I64);
     for (sample, bad) in [(&forward, 4), (&forward, -1), (&grad.rows(3, &[1]), i64::MAX)] {
         let mut case = Case::of(sample, &mut Draw::new(1));
         case.inputs[1] = crate::host::Host::I64(vec![3, bad, 0]);
@@ -192,6 +266,40 @@ fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {
         );
         assert_eq!(case.run(backend), Err(KernelError { message }));
     }
+}
+
+fn refuses_ids_without_an_entry<B: Backend>(backend: &B) {
+    let forward = Sample::of(LookupTable { padding_idx: 1 }).rows(3, &[]).dtype(DType::I64).dense(&[4, 2]);
+    let grad = Sample::of(LookupTableGrad { padding_idx: 1 }).rows(3, &[]).dtype(DType::I64).dense(&[4, 2]);
+    for (sample, bad) in [(&forward, 4), (&forward, -1), (&grad.rows(3, &[2]), i64::MIN)] {
+        let mut case = Case::of(sample, &mut Draw::new(1));
+        case.inputs[0] = crate::host::Host::I64(vec![1, 0, bad]);
+        let message = format!(
+            "id number 2 is {bad}, but the table has 4 entries; ids have to be at least 0 and below 4"
+        );
+        assert_eq!(case.run(backend), Err(KernelError { message }));
+    }
+}
+
+/// Probabilities of 0 are no reason for NaN, where nothing depends on them.
+fn losses_of_impossible_classes_are_finite<B: Backend>(backend: &B) {
+    use crate::host::Host;
+    let soft = CrossEntropy { soft_label: true, ignore_index: -100 };
+    let mut case = Case::of(&Sample::of(soft).rows(2, &[2]).rows(2, &[2]), &mut Draw::new(1));
+    case.inputs = vec![Host::F32(vec![0.0, 1.0, 0.0, 1.0]), Host::F32(vec![0.0, 1.0, 1.0, 0.0])];
+    let losses = case.run(backend).unwrap()[0].floats();
+    assert_eq!(losses[0], 0.0);
+    assert!((losses[1] / 1e20 - 1.0).abs() < 1e-6, "{losses:?}");
+}
+
+/// The first of equal elements, and what is no number before all.
+fn the_largest_are_in_order<B: Backend>(backend: &B) {
+    use crate::host::Host;
+    let mut case = Case::of(&Sample::of(TopK { k: 3 }).rows(2, &[4]), &mut Draw::new(1));
+    case.inputs = vec![Host::F32(vec![1.0, 3.0, 3.0, 2.0, 5.0, f32::NAN, -1.0, 9.0])];
+    let found = case.run(backend).unwrap();
+    assert_eq!(found[0].floats()[..3], [3.0, 3.0, 2.0]);
+    assert_eq!(found[1], Host::I64(vec![1, 2, 3, 1, 3, 0]));
 }
 
 /// A program of `f32` and one of `f64` draw the same numbers, but for rounding.
@@ -219,6 +327,9 @@ fn the_tolerance_notices_one_bit() {
 
 on_every_backend!(
     agrees_on_every_sample,
+    losses_of_impossible_classes_are_finite,
     refuses_class_ids_without_a_class,
+    refuses_ids_without_an_entry,
+    the_largest_are_in_order,
     draws_the_same_numbers_in_every_precision,
 );

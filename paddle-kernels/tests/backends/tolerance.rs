@@ -4,7 +4,7 @@
 //! units in the last place. *Accumulating*: what is summed cancels, so the measure is what went in:
 //! |Δ| ≤ (8 + √n) · u · Σ|terms|, where u is half a unit in the last place of 1.
 
-use paddle_core::ops::{BinaryKind, Conv2dGradKind, Op, PoolKind, PoolType, UnaryKind};
+use paddle_core::ops::{BinaryKind, Conv2dGradKind, Op, PoolKind, PoolType, ReduceKind, UnaryKind};
 use paddle_core::program::DType;
 use paddle_kernels::reference::Reference;
 
@@ -63,17 +63,26 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
     let floats = |k: usize| case.inputs[k].floats();
     let accumulating = |n: usize, terms: Vec<f64>| vec![Tolerance::Accumulating { n, terms }];
     match case.op() {
-        Op::Assign(_)
+        Op::Accuracy(_)
+        | Op::Assign(_)
         | Op::Cast(_)
         | Op::Compare(_)
+        | Op::Concat(_)
         | Op::Expand(_)
         | Op::Fill(_)
         | Op::GaussianRandom(_)
         | Op::Logical(_)
+        | Op::LookupTable(_)
         | Op::Not(_)
         | Op::Reshape(_)
         | Op::Size(_)
-        | Op::UniformRandom(_) => vec![Tolerance::Exact],
+        | Op::Slice(_)
+        | Op::SliceGrad(_)
+        | Op::Split(_)
+        | Op::TopK(_)
+        | Op::TopKGrad(_)
+        | Op::Transpose(_)
+        | Op::UniformRandom(_) => exact.iter().map(|_| Tolerance::Exact).collect(),
         Op::Unary(op) => vec![match op.kind {
             UnaryKind::Abs
             | UnaryKind::Reciprocal
@@ -172,7 +181,23 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
             PoolKind::Avg => accumulating(case.inputs[0].len(), of_absolutes(case)),
         },
         Op::Pool2dGrad(_) => accumulating(case.inputs[2].len(), absolutes_of(case, &[2])),
+        Op::Reduce(op) if matches!(op.kind, ReduceKind::Max | ReduceKind::Min) => vec![Tolerance::Exact],
         Op::Reduce(_) => accumulating(case.inputs[0].len() / exact[0].len().max(1), of_absolutes(case)),
+        Op::LookupTableGrad(_) => accumulating(case.inputs[0].len(), of_absolutes(case)),
+        // ln(1 + exp o) - label · o, with both terms no larger than |o| + 1.
+        Op::RankLoss(_) => {
+            let scale = |k: usize| floats(k).into_iter().fold(1.0, |max: f64, x| max.max(x.abs()));
+            accumulating(4, vec![(1.0 + scale(0)) * (scale(1) + scale(2)); exact[0].len()])
+        }
+        Op::CrossEntropy(_) => {
+            let terms = match &case.inputs[1] {
+                // Σ |label · ln x|, of logarithms that are good to a unit and a half.
+                Host::F32(_) | Host::F64(_) => of_absolutes(case),
+                _ => exact[0].floats(),
+            };
+            accumulating(classes(case), terms.into_iter().map(f64::abs).collect())
+        }
+        Op::CrossEntropyGrad(_) => accumulating(2, exact[0].floats().into_iter().map(f64::abs).collect()),
         // A probability is a share of a sum of 1.
         Op::Softmax(_) => accumulating(classes(case), vec![1.0; exact[0].len()]),
         Op::SoftmaxGrad(_) => {
@@ -181,9 +206,10 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
         }
         Op::SoftmaxWithCrossEntropy(_) => {
             let n = classes(case);
-            // max + ln Σ exp(x - max) - x[label].
+            // Of a label of weight 1: max + ln Σ exp(x - max) - x[label].
             let term = |row: &[f64]| {
-                2.0 * row.iter().fold(0.0, |max: f64, x| max.max(x.abs())) + (n as f64).ln() + 1.0
+                weight(case) * 2.0 * row.iter().fold(0.0, |max: f64, x| max.max(x.abs()))
+                    + weight(case) * ((n as f64).ln() + 1.0)
             };
             let loss = floats(0).chunks_exact(n).map(term).collect();
             let softmax = Tolerance::Accumulating { n, terms: vec![1.0; exact[0].len()] };
@@ -191,7 +217,7 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
         }
         Op::SoftmaxWithCrossEntropyGrad(_) => {
             let n = classes(case);
-            let of_row = |grad: f64| std::iter::repeat_n(2.0 * grad.abs(), n);
+            let of_row = |grad: f64| std::iter::repeat_n(2.0 * weight(case) * grad.abs(), n);
             accumulating(2, floats(2).into_iter().flat_map(of_row).collect())
         }
         Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => {
@@ -203,6 +229,14 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
 /// The elements of an input that broadcasts along leading axes only.
 fn repeated(values: Vec<f64>, count: usize) -> impl Iterator<Item = f64> {
     values.into_iter().cycle().take(count)
+}
+
+/// No less than the sum of what the label of a row gives to all classes.
+fn weight(case: &Case) -> f64 {
+    match &case.inputs[1] {
+        Host::F32(_) | Host::F64(_) => classes(case) as f64,
+        _ => 1.0,
+    }
 }
 
 fn classes(case: &Case) -> usize {

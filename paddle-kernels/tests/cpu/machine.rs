@@ -1,9 +1,10 @@
 //! Threads, instruction sets, and the operands of a launch.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Expand, Foreign, GatherRows, GaussianRandom, Matmul, Not, Op, PoolType, Reduce,
-    ReduceKind, Reshape, Sample, SequencePool, SequencePoolGrad, Sgd, Softmax, SoftmaxGrad,
-    SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary, UnaryKind, UniformRandom,
+    Binary, BinaryKind, Concat, Expand, Foreign, GatherRows, GaussianRandom, LookupTable, LookupTableGrad,
+    Matmul, Not, Op, PoolType, Reduce, ReduceKind, Reshape, Sample, SequencePool, SequencePoolGrad, Sgd,
+    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
+    TopK, Transpose, Unary, UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
 use paddle_core::program::{DType, Type};
@@ -48,12 +49,29 @@ fn large() -> Vec<Case> {
     let (ids, loss) = (layout(DType::I64, &[1001, 1], false), dense(&[1001, 1]));
     let logits = rows[0].clone();
     cases.push(Case::of(
-        SoftmaxWithCrossEntropy,
+        SoftmaxWithCrossEntropy::HARD,
         &[logits.clone(), ids.clone()],
         &[logits.clone(), loss.clone()],
     ));
-    cases.push(Case::of(SoftmaxWithCrossEntropyGrad, &[logits.clone(), ids, loss], &[logits]));
+    cases.push(Case::of(SoftmaxWithCrossEntropyGrad::HARD, &[logits.clone(), ids, loss], &[logits]));
     cases.push(Case::of(Reshape { dims: Vec::new() }, &[dense(&[301, 1009])], &[dense(&[301 * 1009])]));
+    let (tall, wide) = ([dense(&[70, 33, 165])], [dense(&[70, 165, 33])]);
+    cases.push(Case::of(Transpose { perm: vec![0, 2, 1] }, &tall, &wide));
+    let parts = [dense(&[70, 30, 165]), dense(&[70, 3, 165])];
+    cases.push(Case::of(Concat { axis: 1 }, &parts, &tall));
+    cases.push(Case::of(Split { axis: 1, sections: Vec::new() }, &tall, &parts));
+    let (axes, starts, ends) = (vec![1], vec![3], vec![33]);
+    let slice = Slice { axes: axes.clone(), starts: starts.clone(), ends: ends.clone() };
+    cases.push(Case::of(slice, &tall, &parts[..1]));
+    let grad = [tall[0].clone(), parts[0].clone()];
+    cases.push(Case::of(SliceGrad { axes, starts, ends }, &grad, &tall));
+    let (table, ids) = (dense(&[4, 257]), layout(DType::I64, &[301], false));
+    let looked_up = [dense(&[301, 257])];
+    cases.push(Case::of(LookupTable { padding_idx: 0 }, &[ids.clone(), table.clone()], &looked_up));
+    let add = [ids, table.clone(), looked_up[0].clone()];
+    cases.push(Case::of(LookupTableGrad { padding_idx: 0 }, &add, &[table]));
+    let top = [dense(&[1001, 3]), layout(DType::I64, &[1001, 3], false)];
+    cases.push(Case::of(TopK { k: 3 }, &rows, &top));
     let ty = Type::scalar(F32);
     cases.push(Case::of(
         UniformRandom { min: -1.0, max: 2.0, fan: None, ty: ty.clone() },

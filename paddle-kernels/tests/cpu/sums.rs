@@ -107,7 +107,7 @@ fn losses_of_improbable_classes_are_finite() {
     for cpu in machines() {
         let (logits, ids) = (layout(DType::F32, &[2, 3], false), layout(DType::I64, &[2, 1], false));
         let loss = layout(DType::F32, &[2, 1], false);
-        let mut case = Case::of(SoftmaxWithCrossEntropy, &[logits.clone(), ids], &[logits, loss]);
+        let mut case = Case::of(SoftmaxWithCrossEntropy::HARD, &[logits.clone(), ids], &[logits, loss]);
         case.inputs = vec![Values::F32(vec![0.0, 500.0, -500.0, 1.0, 1.0, 1.0]), Values::I64(vec![2, 0])];
         let losses = &case.run(&cpu, 0xFF).unwrap()[1];
         let loss = |row: usize| f32::from_ne_bytes(losses[row * 4..][..4].try_into().unwrap());
@@ -121,9 +121,12 @@ fn the_first_row_without_a_class_is_reported() {
     let (rows, classes) = (5000, 4);
     let (logits, ids) = (layout(DType::F32, &[rows, classes], false), layout(DType::I64, &[rows, 1], false));
     let loss = layout(DType::F32, &[rows, 1], false);
-    let mut forward =
-        Case::of(SoftmaxWithCrossEntropy, &[logits.clone(), ids.clone()], &[logits.clone(), loss.clone()]);
-    let mut grad = Case::of(SoftmaxWithCrossEntropyGrad, &[logits.clone(), ids, loss], &[logits]);
+    let mut forward = Case::of(
+        SoftmaxWithCrossEntropy::HARD,
+        &[logits.clone(), ids.clone()],
+        &[logits.clone(), loss.clone()],
+    );
+    let mut grad = Case::of(SoftmaxWithCrossEntropyGrad::HARD, &[logits.clone(), ids, loss], &[logits]);
     for bad in [4, -1, i64::MAX, i64::MIN] {
         for first in [0, 1, 4000] {
             let mut ids = vec![1; rows];

@@ -4,7 +4,7 @@ use super::super::describe::{describe, fill_value};
 use super::super::names::OURS;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Fill, Op};
+use crate::ops::{Binary, BinaryKind, Fill, Op, Unary, UnaryKind};
 use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -24,18 +24,26 @@ impl Legaliser<'_> {
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
+            | Op::Concat(_)
             | Op::Conv2d(_)
             | Op::Foreign(_)
             | Op::Logical(_)
+            | Op::LookupTable(_)
             | Op::Matmul(_)
             | Op::Not(_)
             | Op::Pool2d(_)
             | Op::Reduce(_)
             | Op::Scale(_)
+            | Op::Slice(_)
             | Op::Softmax(_)
+            | Op::Split(_)
+            | Op::TopK(_)
             | Op::Unary(_) => self.same(at, operator),
             Op::SequencePool(_) => self.sequence_pool(at, operator),
-            Op::SoftmaxWithCrossEntropy(_) => self.cross_entropy(at, operator),
+            Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
+            Op::Accuracy(_) => self.of_classes(at, operator, 2),
+            Op::RankLoss(_) => self.rank_loss(at, operator),
+            Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
             Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
             Op::Reshape(_) => self.reshape(at, operator),
@@ -43,13 +51,17 @@ impl Legaliser<'_> {
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
             Op::Conv2dGrad(_)
+            | Op::CrossEntropyGrad(_)
             | Op::Expand(_)
+            | Op::LookupTableGrad(_)
             | Op::Pool2dGrad(_)
             | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)
+            | Op::SliceGrad(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::TopKGrad(_)
             | Op::UnaryGrad(_)
             | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
         }
@@ -102,19 +114,57 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// Ids have to be a column.
-    fn cross_entropy(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+    /// Ids, the input number `label`, have to be a column.
+    fn of_classes(&mut self, at: usize, operator: &Operator, label: usize) -> Result<(), LegaliseError> {
         let program = self.program;
         let mut inputs = self.names(&operator.inputs);
-        let (logits, label) = (program.ty(operator.inputs[0]), program.ty(operator.inputs[1]));
-        if label.rank() < logits.rank() {
-            let mut column = label.clone();
+        let (values, ids) = (program.ty(operator.inputs[0]), program.ty(operator.inputs[label]));
+        if ids.rank() < values.rank() {
+            let mut column = ids.clone();
             column.dims.push(Dim::from(1));
-            inputs[1] = self.reshaped(at, operator, inputs[1].clone(), label, &column)?;
+            inputs[label] = self.reshaped(at, operator, inputs[label].clone(), ids, &column)?;
         }
         let desc = self.same_on(operator, at, &inputs);
         self.push(at, desc);
         Ok(())
+    }
+
+    /// Written out, since PaddlePaddle's own wants labels of the shape of the scores, and its later versions have none.
+    fn rank_loss(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let [label, left, right] = &self.names(&operator.inputs)[..] else { return Ok(()) };
+        let (sub, mul) = (Binary { kind: BinaryKind::Sub }, Binary { kind: BinaryKind::Mul });
+        let mut step = |op: Op, inputs: [&String; 2]| {
+            let out = self.declare(at, op.name(), ty);
+            let inputs = inputs.map(String::clone);
+            self.push(
+                at,
+                describe(&op, &inputs[..op.schema().inputs.len()], std::slice::from_ref(&out), None),
+            );
+            out
+        };
+        let difference = step(sub.into(), [left, right]);
+        let softplus = step(Unary::of(UnaryKind::Softplus).into(), [&difference, &difference]);
+        let chosen = step(mul.into(), [&difference, label]);
+        let out = self.define(at, operator.outputs[0]);
+        let last = describe(&sub.into(), &[softplus, chosen], &[out], None);
+        self.push(at, last);
+        Ok(())
+    }
+
+    fn transpose(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let inputs = self.names(&operator.inputs);
+        let xshape = self.xshape(at, "transpose2", program.ty(operator.inputs[0]));
+        let desc = self.same_on(operator, at, &inputs).with_output("XShape", [xshape]);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// The variable in which PaddlePaddle keeps the shape from before, for a gradient.
+    fn xshape(&mut self, at: usize, operator: &str, from: &Type) -> String {
+        let old = Type { rows: None, dims: from.dims.clone(), ..*from };
+        self.declare(at, &format!("{operator}.xshape"), &old)
     }
 
     /// With rows, as many as a variable has that has them.
@@ -201,8 +251,7 @@ impl Legaliser<'_> {
             return self.refuse(operator, "at most one size of the new shape may be unknown, and none 0");
         };
         let out = self.declare(at, "reshape2", to);
-        let old = Type { rows: None, dims: from.dims.clone(), ..*to };
-        let xshape = self.declare(at, "reshape2.xshape", &old);
+        let xshape = self.xshape(at, "reshape2", &Type { dtype: to.dtype, ..from.clone() });
         let desc = OpDesc::new("reshape2")
             .with_input("X", [x])
             .with_output("Out", [out.clone()])

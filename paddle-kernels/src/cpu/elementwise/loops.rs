@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::{BinaryKind, Coefficients, CompareKind, LogicalKind, UnaryKind};
+use paddle_core::ops::{BinaryKind, Coefficients, CompareKind, LogicalKind, RankLoss, UnaryKind};
 use paddle_core::program::DType;
 use paddle_core::{with_binary, with_unary};
 
@@ -31,6 +31,12 @@ trait Two {
     type From: Element;
     type To: Element;
     fn apply<const FUSED: bool>(x: Self::From, y: Self::From, with: Coefficients) -> Self::To;
+}
+
+trait Three {
+    type From: Element;
+    type To: Element;
+    fn apply<const FUSED: bool>(x: Self::From, y: Self::From, z: Self::From) -> Self::To;
 }
 
 dispatch! {
@@ -61,6 +67,21 @@ dispatch! {
     }
 }
 
+dispatch! {
+    unsafe fn three<const FUSED: bool, F: Three>(
+        isa, from: [*const u8; SOURCES], _with: Coefficients, to: *mut u8, count: usize,
+    ) {
+        // SAFETY: the caller's.
+        let ([x, y, z], out) = unsafe {
+            (
+                from.map(|from| from_raw_parts(from.cast::<F::From>(), count)),
+                from_raw_parts_mut(to.cast::<F::To>(), count),
+            )
+        };
+        each_triple(x, y, z, out, |x, y, z| F::apply::<FUSED>(x, y, z));
+    }
+}
+
 /// A function of its own, so that the compiler knows that `out` is apart.
 #[inline(always)]
 fn each<T: Copy, U>(x: &[T], out: &mut [U], f: impl Fn(T) -> U) {
@@ -73,6 +94,13 @@ fn each<T: Copy, U>(x: &[T], out: &mut [U], f: impl Fn(T) -> U) {
 fn each_pair<T: Copy, U>(x: &[T], y: &[T], out: &mut [U], f: impl Fn(T, T) -> U) {
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
         *out = f(*x, *y);
+    }
+}
+
+#[inline(always)]
+fn each_triple<T: Copy, U>(x: &[T], y: &[T], z: &[T], out: &mut [U], f: impl Fn(T, T, T) -> U) {
+    for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+        *out = f(*x, *y, *z);
     }
 }
 
@@ -199,6 +227,25 @@ pub(super) fn scale(dtype: DType) -> Option<Loop> {
         }
         DType::I64 => of!(i64, |c| c as i64, |x, scale, bias| scale.wrapping_mul(x).wrapping_add(bias)),
         DType::Bool => None,
+    }
+}
+
+/// `ln(1 + exp o) - label · o` with `o = left - right`.
+pub(super) fn rank_loss(dtype: DType) -> Option<Loop> {
+    struct Of<T>(PhantomData<T>);
+    impl<T: Float> Three for Of<T> {
+        type From = T;
+        type To = T;
+        #[inline(always)]
+        fn apply<const FUSED: bool>(label: T, left: T, right: T) -> T {
+            let [label, left, right] = [label, left, right].map(|x| x.fast::<FUSED>());
+            T::plain::<FUSED>(RankLoss::apply(label, left, right))
+        }
+    }
+    match dtype {
+        DType::F32 => Some(three::<Of<f32>>),
+        DType::F64 => Some(three::<Of<f64>>),
+        DType::Bool | DType::I32 | DType::I64 => None,
     }
 }
 

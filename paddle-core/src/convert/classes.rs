@@ -1,0 +1,69 @@
+//! From the wire: rules for operators on numbers of classes and entries.
+
+use super::error::{ConvertError, Fault};
+use super::reading::Reading;
+use crate::ops::{
+    CrossEntropy, CrossEntropyGrad, LookupTable, LookupTableGrad, Reshape, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, TopK, TopKGrad,
+};
+use crate::program::Dim;
+
+impl Reading<'_, '_> {
+    fn ignore_index(&self) -> Result<i64, Fault> {
+        Ok(self.desc.attr_int("ignore_index")?.unwrap_or(-100).into())
+    }
+
+    /// Of logits along the last axis.
+    pub(super) fn softmax_with_cross_entropy(&mut self) -> Result<bool, ConvertError> {
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        let values = self.input(if is_grad { "Softmax" } else { "Logits" })?;
+        if !self.bool("use_softmax", true)? || !self.is_last_axis(values)? {
+            return Ok(false);
+        }
+        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
+        self.same_slots(match is_grad {
+            true => SoftmaxWithCrossEntropyGrad { soft_label, ignore_index }.into(),
+            false => SoftmaxWithCrossEntropy { soft_label, ignore_index }.into(),
+        })
+    }
+
+    /// The second version has class ids only, and what it keeps for its gradient is dead.
+    pub(super) fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
+        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
+        self.same_slots(match self.desc.r#type.as_str() {
+            "cross_entropy_grad" => CrossEntropyGrad { soft_label, ignore_index }.into(),
+            _ => CrossEntropy { soft_label, ignore_index }.into(),
+        })
+    }
+
+    /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.
+    pub(super) fn lookup_table(&mut self) -> Result<bool, ConvertError> {
+        let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
+        let (mut ids, table) = (self.input("Ids")?, self.input("W")?);
+        match self.desc.r#type.as_str() {
+            "lookup_table_v2_grad" => return self.same_slots(LookupTableGrad { padding_idx }.into()),
+            "lookup_table" => match &self.ty(ids).dims[..] {
+                [dims @ .., one] if *one == Dim::from(1) => {
+                    ids = self.emit(Reshape { dims: dims.to_vec() }, &[ids])?;
+                }
+                _ => return Ok(false),
+            },
+            _ => {}
+        }
+        self.out(LookupTable { padding_idx }, &[ids, table])
+    }
+
+    /// The largest, in order, along the last axis.
+    pub(super) fn top_k(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let ours = self.bool("largest", true)? && self.bool("sorted", true)? && self.is_last_axis(x)?;
+        if !ours || self.has(&["K"]) {
+            return Ok(false);
+        }
+        let k = self.desc.attr_int("k")?.unwrap_or(1).into();
+        self.same_slots(match self.desc.r#type.as_str() {
+            "top_k_v2_grad" => TopKGrad { k }.into(),
+            _ => TopK { k }.into(),
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! From the wire: rules for operators that move elements.
+
+use super::error::{ConvertError, Fault};
+use super::names::DIMS;
+use super::reading::Reading;
+use super::types::{is_small_product, parse_dim, product};
+use crate::ops::{Concat, Reshape, Slice, SliceGrad, Split, Transpose};
+use crate::program::{Dim, VarId};
+
+/// More equal parts than this are refused, as each is a value.
+const MOST_PARTS: i32 = 1 << 16;
+
+impl Reading<'_, '_> {
+    /// The axis in attribute `name`, if it is not that of rows.
+    fn inner_axis(&self, x: VarId, name: &'static str) -> Result<Option<i64>, Fault> {
+        let axis = self.desc.attr_int(name)?.unwrap_or(0);
+        let has_rows = self.ty(x).rows.is_some();
+        Ok(self.axis(x, axis.into()).filter(|&axis| axis > 0 || !has_rows).map(|axis| axis as i64))
+    }
+
+    pub(super) fn concat(&mut self) -> Result<bool, ConvertError> {
+        let inputs = self.inputs("X")?;
+        let Some(&first) = inputs.first() else { return Ok(false) };
+        match self.inner_axis(first, "axis")? {
+            Some(axis) if !self.has(&["AxisTensor"]) => self.out(Concat { axis }, &inputs),
+            _ => Ok(false),
+        }
+    }
+
+    /// Into `num` equal parts, or parts of these sizes, of which -1, once, is what is left.
+    pub(super) fn split(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(axis) = self.inner_axis(x, "axis")? else { return Ok(false) };
+        if self.has(&["AxisTensor", "SectionsTensorList"]) {
+            return Ok(false);
+        }
+        let at = axis as usize - usize::from(self.ty(x).rows.is_some());
+        let of = self.ty(x).dims[at].clone();
+        let Some(sections) = self.sections(&of)? else { return Ok(false) };
+        let desc = self.desc;
+        let names: Vec<&str> = desc.output("Out").iter().map(String::as_str).collect();
+        if names.len() != sections.len() {
+            return Ok(false);
+        }
+        self.define(Split { axis, sections }, &[x], &[], &names)
+    }
+
+    fn sections(&self, of: &Dim) -> Result<Option<Vec<Dim>>, Fault> {
+        if let Some(exact) = self.desc.attr_strings(DIMS)? {
+            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
+        }
+        let sections = self.desc.attr_ints("sections")?.unwrap_or_default();
+        let Some(of) = of.constant() else { return Ok(None) };
+        let sizes = match self.desc.attr_int("num")?.unwrap_or(0) {
+            0 => {
+                let known =
+                    sections.iter().filter(|&&size| size >= 0).map(|&size| i64::from(size)).sum::<i64>();
+                let size = |&size: &i32| if size == -1 { of - known } else { size.into() };
+                sections.iter().map(size).collect()
+            }
+            num if num > 0 && of % i64::from(num) == 0 && num <= MOST_PARTS => {
+                vec![of / i64::from(num); num as usize]
+            }
+            _ => return Ok(None),
+        };
+        let fits = sizes.iter().all(|&size| size >= 0) && sizes.iter().sum::<i64>() == of;
+        Ok(fits.then(|| sizes.into_iter().map(Dim::from).collect()))
+    }
+
+    /// With `decrease_axis`, axes of which one element is left are left out.
+    pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
+        let input = self.input("Input")?;
+        if self.has(&["StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"]) {
+            return Ok(false);
+        }
+        let rows = usize::from(self.ty(input).rows.is_some());
+        let longs = |name| -> Result<Vec<i64>, Fault> { Ok(self.desc.attr_longs(name)?.unwrap_or_default()) };
+        let inner = |axis: i64| self.axis(input, axis).filter(|&axis| axis >= rows);
+        let positions = |axes: Vec<i64>| axes.into_iter().map(inner).collect::<Option<Vec<usize>>>();
+        let (axes, starts, ends) = (positions(longs("axes")?), longs("starts")?, longs("ends")?);
+        let (Some(axes), Some(gone)) = (axes, positions(longs("decrease_axis")?)) else { return Ok(false) };
+        let axes = axes.into_iter().map(|axis| axis as i64).collect();
+        if self.desc.r#type == "slice_grad" {
+            let op = SliceGrad { axes, starts, ends };
+            return if gone.is_empty() { self.same_slots(op.into()) } else { Ok(false) };
+        }
+        let op = Slice { axes, starts, ends };
+        if gone.is_empty() {
+            return self.out(op, &[input]);
+        }
+        let part = self.emit(op, &[input])?;
+        let left = self.ty(part).dims.iter().enumerate().filter(|(i, _)| !gone.contains(&(i + rows)));
+        let dims = left.map(|(_, dim)| dim.clone()).collect();
+        self.out(Reshape { dims }, &[part])
+    }
+
+    /// Rows stay first.
+    pub(super) fn transpose(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let perm = self.desc.attr_longs("axis")?.unwrap_or_default();
+        if self.ty(x).rows.is_some() && perm.first() != Some(&0) {
+            return Ok(false);
+        }
+        self.out(Transpose { perm }, &[x])
+    }
+
+    /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
+    pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["Shape", "ShapeTensor"]) {
+            return Ok(false);
+        }
+        let x = self.input("X")?;
+        let dims = match self.desc.attr_strings(DIMS)? {
+            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
+            None => self.resolve_shape(x)?,
+        };
+        let Some(dims) = dims else { return Ok(false) };
+        if !is_small_product(&dims) || !is_small_product(&self.ty(x).dims) {
+            return Ok(false);
+        }
+        self.out(Reshape { dims }, &[x])
+    }
+
+    fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
+        let shape = self.desc.attr_ints("shape")?.unwrap_or_default();
+        let ty = self.ty(x);
+        let rows = usize::from(ty.rows.is_some());
+        if rows == 1 && !matches!(shape.first(), Some(0 | -1)) {
+            return Ok(None);
+        }
+        let mut dims = Vec::with_capacity(shape.len());
+        let mut rest = None;
+        for (axis, &size) in shape.iter().enumerate().skip(rows) {
+            dims.push(match size {
+                0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
+                    Some(dim) => dim.clone(),
+                    None => return Ok(None),
+                },
+                // With -1 for the rows, this is a second one.
+                -1 if rest.is_none() && !(rows == 1 && shape[0] == -1) => {
+                    rest = Some(axis - rows);
+                    Dim::from(1)
+                }
+                1.. => Dim::from(i64::from(size)),
+                _ => return Ok(None),
+            });
+        }
+        if let Some(rest) = rest {
+            if !is_small_product(&dims) || !is_small_product(&ty.dims) {
+                return Ok(None);
+            }
+            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
+            dims[rest] = left;
+        }
+        Ok(Some(dims))
+    }
+}

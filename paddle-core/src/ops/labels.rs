@@ -1,0 +1,51 @@
+//! What losses of classes need of their labels.
+
+use super::{Infer, Mismatch, MismatchKind};
+use crate::program::{DType, Dim};
+
+/// The same rows with one class id each; with `soft`, one probability for each class.
+pub(super) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: bool) -> Result<(), Mismatch> {
+    let (of, ty) = (cx.ty(values), cx.ty(label));
+    if soft {
+        let needs = format!(
+            "`{}` with `soft_label = true` needs one probability per class, {}",
+            cx.operator,
+            cx.program.show(of)
+        );
+        let wrong = |kind| cx.wrong(label, kind, format!("{}, but {needs}", cx.is(label)));
+        cx.need_equal_dims(&ty.dims, &of.dims, || wrong(MismatchKind::Shape))?;
+        if ty.dtype != of.dtype {
+            return Err(wrong(MismatchKind::ElementType));
+        }
+        return check_rows(cx, values, label, "probabilities");
+    }
+    // One id for each row of values; without rows, for each of the dimensions before the classes.
+    let outer = &of.dims[..of.dims.len() - 1];
+    let (before, last) = ty.dims.split_at(ty.dims.len().min(outer.len()));
+    let needs = format!("`{}` needs class ids [_, 1]", cx.operator);
+    let wrong = || {
+        let hint =
+            if ty.dims == of.dims { "; for one probability per class write `soft_label = true`" } else { "" };
+        cx.wrong(label, MismatchKind::Shape, format!("{}, but {needs}{hint}", cx.is(label)))
+    };
+    cx.need_equal_dims(before, outer, wrong)?;
+    match last {
+        [] => {}
+        [one] => cx.need_equal(one, &Dim::from(1), wrong)?,
+        _ => return Err(wrong()),
+    }
+    if ty.dtype != DType::I64 {
+        let message = format!("{}, but {needs} of element type i64", cx.is(label));
+        return Err(cx.wrong(label, MismatchKind::ElementType, message));
+    }
+    check_rows(cx, values, label, "an id")
+}
+
+fn check_rows(cx: &Infer<'_>, values: usize, label: usize, what: &str) -> Result<(), Mismatch> {
+    if cx.ty(label).rows == cx.ty(values).rows {
+        return Ok(());
+    }
+    cx.common_rows(values, label)?;
+    let message = format!("{}, but {}: every row needs {what}", cx.is(label), cx.is(values));
+    Err(cx.wrong(label, MismatchKind::Rows, message))
+}

@@ -1,0 +1,121 @@
+//! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
+
+use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use crate::program::{DType, Dim, Type, VarId};
+
+/// `Out[.., j] = W[Ids[..], j]`.
+///
+/// `Ids`: i64, any shape; `W`: floating point `[entries, size]`; `Out`: the shape of `Ids` and `size` behind it. The
+/// entry `padding_idx` reads as zeros and has no gradient. An id out of range is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookupTable {
+    /// The id that stands for nothing; -1 for none.
+    pub padding_idx: i64,
+}
+
+/// Gradient of [`LookupTable`] with respect to the table: each row of `Out@GRAD` is added to the entry that it was
+/// read from, in order. Of `W` only the shape is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookupTableGrad {
+    /// The id that stands for nothing; -1 for none.
+    pub padding_idx: i64,
+}
+
+attributes!(LookupTable { padding_idx = -1 });
+attributes!(LookupTableGrad { padding_idx = -1 });
+
+/// The type of what ids (the first input) read from a table (the second).
+fn looked_up(cx: &Infer<'_>, padding_idx: i64) -> Result<Type, Mismatch> {
+    let (ids, table) = (cx.ty(0), cx.ty(1));
+    if ids.dtype != DType::I64 {
+        let message = format!("{}, but `{}` needs ids of element type i64", cx.is(0), cx.operator);
+        return Err(cx.wrong(0, MismatchKind::ElementType, message));
+    }
+    cx.need_float(1)?;
+    let (None, [entries, size]) = (table.rows, &table.dims[..]) else {
+        let message = format!("{}, but `{}` needs a table: [entries, size]", cx.is(1), cx.operator);
+        return Err(cx.wrong(1, MismatchKind::Shape, message));
+    };
+    let wrong = || {
+        let entries = cx.program.show_dim(entries);
+        let message = format!("`padding_idx` is {padding_idx}, but the table has {entries} entries");
+        cx.fail(MismatchKind::Attribute, message)
+    };
+    if padding_idx < -1 {
+        return Err(wrong());
+    }
+    cx.need_positive(&(entries - &Dim::from(padding_idx))?, wrong)?;
+    let mut dims = ids.dims.clone();
+    dims.push(size.clone());
+    Ok(Type { dtype: table.dtype, rows: ids.rows, dims })
+}
+
+impl Operation for LookupTable {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "lookup_table_v2",
+            doc: "The rows of w that ids number.",
+            inputs: &["Ids", "W"],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![looked_up(cx, self.padding_idx)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (ids, table, grad) = (g.input(0), g.input(1), g.grad(0)?);
+        let op = LookupTableGrad { padding_idx: self.padding_idx };
+        Ok(vec![None, Some(g.emit(op, &[ids, table, grad])?)])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![LookupTable { padding_idx: -1 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |padding_idx, rows, dims: &[i64], table: &[i64]| {
+            let ids = Sample::of(LookupTable { padding_idx }).rows(rows, dims).dtype(DType::I64);
+            ids.within(0.0, table[0] as f64).dense(table)
+        };
+        vec![
+            of(-1, 4, &[], &[6, 3]),
+            of(-1, 3, &[1], &[5, 2]),
+            of(2, 5, &[2], &[3, 4]),
+            of(-1, 0, &[2], &[3, 4]),
+            // Every entry several times.
+            of(0, 40, &[], &[2, 33]),
+        ]
+    }
+}
+
+impl Operation for LookupTableGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "lookup_table_v2_grad",
+            doc: "Gradient of `lookup_table_v2`.",
+            inputs: &["Ids", "W", "Out@GRAD"],
+            outputs: &["W@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_type(2, &looked_up(cx, self.padding_idx)?)?;
+        Ok(vec![cx.ty(1).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k != 1
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![LookupTableGrad { padding_idx: -1 }]
+    }
+}

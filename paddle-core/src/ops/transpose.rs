@@ -1,0 +1,67 @@
+//! `transpose2`: the axes of a value in another order.
+
+use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use crate::program::{Type, VarId};
+
+/// Axis `i` of `Out` is axis `perm[i]` of `X`. Rows stay first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transpose {
+    /// All axes, that of the rows counted as 0, in their new order.
+    pub perm: Vec<i64>,
+}
+
+attributes!(Transpose { perm });
+
+impl Operation for Transpose {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "transpose2",
+            doc: "The axes of x in another order.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let ty = cx.ty(0);
+        let mut sorted = self.perm.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..ty.rank() as i64) {
+            let message = format!("{}, and {:?} is no order of its {} axes", cx.is(0), self.perm, ty.rank());
+            return Err(cx.wrong(0, MismatchKind::Attribute, message));
+        }
+        let rows = usize::from(ty.rows.is_some());
+        if rows == 1 && self.perm[0] != 0 {
+            let message = format!("{}, and {:?} does not leave its rows first", cx.is(0), self.perm);
+            return Err(cx.wrong(0, MismatchKind::Attribute, message));
+        }
+        let dims = self.perm[rows..].iter().map(|&axis| ty.dims[axis as usize - rows].clone());
+        Ok(vec![Type { dims: dims.collect(), ..*ty }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let mut perm = vec![0; self.perm.len()];
+        for (i, &axis) in self.perm.iter().enumerate() {
+            perm[axis as usize] = i as i64;
+        }
+        let grad = g.grad(0)?;
+        Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Transpose { perm: Vec::new() }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = |perm: &[i64]| Sample::of(Transpose { perm: perm.into() });
+        vec![
+            op(&[0, 2, 1]).rows(2, &[3, 4]),
+            op(&[0, 3, 1, 2]).rows(2, &[2, 3, 4]),
+            op(&[1, 0]).dense(&[3, 5]),
+            op(&[0, 1]).rows(3, &[2]),
+            op(&[]).dense(&[]),
+            op(&[0, 2, 1]).rows(0, &[3, 4]),
+        ]
+    }
+}

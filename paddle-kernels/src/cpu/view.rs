@@ -1,0 +1,104 @@
+//! Dense values read in another order, or in part.
+
+/// More axes than this, after merging, nobody writes.
+pub(super) const MOST_AXES: usize = 8;
+
+#[derive(Clone, Copy, Default)]
+struct Axis {
+    extent: usize,
+    /// How far apart its elements are.
+    stride: usize,
+}
+
+/// Where the elements of a value lie in another one: one number of elements and one distance for each axis.
+#[derive(Clone, Copy, Default)]
+pub(super) struct View {
+    /// Outermost first, neighbours merged where they can be.
+    axes: [Axis; MOST_AXES],
+    rank: usize,
+    offset: usize,
+}
+
+impl View {
+    /// From this element on.
+    pub(super) fn at(offset: usize) -> View {
+        View { offset, ..View::default() }
+    }
+
+    /// With an axis inside of all others.
+    pub(super) fn axis(mut self, extent: usize, stride: usize) -> View {
+        if extent == 1 && self.rank > 0 {
+            return self;
+        }
+        if let Some(last) = self.rank.checked_sub(1).map(|last| &mut self.axes[last]) {
+            if last.extent == 1 {
+                *last = Axis { extent, stride };
+                return self;
+            }
+            if last.stride == extent * stride {
+                *last = Axis { extent: last.extent * extent, stride };
+                return self;
+            }
+        }
+        self.axes[self.rank] = Axis { extent, stride };
+        self.rank += 1;
+        self
+    }
+
+    /// Elements `first..first + out.len()` of the view of `x`.
+    pub(super) fn copy<T: Copy>(&self, x: &[T], first: usize, out: &mut [T]) {
+        let Some((last, outer)) = self.axes[..self.rank].split_last() else {
+            return out.copy_from_slice(&x[self.offset..][..out.len()]);
+        };
+        let (mut done, mut column, mut row) = (0, first % last.extent.max(1), first / last.extent.max(1));
+        while done < out.len() {
+            let count = (last.extent - column).min(out.len() - done);
+            let (mut start, mut rest) = (self.offset + column * last.stride, row);
+            for axis in outer.iter().rev() {
+                start += rest % axis.extent * axis.stride;
+                rest /= axis.extent;
+            }
+            let out = &mut out[done..done + count];
+            if last.stride == 1 {
+                out.copy_from_slice(&x[start..][..count]);
+            } else {
+                let x = x[start..].iter().step_by(last.stride);
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = *x);
+            }
+            (done, column, row) = (done + count, 0, row + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_view() {
+        let x: Vec<usize> = (0..200).collect();
+        let cases: [&[(usize, usize)]; 7] = [
+            &[],
+            &[(6, 1)],
+            &[(2, 12), (3, 4), (4, 1)],
+            &[(3, 1), (4, 3)],
+            &[(2, 1), (1, 7), (3, 20), (5, 4)],
+            &[(1, 9), (5, 2)],
+            &[(4, 10), (1, 1)],
+        ];
+        for axes in cases {
+            let view = axes.iter().fold(View::at(5), |view, &(extent, stride)| view.axis(extent, stride));
+            let mut all = vec![5];
+            for &(extent, stride) in axes {
+                all = all.iter().flat_map(|at| (0..extent).map(move |i| at + i * stride)).collect();
+            }
+            for first in 0..all.len() {
+                for end in first..=all.len() {
+                    let mut out = vec![0; end - first];
+                    view.copy(&x, first, &mut out);
+                    assert_eq!(out, all[first..end], "{axes:?} from {first}");
+                }
+            }
+        }
+    }
+}
