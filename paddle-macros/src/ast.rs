@@ -447,6 +447,8 @@ pub(crate) enum Meaning {
     Choice(Choice),
     /// A word that a sub-network hands on to a layer.
     Word,
+    /// A dimension that a type of the sub-network names.
+    Dimension,
 }
 
 /// A word, and the argument of a layer that it is for.

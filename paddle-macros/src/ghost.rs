@@ -252,7 +252,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
                 let choice = language("choice", Span::mixed_site());
                 quote!(#choice::#layer::#argument::#word())
             }
-            Meaning::Word => helper("v", quote!(::core::stringify!(#ident))),
+            Meaning::Word | Meaning::Dimension => helper("v", quote!(::core::stringify!(#ident))),
             Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Unresolved => helper("v", quote!(())),
         },
         ExprKind::Array(parts) => {

@@ -65,9 +65,11 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => Value::Unknown,
             },
-            Meaning::Unresolved | Meaning::Initializer(_) | Meaning::Choice(_) | Meaning::Word => {
-                Value::Unknown
-            }
+            Meaning::Unresolved
+            | Meaning::Initializer(_)
+            | Meaning::Choice(_)
+            | Meaning::Word
+            | Meaning::Dimension => Value::Unknown,
         }
     }
 

@@ -8,6 +8,7 @@ use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
 use super::bound::Bound;
+use super::types::unknown_dimension;
 use crate::ast::{Expr, ExprKind, Infix, Meaning, Target, TargetKind, text};
 use crate::messages::Message;
 use crate::report::Extent;
@@ -75,6 +76,10 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Block(block) => self.block(block),
             ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),
             ExprKind::Name { ident, meaning: Meaning::Word } => Value::Text(text(ident)),
+            ExprKind::Name { ident, meaning: Meaning::Dimension } => match self.dims.get(&text(ident)) {
+                Some(size) => Value::size(size.clone()),
+                None => self.constant_error(expr.at, unknown_dimension(ident)),
+            },
             ExprKind::Outside(size) => self.outside(size, expr.at).map_or(Value::Unknown, Value::Size),
             ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }

@@ -3,6 +3,8 @@
 use paddle_core::ops::{BinaryKind, Number};
 use paddle_core::program::{Answer, Condition, DType, Dim, VarId};
 
+use proc_macro2::Ident;
+
 use super::Lowering;
 use crate::ast::{ConstantType, DimExpr, DimKind, TypeExpr, TypeKind, text};
 use crate::messages::Message;
@@ -171,7 +173,7 @@ impl<'a> Lowering<'a, '_> {
                 },
                 None => match self.dims.get(&text(ident)) {
                     Some(dim) => Some(dim.clone()),
-                    None => self.no_size(dim, format!("no dimension named `{}` is known here", text(ident))),
+                    None => self.no_size(dim, unknown_dimension(ident)),
                 },
             },
             DimKind::Outside(size) => self.outside(size, dim.at),
@@ -197,6 +199,10 @@ impl<'a> Lowering<'a, '_> {
         self.error(dim.at, Message::Constant { text });
         None
     }
+}
+
+pub(super) fn unknown_dimension(ident: &Ident) -> String {
+    format!("no dimension named `{}` is known here", text(ident))
 }
 
 /// A declared type in the form in which found types are shown.

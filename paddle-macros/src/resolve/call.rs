@@ -27,7 +27,11 @@ impl Resolver<'_> {
                 }
             }
             Meaning::Function(id) => self.function_arguments(call, id),
-            Meaning::Variable(_) | Meaning::Initializer(_) | Meaning::Choice(_) | Meaning::Word => {
+            Meaning::Variable(_)
+            | Meaning::Initializer(_)
+            | Meaning::Choice(_)
+            | Meaning::Word
+            | Meaning::Dimension => {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }

@@ -54,6 +54,8 @@ struct Resolver<'a> {
     scopes: Vec<Scope>,
     /// Variables whose block has ended, and the line on which it began.
     ended: Vec<(String, usize)>,
+    /// The dimensions that types of the present `fn` have named so far.
+    dimensions: BTreeSet<String>,
     /// The `fn` that is looked at.
     current: FunctionId,
     /// Closures whose definition is looked at.
@@ -73,6 +75,7 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
         unit: UnitId(0),
         scopes: Vec::new(),
         ended: Vec::new(),
+        dimensions: BTreeSet::new(),
         current: FunctionId(0),
         defining: Vec::new(),
         edges: Vec::new(),
@@ -114,6 +117,7 @@ impl Resolver<'_> {
             }
             self.current = FunctionId(at);
             self.ended.clear();
+            self.dimensions.clear();
             self.push(false, function.body.at.start.start().line);
             for size in &mut function.generics {
                 size.binding = Some(self.declare(&size.ident, Entry::Constant));
@@ -225,7 +229,10 @@ impl Resolver<'_> {
             DimKind::Name { ident, constant } => {
                 *constant = match self.find(&text(ident)) {
                     Some((Entry::Constant(id), _)) => Some(id),
-                    _ => None,
+                    _ => {
+                        self.dimensions.insert(text(ident));
+                        None
+                    }
                 };
             }
             DimKind::Binary(_, x, y) => {
@@ -409,6 +416,7 @@ impl Resolver<'_> {
             None if self.items.find(self.unit, &name).is_some() => {
                 Message::NotAValue { name, what: "a `fn`".into() }
             }
+            None if self.dimensions.contains(&name) => return Meaning::Dimension,
             None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
             None if Layer::find(&name).is_some() || self.items.in_library(&name).is_some() => {
                 Message::NotAValue { name, what: "a layer".into() }
