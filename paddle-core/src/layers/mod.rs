@@ -5,12 +5,14 @@
 //! row to [`with_layers!`](crate::with_layers).
 
 mod call;
+mod classes;
 mod fc;
 mod images;
 pub(crate) mod initializers;
 mod library;
 mod operators;
 mod parameters;
+mod shapes;
 mod tap;
 
 pub use call::{Call, Given, Passed};
@@ -171,13 +173,29 @@ macro_rules! with_layers {
             mul(x: Value "The left matrix.", y: Value "The right matrix.";)
                 => operators::mul;
 
-            /// The mean of all elements, a scalar; 0 over no elements.
-            mean(x: Value "What to average.";)
-                => |call| operators::reduce(call, ReduceKind::Mean);
+            /// The mean of all elements, a scalar, or along axes; 0 over no elements.
+            mean(x: Value "What to reduce.";
+                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| shapes::reduce(call, ReduceKind::Mean);
 
-            /// The sum of all elements, a scalar.
-            sum(x: Value "What to add up.";)
-                => |call| operators::reduce(call, ReduceKind::Sum);
+            /// The sum of all elements, a scalar, or along axes.
+            sum(x: Value "What to reduce.";
+                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| shapes::reduce(call, ReduceKind::Sum);
+
+            /// The largest of all elements, a scalar, or along axes.
+            max(x: Value "What to reduce.";
+                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| shapes::reduce(call, ReduceKind::Max);
+
+            /// The smallest of all elements, a scalar, or along axes.
+            min(x: Value "What to reduce.";
+                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| shapes::reduce(call, ReduceKind::Min);
 
             /// `|x|`, element by element.
             abs(x: Value "Its argument.";)
@@ -298,10 +316,58 @@ macro_rules! with_layers {
             softmax(x: Value "The logits.";) activation
                 => operators::softmax;
 
-            /// The cross-entropy of class ids under the softmax of logits: `[_, 1]`.
+            /// The cross-entropy of labels under the softmax of logits: `[_, 1]`. Labels get no gradient.
             softmax_with_cross_entropy(logits: Value "Before softmax: `[_, classes]`.",
-                                       label: Value "Class ids, i64: `[_, 1]`.";)
-                => operators::softmax_with_cross_entropy;
+                                       label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
+                                       soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
+                                       ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                => classes::softmax_with_cross_entropy;
+
+            /// The cross-entropy of labels and probabilities: `[_, 1]`. Labels get no gradient.
+            cross_entropy(x: Value "Probabilities: `[_, classes]`.",
+                          label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
+                          soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
+                          ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                => classes::cross_entropy;
+
+            /// How wrong the order of two scores is: `ln(1 + exp o) - label · o` with `o = left - right`.
+            rank_loss(label: Value "How probable it is that the left one ranks above the right one: from 0.0 to 1.0.",
+                      left: Value "The left score.", right: Value "The right score.";)
+                => classes::rank_loss;
+
+            /// The share of rows whose class is among the `k` that have the largest values; 0 over no rows.
+            accuracy(x: Value "Values of classes: `[_, classes]`.", label: Value "Class ids, i64: `[_, 1]`.";
+                     k: Int "1 if it is left out.")
+                => classes::accuracy;
+
+            /// The entries of a table that ids stand for: `[_]` gives `[_, size]`, `[_, 1]` gives `[_, 1, size]`.
+            ///
+            /// Parameter: `w`, `[entries, size]`, uniform by Xavier's rule at first.
+            embedding(ids: Value "Numbers of entries, i64.", size: Sizes "The table: `[entries, size of one]`.";
+                      padding_idx: Int "An entry that reads as zeros and is not trained; none if it is left out.") weights
+                => classes::embedding;
+
+            /// Values one after another along an axis.
+            concat(x: Values "Which values: `[x, y]`.";
+                   axis: Ints "Along which axis, that of the rows counted as 0; 1 if it is left out.")
+                => shapes::concat;
+
+            /// The same elements of each row in another shape.
+            reshape(x: Value "What to shape.", shape: Ints "The sizes behind the rows; one may be -1, for what is left.";)
+                => shapes::reshape;
+
+            /// The elements from `starts` to before `ends` along axes. Negative bounds count from the end.
+            slice(x: Value "What to take from.", axes: Ints "Along which axes, that of the rows counted as 0.",
+                  starts: Ints "The first element along each.", ends: Ints "The one behind the last.";)
+                => shapes::slice;
+
+            /// The axes in another order, in which rows stay first.
+            transpose(x: Value "What to turn.", axes: Ints "All axes, that of the rows counted as 0: `[0, 2, 1]`.";)
+                => shapes::transpose;
+
+            /// The same numbers as another element type.
+            cast(x: Value "The numbers.", to: Choice(bool, f32, f64, i32, i64) "Which element type.";)
+                => operators::cast;
 
             /// One row for each sequence, made of its tokens: their average, their sum, their sum divided by the root of
             /// their number, the largest of each column, the first, or the last.

@@ -3,10 +3,9 @@
 use super::Call;
 use super::fc::flatten;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Matmul, PoolType, Reduce, ReduceKind, Scale, SequencePool, Softmax,
-    SoftmaxWithCrossEntropy, Unary, UnaryKind,
+    Assign, Binary, BinaryKind, Cast, Matmul, PoolType, Scale, SequencePool, Softmax, Unary, UnaryKind,
 };
-use crate::program::{BuildError, VarId};
+use crate::program::{BuildError, DType, VarId};
 
 pub(super) fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
@@ -20,11 +19,6 @@ pub(super) fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, Build
 pub(super) fn binary(call: &mut Call<'_>, kind: BinaryKind) -> Result<VarId, BuildError> {
     let (x, y) = (call.value("x")?, call.value("y")?);
     Ok(call.emit(Binary { kind }, &[x, y])?[0])
-}
-
-pub(super) fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
-    let x = call.value("x")?;
-    Ok(call.emit(Reduce { kind, axes: Vec::new(), keep_dim: false }, &[x])?[0])
 }
 
 pub(super) fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -44,11 +38,6 @@ pub(super) fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit(Softmax, &[x])?[0])
 }
 
-pub(super) fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let (logits, label) = (call.value("logits")?, call.value("label")?);
-    Ok(call.emit(SoftmaxWithCrossEntropy::HARD, &[logits, label])?[1])
-}
-
 pub(super) fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let op = Scale { scale: call.number("factor").unwrap_or(1.0), bias: call.number("bias").unwrap_or(0.0) };
@@ -58,6 +47,14 @@ pub(super) fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 pub(super) fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     Ok(call.emit(Assign, &[x])?[0])
+}
+
+pub(super) fn cast(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let all = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+    let named = |dtype: &DType| Some(dtype.name()) == call.choice("to");
+    let dtype = all.into_iter().find(named).ok_or(BuildError::NoSuch { what: "element type" })?;
+    Ok(call.emit(Cast { dtype }, &[x])?[0])
 }
 
 pub(super) fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {
