@@ -64,9 +64,35 @@ pub mod mlp {
         fc(hidden, HIDDEN + 1)
     }
 
+    /// One parameter, where only rustc knows that the shapes are one.
+    pub fn shared(x: Tensor<f32, _, super::WIDTH>, y: Tensor<f32, _, { super::config::INPUTS + 2 }>) -> _ {
+        fc(x, 2, param = "D") + fc(y, 2, param = "D")
+    }
+
     pub fn cost(x: Tensor<f32, _, super::config::INPUTS>, y: Tensor<i64, _, 1>) -> Tensor<f32> {
         let many = fc(features(x), 2 * CLASSES);
         mean(softmax_with_cross_entropy(fc(many, CLASSES), y))
+    }
+}
+
+/// Imports what reads a path, which stays that of where it comes from.
+#[paddle::attribute::network]
+pub mod importer {
+    use super::exporter::widened;
+
+    const WIDTH: usize = 5;
+
+    pub fn wide(x: Tensor<f32, _, WIDTH>) -> _ {
+        widened(x)
+    }
+}
+
+/// Exports what reads a path.
+#[paddle::attribute::network]
+pub mod exporter {
+    /// A layer as wide as a `const` of this crate.
+    pub fn widened(x: Tensor<f32, _, 5>) -> _ {
+        fc(x, crate::WIDTH, param = "wide")
     }
 }
 
@@ -169,12 +195,18 @@ fn parameters_have_the_shapes_that_others_know() {
     let (small, large) = (mlp::instance::<8>(), mlp::instance::<16>());
     let parameters = Parameters::create(&large).unwrap();
     assert_eq!(parameters.get::<f32>("hidden.w").unwrap().shape(), [4, 16]);
+    assert_eq!(shown(mlp::shared().program().unwrap(), "D.w"), "f32[6, 2]");
     // Xavier's bound, by the size of the instance.
     let weights = parameters.get::<f32>("hidden.w").unwrap();
     let largest = weights.iter().fold(0f32, |largest, weight| largest.max(weight.abs()));
     let bound = (6f32 / 20.0).sqrt();
     assert!(largest <= bound && largest > 0.8 * bound, "{largest}");
     assert!(Parameters::create((&small, &large)).is_err());
+}
+
+#[test]
+fn what_is_imported_keeps_its_paths() {
+    assert_eq!(shown(importer::wide().program().unwrap(), "wide.w"), "f32[5, 6]");
 }
 
 #[test]

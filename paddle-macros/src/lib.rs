@@ -72,6 +72,10 @@ use proc_macro::TokenStream;
 /// of the batch, a name is a size that is bound at run time and the same wherever it stands, `Tensor<f32>` is a
 /// scalar. Elsewhere than in inputs types may be left out, or `_`.
 ///
+/// Sizes may come from outside: a path (`crate::WIDTH`), a const parameter (`pub fn mlp<const N: usize>(..)`, bound by
+/// `mlp::<256>()`), a `const WORDS: usize;` of a module, which the caller gives: `cost::with(cost::Sizes { WORDS: 8 })?`.
+/// What they leave open is checked by rustc as soon as it knows them, or by `with`.
+///
 /// # Statements
 /// * `let`, tuples, closures, the operators of Rust on numbers and truth values. `&&` and `||` compute both sides.
 /// * `if` on one truth value per row: each branch runs on its rows only, and results are merged in order. A variable

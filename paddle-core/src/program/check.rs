@@ -39,6 +39,14 @@ impl Condition {
         })
     }
 
+    /// The same for two that say the same in another order.
+    fn key(&self) -> Condition {
+        match self {
+            Condition::Equal(a, b) if a > b => Condition::Equal(b.clone(), a.clone()),
+            condition => condition.clone(),
+        }
+    }
+
     /// Every symbol in it, each once, in order.
     pub fn symbols(&self) -> Vec<SymbolId> {
         let mut symbols = match self {
@@ -137,15 +145,15 @@ impl Program {
 
     /// Adds a check, unless its condition is checked already.
     pub(crate) fn add_check(&mut self, check: Check) {
-        if !self.checks.iter().any(|known| known.condition == check.condition) {
+        let key = check.condition.key();
+        if !self.checks.iter().any(|known| known.condition.key() == key) {
             self.checks.push(check);
         }
     }
 
     /// Adds the checks that the shape rules of all operators leave, of a program that is well-formed.
     pub(crate) fn derive_checks(&mut self) {
-        let mut known: BTreeSet<Condition> =
-            self.checks.iter().map(|check| check.condition.clone()).collect();
+        let mut known: BTreeSet<Condition> = self.checks.iter().map(|check| check.condition.key()).collect();
         let mut found = Vec::new();
         let blocks = (0..self.blocks.len() as u32).map(BlockId);
         let operators = blocks.flat_map(|id| self.block(id).ops.iter().map(move |operator| (id, operator)));
@@ -153,7 +161,7 @@ impl Program {
         for (block, operator) in startup.chain(operators) {
             let inferred = self.infer(block, &operator.op, &operator.inputs, &operator.blocks, None);
             for (condition, message) in inferred.map(|inferred| inferred.checks).unwrap_or_default() {
-                if known.insert(condition.clone()) {
+                if known.insert(condition.key()) {
                     found.push(Check { condition, message, place: operator.site.place });
                 }
             }

@@ -4,7 +4,7 @@
 //! to agree with the others on type, initialiser and options; what a use leaves out agrees with anything.
 
 use super::build::{BuildError, Inferred};
-use super::{Definition, Located, Operator, Program, Site, Type, VarId};
+use super::{Answer, Condition, Definition, Located, Operator, Program, Site, Type, VarId};
 use crate::layers::initializers;
 use crate::ops::{Mismatch, MismatchKind, Op};
 
@@ -180,6 +180,14 @@ impl Program {
             let Some(first) = self.parameter(var) else {
                 return Err(BuildError::NameTaken { name: name.to_string() });
             };
+            // Sizes that may be equal are checked when they have their values.
+            let open = self.open_equalities(first.ty, ty);
+            let message = || {
+                let (first, second) = (self.show_shape(first.ty), self.show_shape(ty));
+                format!("parameter `{name}` is {second} here, but {first} at its first use")
+            };
+            let checks: Vec<_> = open.iter().flatten().map(|open| (open.clone(), message())).collect();
+            let ty = if open.is_some() { first.ty } else { ty };
             let agreed = first.agree(&Parameter::new(self, ty, &initializer, options));
             let agreed = agreed.map_err(|Disagreement { first, second }| BuildError::ParameterConflict {
                 name: name.to_string(),
@@ -193,6 +201,7 @@ impl Program {
                 operator.op = initializer;
             }
             self.parameter_options.insert(var, agreed);
+            self.record(checks, site.place);
             return Ok(var);
         }
         if ty.rows.is_some() {
@@ -204,6 +213,22 @@ impl Program {
         self.startup.push(Operator { op: initializer, inputs, outputs: vec![var], blocks, site });
         self.parameter_options.insert(var, options);
         Ok(var)
+    }
+
+    /// The conditions on which two types are the same; `None` if they are not, whatever the sizes are.
+    fn open_equalities(&self, a: &Type, b: &Type) -> Option<Vec<Condition>> {
+        if (a.dtype, a.rows, a.dims.len()) != (b.dtype, b.rows, b.dims.len()) {
+            return None;
+        }
+        let mut open = Vec::new();
+        for (a, b) in a.dims.iter().zip(&b.dims) {
+            match self.compare(a, b) {
+                Answer::Holds => {}
+                Answer::Fails => return None,
+                Answer::Depends => open.push(Condition::Equal(a.clone(), b.clone())),
+            }
+        }
+        Some(open)
     }
 
     /// The type of what an operator initialises; `None` if it has not one output.
