@@ -1,10 +1,10 @@
 //! Inference: the outputs of a network for rows.
 
-use std::borrow::Cow;
 use std::error;
 use std::fmt;
 
 use ndarray::{ArrayViewD, IxDyn};
+use paddle_core::passes::Pipeline;
 use paddle_core::plan::Backend;
 use paddle_core::program::{DType, Program};
 
@@ -43,7 +43,7 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
             Some(at) => at,
             None => {
                 plans.retain(|plan| plan.session.is_alive());
-                let program = tapped(model, taps)?;
+                let program = in_use(model, taps)?;
                 let session = Session::new(model, &program, parameters)?;
                 let taps = taps.iter().map(|name| name.to_string()).collect();
                 plans.push(Plan { taps, session });
@@ -69,11 +69,8 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
     })
 }
 
-/// The program of a network that returns these taps, too.
-fn tapped<'m>(model: &'m Model, taps: &[&str]) -> Result<Cow<'m, Program>, Error> {
-    if taps.is_empty() {
-        return Ok(Cow::Borrowed(&model.program));
-    }
+/// What the network computes when it is used, and the taps of these names as further outputs.
+fn in_use(model: &Model, taps: &[&str]) -> Result<Program, Error> {
     let mut program = model.program.clone();
     let mut outputs = program.outputs().to_vec();
     for name in taps {
@@ -84,7 +81,8 @@ fn tapped<'m>(model: &'m Model, taps: &[&str]) -> Result<Cow<'m, Program>, Error
         })?);
     }
     program.set_outputs(&outputs)?;
-    Ok(Cow::Owned(program))
+    Pipeline::inference().run(&mut program)?;
+    Ok(program)
 }
 
 /// The plans of the networks that were run with a set of parameters.

@@ -22,12 +22,20 @@ use crate::updater::Updater;
 
 /// Trains networks with one updater.
 ///
-/// It owns its plans and, per network, the number of passes; later calls go on where earlier ones ended. Parameters
+/// It owns its plans and, per network, the numbers of passes and steps; later calls go on where earlier ones ended. Parameters
 /// stay the caller's.
 pub struct Trainer<U, B: Backend = Cpu> {
     updater: U,
     plans: Vec<Plan<B>>,
-    passes: Vec<(Weak<Model>, usize)>,
+    progress: Vec<(Weak<Model>, Progress)>,
+    seed: u64,
+}
+
+/// How far the training of a network is.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    passes: usize,
+    steps: u64,
 }
 
 /// A network's forward, backward and update for one set of parameters.
@@ -85,7 +93,13 @@ pub struct Options {}
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// A trainer that has done nothing yet.
     pub fn new(updater: U) -> Self {
-        Trainer { updater, plans: Vec::new(), passes: Vec::new() }
+        Trainer { updater, plans: Vec::new(), progress: Vec::new(), seed: 0 }
+    }
+
+    /// With another seed of the random numbers that networks draw in training; it is 0 otherwise.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
     }
 
     /// Trains on one batch: cost, gradients, update.
@@ -98,7 +112,12 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
-        let plan = self.plan(net.model()?, parameters)?;
+        let model = net.model()?;
+        let (seed, step) = (self.seed, self.progress(model).steps);
+        self.progress(model).steps += 1;
+        let plan = self.plan(model, parameters)?;
+        plan.session.executor.set_seed(seed);
+        plan.session.executor.set_step(step);
         let (rows, cost) = plan.step(&rows, parameters.buffer())?;
         let Metrics { names, values, .. } = &plan.metrics;
         Ok(Outcome { cost, rows, names, metrics: values })
@@ -119,17 +138,21 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
         let model = net.model()?;
-        let mut passes = self.passes_of(model);
+        let mut passes = self.progress(model).passes;
         let mut call = Call { trainer: self, net, model, parameters, handler, batch: PhantomData };
         let result = train_loop::run(&mut call, reader, &mut passes);
-        self.passes.retain(|(other, _)| other.strong_count() > 0 && !other.ptr_eq(&Arc::downgrade(model)));
-        self.passes.push((Arc::downgrade(model), passes));
+        self.progress(model).passes = passes;
         result
     }
 
-    fn passes_of(&self, model: &Arc<Model>) -> usize {
-        let of = |other: &Weak<Model>| Weak::as_ptr(other) == Arc::as_ptr(model);
-        self.passes.iter().find(|(other, _)| of(other)).map_or(0, |&(_, passes)| passes)
+    fn progress(&mut self, model: &Arc<Model>) -> &mut Progress {
+        let of = |(other, _): &(Weak<Model>, Progress)| Weak::as_ptr(other) == Arc::as_ptr(model);
+        let at = self.progress.iter().position(of).unwrap_or_else(|| {
+            self.progress.retain(|(other, _)| other.strong_count() > 0);
+            self.progress.push((Arc::downgrade(model), Progress::default()));
+            self.progress.len() - 1
+        });
+        &mut self.progress[at].1
     }
 
     /// The plan of a network, made when it is first wanted; with the learning rate of the next step.

@@ -37,13 +37,30 @@ impl Random {
         radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() }
     }
 
+    /// The words of positions `first`, `first + 1`, …: four of each block of bits.
+    pub(crate) fn words(self, first: u64) -> impl Iterator<Item = u32> {
+        let block = move |index: u64| {
+            let ([a, b], [c, d]) = (halves(index), halves(self.stream));
+            philox([a, b, c, d], halves(self.seed))
+        };
+        (first / 4..).flat_map(block).skip((first % 4) as usize)
+    }
+
     /// The bits that positions 2i and 2i + 1 share.
     fn pair(self, position: u64) -> [u64; 2] {
-        let halves = |word: u64| [word as u32, (word >> 32) as u32];
         let ([a, b], [c, d]) = (halves(position / 2), halves(self.stream));
         let [a, b, c, d] = philox([a, b, c, d], halves(self.seed));
         [u64::from(a) | u64::from(b) << 32, u64::from(c) | u64::from(d) << 32]
     }
+}
+
+/// What words are below with this probability.
+pub(crate) fn dropped_below(probability: f64) -> u64 {
+    (probability * (u64::from(u32::MAX) + 1) as f64).round() as u64
+}
+
+fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
 }
 
 /// A number on `[0, 1)` from the upper bits.

@@ -9,6 +9,8 @@ pub(crate) const DOCUMENTATION: &str = "The name of the parameters: every use of
 #[derive(Debug)]
 pub(crate) struct Names {
     calls: Vec<Call>,
+    /// How often each path of a layer without parameters was given out.
+    paths: BTreeMap<String, u32>,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +52,7 @@ pub(crate) enum Nameless {
 
 impl Names {
     pub(crate) fn new() -> Self {
-        Names { calls: vec![Call::default()] }
+        Names { calls: vec![Call::default()], paths: BTreeMap::new() }
     }
 
     /// The name of a layer's parameters that the user did not name.
@@ -63,6 +65,16 @@ impl Names {
         let Some(call) = self.calls.last_mut() else { return Ok(layer.to_string()) };
         let base = binding.unwrap_or(layer);
         Ok(format!("{}{}", call.path, call.layers.next(base)?))
+    }
+
+    /// The path of a layer without parameters, which no other has, and which takes no name from those that have some.
+    pub(crate) fn path(&mut self, binding: Option<&str>, layer: &str) -> String {
+        let around = self.calls.last().map_or("", |call| &call.path);
+        let binding = binding.map(|binding| format!("{binding}.")).unwrap_or_default();
+        let path = format!("{around}{binding}{layer}");
+        let times = self.paths.entry(path.clone()).or_default();
+        *times += 1;
+        if *times == 1 { path } else { format!("{path}_{}", *times - 1) }
     }
 
     /// Enters a call of a sub-network. A name given with `param =` stands for the path segment, and is shared.

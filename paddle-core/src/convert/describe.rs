@@ -1,12 +1,13 @@
 //! Operators on their way to the wire: name, attributes, slots.
 
 use super::foreign::describe_foreign;
-use super::images::{describe_conv2d, describe_pool2d};
-use super::names::{DIMS, FAN, OURS, TYPE};
+use super::images::{describe_batch_norm, describe_conv2d, describe_dropout, describe_pool2d};
+use super::names::{DIMS, FAN, OURS, PATH, TYPE};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use crate::ops::{
-    CrossEntropy, CrossEntropyGrad, Fill, LookupTable, LookupTableGrad, Number, Op, Pool2dGrad, Reshape,
-    Slice, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK, TopKGrad, Unary, UnaryGrad,
+    BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, LookupTable, LookupTableGrad, Number, Op, Operation,
+    Pool2dGrad, Reshape, Slice, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK,
+    TopKGrad, Unary, UnaryGrad,
 };
 use crate::program::{Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
@@ -69,6 +70,24 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
         }
         Op::Binary(_) => vec![OpAttr::int("axis", -1)],
         Op::Compare(_) => vec![OpAttr::int("axis", -1), OpAttr::bool("force_cpu", false)],
+        // The moving statistics are updated where they are.
+        Op::BatchNorm(op) => {
+            let own = |k: usize| inputs.get(k..=k).unwrap_or_default();
+            desc.outputs.extend([slots(&["MeanOut"], own(3)), slots(&["VarianceOut"], own(4))].concat());
+            describe_batch_norm(op.epsilon, op.momentum, op.is_test)
+        }
+        Op::BatchNormGrad(op) => {
+            let defaults = BatchNorm::prototypes()[0];
+            describe_batch_norm(defaults.epsilon, defaults.momentum, op.is_test)
+        }
+        Op::Dropout(op) => {
+            desc.inputs.retain(|slot| !slot.arguments.is_empty());
+            let mut attrs = describe_dropout(op.dropout_prob, op.dropout_implementation);
+            attrs.push(OpAttr::string(PATH, &op.path));
+            attrs
+        }
+        Op::DropoutGrad(op) => describe_dropout(op.dropout_prob, op.dropout_implementation),
+        Op::RowNumbers(op) => ours(&mut desc, [OpAttr::string(TYPE, type_text(&op.ty))]),
         Op::Conv2d(op) => describe_conv2d(op),
         // PaddlePaddle has one operator for both gradients, of which this leaves out the other.
         Op::Conv2dGrad(op) => {
@@ -171,7 +190,7 @@ fn int(value: i64) -> i32 {
 }
 
 /// A `FLOAT`, and the exact number beside it if it is not one of single precision.
-fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
+pub(super) fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
     let single = value as f32;
     attrs.push(OpAttr::float(name, single));
     if f64::from(single).to_bits() != value.to_bits() {

@@ -6,6 +6,7 @@ use std::fmt;
 use super::error::ConvertError;
 use super::legalise::{LegaliseError, legalise};
 use super::params::check_params;
+use crate::passes::test_mode::test_mode;
 use crate::program::Program;
 use crate::wire::{TensorRecord, write_params};
 
@@ -21,7 +22,9 @@ pub struct Export {
 /// Writes a program and its parameters for the real PaddlePaddle. Values of `params` that are of no parameter of the
 /// program are left out.
 pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
-    let model = legalise(program).map_err(ExportError::Legalise)?.encode_to_vec();
+    let mut inference = program.clone();
+    test_mode(&mut inference);
+    let model = legalise(&inference).map_err(ExportError::Legalise)?.encode_to_vec();
     check_params(program, params).map_err(ExportError::Parameters)?;
     let mut own = params.clone();
     own.retain(|name, _| program.find(name).is_some_and(|var| program.initializer(var).is_some()));

@@ -1,13 +1,18 @@
-//! Operators on images, both ways.
+//! Operators on images, and those that images are trained with, both ways.
 //!
 //! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
 
-use super::describe::ints;
+use super::constants::float;
+use super::describe::{ints, push_float};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
-use super::names::EMPTY;
+use super::names::{EMPTY, PATH, TYPE};
 use super::reading::Reading;
-use crate::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Padding, Pool2d, Pool2dGrad, PoolKind};
+use super::types::parse_type;
+use crate::ops::{
+    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Dropout, DropoutGrad,
+    DropoutImplementation, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers,
+};
 use crate::wire::OpAttr;
 
 /// The attributes of a convolution.
@@ -29,6 +34,23 @@ pub(super) fn describe_pool2d(op: &Pool2d) -> Vec<OpAttr> {
         OpAttr::bool("exclusive", op.exclusive),
         OpAttr::bool("adaptive", op.adaptive),
     ]);
+    attrs
+}
+
+/// The attributes of normalisation by batches.
+pub(super) fn describe_batch_norm(epsilon: f64, momentum: f64, is_test: bool) -> Vec<OpAttr> {
+    let mut attrs = vec![OpAttr::bool("is_test", is_test), OpAttr::string("data_layout", "NCHW")];
+    push_float(&mut attrs, "momentum", momentum);
+    push_float(&mut attrs, "epsilon", epsilon);
+    attrs.extend([OpAttr::bool("use_global_stats", false), OpAttr::bool("trainable_statistics", false)]);
+    attrs
+}
+
+/// The attributes of dropping at random.
+pub(super) fn describe_dropout(probability: f64, implementation: DropoutImplementation) -> Vec<OpAttr> {
+    let mut attrs = vec![OpAttr::string("dropout_implementation", implementation.name())];
+    push_float(&mut attrs, "dropout_prob", probability);
+    attrs.extend([OpAttr::bool("is_test", false), OpAttr::bool("fix_seed", false), OpAttr::int("seed", 0)]);
     attrs
 }
 
@@ -138,5 +160,78 @@ impl<'a> Reading<'_, 'a> {
         }
         let inputs = [x, self.input("Out")?, self.input("Out@GRAD")?];
         self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])
+    }
+
+    /// The moving statistics are updated where they are.
+    pub(super) fn batch_norm(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let in_place =
+            |from: &str, to: &str| desc.output(to).is_empty() || desc.output(to) == desc.input(from);
+        let is_test = self.bool("is_test", false)? && !self.bool("trainable_statistics", false)?
+            || self.bool("use_global_stats", false)?;
+        let ours = matches!(desc.attr_string("data_layout")?, None | Some("NCHW" | "AnyLayout"))
+            && !self.has(&["MomentumTensor"]);
+        if desc.r#type.ends_with("_grad") {
+            if !ours {
+                return Ok(false);
+            }
+            let inputs = ["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"];
+            let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+            let names = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
+            let [x, scale, bias] = names;
+            return self.define(BatchNormGrad { is_test }, &inputs, &[], &[x?, scale?, bias?]);
+        }
+        if !ours || !in_place("Mean", "MeanOut") || !in_place("Variance", "VarianceOut") {
+            return Ok(false);
+        }
+        let op = BatchNorm {
+            epsilon: float(desc, "epsilon", "rust.epsilon", 1e-5)?,
+            momentum: float(desc, "momentum", "rust.momentum", 0.9)?,
+            is_test,
+        };
+        let inputs = ["X", "Scale", "Bias", "Mean", "Variance"];
+        let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+        let names = ["Y", "SavedMean", "SavedVariance"].map(|slot| one(desc.output(slot), slot));
+        let [y, mean, variance] = names;
+        self.define(op, &inputs, &[], &[y?, mean?, variance?])
+    }
+
+    pub(super) fn dropout(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let attribute = "dropout_implementation";
+        let name = desc.attr_string(attribute)?.unwrap_or("downgrade_in_infer");
+        let dropout_implementation = DropoutImplementation::from_name(name).ok_or_else(|| {
+            let message = format!("`{name}` is neither `upscale_in_train` nor `downgrade_in_infer`");
+            Fault::Attribute { attribute, message }
+        })?;
+        let dropout_prob = float(desc, "dropout_prob", "rust.dropout_prob", 0.5)?;
+        if desc.r#type.ends_with("_grad") {
+            let inputs = [self.input("Mask")?, self.input("Out@GRAD")?];
+            let op = DropoutGrad { dropout_prob, dropout_implementation };
+            return self.define(op, &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?]);
+        }
+        if self.has(&["Seed"]) {
+            return Ok(false);
+        }
+        let out = one(desc.output("Out"), "Out")?;
+        let path = desc.attr_string(PATH)?.unwrap_or(out).to_string();
+        let op = Dropout { dropout_prob, dropout_implementation, path };
+        let x = self.input("X")?;
+        match op.in_test() {
+            Some(in_test) if self.bool("is_test", false)? => self.out(in_test, &[x]),
+            _ => {
+                let inputs: Vec<_> = std::iter::once(x).chain(self.inputs("Rows")?).collect();
+                self.define(op, &inputs, &[], &[out, one(desc.output("Mask"), "Mask")?])
+            }
+        }
+    }
+
+    pub(super) fn row_numbers(&mut self) -> Result<bool, ConvertError> {
+        let text = self.desc.attr_string(TYPE)?.ok_or(Fault::MissingAttribute { attribute: TYPE })?;
+        let ty = parse_type(&self.reader.program, text).ok_or_else(|| Fault::Attribute {
+            attribute: TYPE,
+            message: format!("`{text}` is not a type"),
+        })?;
+        self.out(RowNumbers { ty }, &[])
     }
 }

@@ -24,6 +24,9 @@ pub(super) const DIMS: &str = "rust.dims";
 /// The size by which random numbers go, where it is bound later.
 pub(super) const FAN: &str = "rust.fan";
 
+/// The path of an operator that draws random numbers.
+pub(super) const PATH: &str = "rust.path";
+
 /// What stands where a slot has no variable.
 pub(super) const EMPTY: &str = "@EMPTY@";
 

@@ -59,7 +59,7 @@ pub struct Call<'a> {
     pub layer: &'static Layer,
     /// The arguments.
     pub arguments: Vec<Passed>,
-    /// The full name of its parameters, for a layer that has some.
+    /// The full name of its parameters; for a layer without any, a path that no other has.
     pub path: String,
 }
 

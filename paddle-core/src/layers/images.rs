@@ -53,7 +53,7 @@ pub(super) fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 }
 
 /// The element type and the number of channels of a value: the first dimension behind its rows.
-fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), BuildError> {
+pub(super) fn channels(call: &Call<'_>, name: &str) -> Result<(DType, i64), BuildError> {
     let ty = call.ty(call.value(name)?);
     let layer = call.layer.name;
     if !ty.dtype.is_float() {

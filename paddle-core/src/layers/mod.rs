@@ -12,6 +12,7 @@ pub(crate) mod initializers;
 mod library;
 mod operators;
 mod parameters;
+mod regularise;
 mod shapes;
 mod tap;
 
@@ -163,6 +164,22 @@ macro_rules! with_layers {
             /// `infer_with(&net, &parameters, rows, &["hidden"])`.
             tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
                 => tap::build;
+
+            /// Each channel normalised by its mean and variance: of the batch in training, and what was seen in training
+            /// otherwise. `x` is `[_, channels]` or `[_, channels, height, width]`.
+            ///
+            /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first; and the moving
+            /// statistics `mean` and `variance`, which are not trained.
+            batch_norm(x: Value "What to normalise.";
+                       momentum: Number "How much of the moving statistics stays in each step; 0.9 if it is left out.",
+                       epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                       act: Activation "What to apply to the result.") weights_and_bias
+                => regularise::batch_norm;
+
+            /// In training, sets elements to zero at random; otherwise, nothing. Every step drops other elements.
+            dropout(x: Value "Some of whose elements to drop.", rate: Number "The probability with which each is dropped.";
+                    mode: Choice(upscale_in_train, downgrade_in_infer) "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise; the former if it is left out.")
+                => regularise::dropout;
 
             /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
             matmul(x: Value "The left matrix.", y: Value "The right matrix.";)

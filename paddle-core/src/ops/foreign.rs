@@ -35,6 +35,11 @@ impl Operation for Foreign {
         Err(g.refuse(format!("operator `{}` is not known here, so it has no gradient", self.name)))
     }
 
+    /// What it changes is not known.
+    fn changes(&self) -> &'static [usize] {
+        &[]
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Foreign { name: String::new(), desc: Vec::new(), types: Vec::new() }]
     }

@@ -10,11 +10,13 @@ mod attribute;
 
 mod accuracy;
 mod assign;
+mod batch_norm;
 mod cast;
 mod concat;
 mod conditional;
 mod conv2d;
 mod cross_entropy;
+mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
@@ -30,6 +32,7 @@ mod random;
 mod rank_loss;
 mod reduce;
 mod reshape;
+mod row_numbers;
 mod sample;
 mod scale;
 mod schema;
@@ -46,11 +49,13 @@ mod window;
 pub use accuracy::Accuracy;
 pub use assign::Assign;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
+pub use batch_norm::{BatchNorm, BatchNormGrad};
 pub use cast::Cast;
 pub use concat::{Concat, Split};
 pub use conditional::{If, Join};
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
+pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
     UnaryGrad, UnaryKind,
@@ -68,6 +73,7 @@ pub use random::{GaussianRandom, UniformRandom};
 pub use rank_loss::RankLoss;
 pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
+pub use row_numbers::RowNumbers;
 pub use sample::{Sample, SampleInput};
 pub use scale::Scale;
 pub use schema::{Effects, Schema};
@@ -116,6 +122,26 @@ pub trait Operation {
     /// Whether gradients pass to input `k`: not to labels.
     fn passes_gradient(&self, _k: usize) -> bool {
         true
+    }
+
+    /// The inputs that it changes in place, which are parameters: those of an operator whose effects say `state`.
+    fn changes(&self) -> &'static [usize] {
+        if self.schema().effects.state { &[0] } else { &[] }
+    }
+
+    /// Whether an output is there for the gradient of the others, and has none of its own.
+    fn is_intermediate(&self, _output: usize) -> bool {
+        false
+    }
+
+    /// What it is in test runs, where that is something else: an operator of the same first inputs and outputs.
+    fn in_test(&self) -> Option<Op> {
+        None
+    }
+
+    /// What tells its random numbers from those of others, where that is not the name of its result.
+    fn stream(&self) -> Option<&str> {
+        None
     }
 
     /// Whether the floating-point outputs have derivatives with respect to the floating-point inputs.
@@ -213,6 +239,10 @@ operators! {
     Accuracy,
     /// Copies its input.
     Assign,
+    /// Channels normalised by their mean and variance.
+    BatchNorm,
+    /// Gradient of [`BatchNorm`].
+    BatchNormGrad,
     /// Element-wise arithmetic on two values, with broadcasting.
     Binary,
     /// The same numbers as another element type.
@@ -229,6 +259,10 @@ operators! {
     CrossEntropy,
     /// Gradient of [`CrossEntropy`].
     CrossEntropyGrad,
+    /// Sets elements to zero at random.
+    Dropout,
+    /// Gradient of [`Dropout`].
+    DropoutGrad,
     /// Repeats a reduced value along the axes that were reduced.
     Expand,
     /// A constant.
@@ -261,6 +295,8 @@ operators! {
     Reduce,
     /// The same elements in another shape.
     Reshape,
+    /// 0, 1, 2, … along rows.
+    RowNumbers,
     /// `scale · x + bias`.
     Scale,
     /// One row for each sequence, made of its tokens.

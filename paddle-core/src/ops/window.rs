@@ -15,18 +15,19 @@ pub enum Padding {
     Same,
 }
 
+/// The four sides; none of them for [`Padding::Same`].
 impl AttributeValue for Padding {
     fn to_attribute(&self) -> Attribute {
         match self {
             Padding::Explicit(sides) => Attribute::Ints(sides.to_vec()),
-            Padding::Same => Attribute::Text("SAME".into()),
+            Padding::Same => Attribute::Ints(Vec::new()),
         }
     }
 
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
         match attribute {
+            Attribute::Ints(sides) if sides.is_empty() => Some(Padding::Same),
             Attribute::Ints(sides) => Padding::of(sides),
-            Attribute::Text(text) => (text == "SAME").then_some(Padding::Same),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ pub mod backward;
 pub mod optimize;
 mod paths;
 mod pipeline;
+pub mod test_mode;
 
 pub use paths::check_trainable;
 pub use pipeline::{Pass, PassError, Pipeline};

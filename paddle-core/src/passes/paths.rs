@@ -65,12 +65,15 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
         true => operation.flow(program, operator),
         false => Vec::new(),
     };
-    let passes = |k: usize| match dependence {
-        Dependence::Any => true,
-        Dependence::Smooth => !owns_blocks && operation.is_differentiable() && operation.passes_gradient(k),
+    let smooth = |holds: bool| {
+        dependence == Dependence::Any || (!owns_blocks && operation.is_differentiable() && holds)
     };
-    for (_, &from) in operator.inputs.iter().enumerate().filter(|(k, _)| passes(*k)) {
-        edges.extend(operator.outputs.iter().map(|&to| (from, to)));
+    for (k, &from) in operator.inputs.iter().enumerate() {
+        for (j, &to) in operator.outputs.iter().enumerate() {
+            if smooth(operation.passes_gradient(k) && !operation.is_intermediate(j)) {
+                edges.push((from, to));
+            }
+        }
     }
     edges
 }

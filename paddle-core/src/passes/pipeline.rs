@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::backward::backward;
 use super::optimize::{Update, optimize};
+use super::test_mode::test_mode;
 use crate::ops::GradientError;
 use crate::program::{BuildError, Program, VerifyError};
 
@@ -73,6 +74,14 @@ impl<'a> Pipeline<'a> {
             Pass::new("backward", |program| Ok(backward(program)?)),
             Pass::new("optimize", move |program| Ok(optimize(program, rule).map(drop)?)),
         ])
+    }
+
+    /// From a network to what it computes when it is used: nothing random, by statistics of the training.
+    pub fn inference() -> Self {
+        Pipeline::new([Pass::new("test_mode", |program| {
+            test_mode(program);
+            Ok(())
+        })])
     }
 
     /// Applies the passes. After each, debug builds verify the program.

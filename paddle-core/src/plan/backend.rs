@@ -169,7 +169,7 @@ pub struct GroupOp {
 ///
 /// Every element of every output is written. Outputs overlap neither each other nor inputs, except that an output of an
 /// element-wise group may be at exactly the location of an input of the same layout. An operator whose schema says
-/// `state` (an updater) has no outputs and changes its first input in place.
+/// `state` changes the inputs in place that `Operation::changes` names, which overlap nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// In order.
@@ -191,7 +191,7 @@ pub struct Launch<'a> {
     pub sizes: &'a [usize],
     /// Inputs, then outputs, of the group.
     pub locations: &'a [Location],
-    /// The seed of random numbers.
+    /// The seed of random numbers, which differs between steps and between the iterations of a loop.
     pub seed: u64,
 }
 

@@ -5,7 +5,7 @@ use super::code::{Input, Plan};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
-use super::machine::{Machine, State};
+use super::machine::{Machine, State, nth_seed};
 use super::offsets::{OffsetsError, check_offsets};
 use super::storage::Storage;
 use crate::program::{Check, DType, Dim, Program, SymbolId};
@@ -53,6 +53,7 @@ pub struct Executor<B: Backend> {
     shapes: Vec<Vec<usize>>,
     begun: bool,
     seed: u64,
+    step: u64,
 }
 
 impl<B: Backend> Executor<B> {
@@ -78,6 +79,7 @@ impl<B: Backend> Executor<B> {
             shapes,
             begun: false,
             seed: 0,
+            step: 0,
         })
     }
 
@@ -89,6 +91,11 @@ impl<B: Backend> Executor<B> {
     /// The seed of operators that draw random numbers.
     pub fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
+    }
+
+    /// The number of the step: each draws random numbers of its own.
+    pub fn set_step(&mut self, step: u64) {
+        self.step = step;
     }
 
     /// The number of inputs.
@@ -291,7 +298,7 @@ impl<B: Backend> Executor<B> {
             layout,
             state: &mut self.state,
             buffers: &mut self.buffers,
-            seed: self.seed,
+            seed: nth_seed(self.seed, self.step),
         };
         let result = machine.run(code);
         self.begun = result.is_ok();

@@ -64,6 +64,17 @@ impl State {
     }
 }
 
+/// The `n`-th of the seeds that a seed gives rise to: itself, then the numbers of SplitMix64.
+pub(super) fn nth_seed(seed: u64, n: u64) -> u64 {
+    if n == 0 {
+        return seed;
+    }
+    let z = seed.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 /// One run.
 pub(super) struct Machine<'a, B: Backend> {
     pub(super) backend: &'a B,
@@ -71,6 +82,7 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) layout: &'a MemoryLayout,
     pub(super) state: &'a mut State,
     pub(super) buffers: &'a mut [B::Buffer],
+    /// Of the random numbers of this step, in this iteration of the loops around.
     pub(super) seed: u64,
 }
 
@@ -239,8 +251,9 @@ impl<B: Backend> Machine<'_, B> {
 
     fn while_loop(&mut self, code: &WhileCode) -> Result<(), RunError> {
         self.copies(&code.enter);
-        let mut trips = 0;
+        let (mut trips, seed) = (0, self.seed);
         loop {
+            self.seed = nth_seed(seed, trips as u64 + 1);
             self.nested(code.condition)?;
             if !self.backend.test(self.locate(code.holds), self.buffers) {
                 break;
@@ -259,6 +272,7 @@ impl<B: Backend> Machine<'_, B> {
             }
             trips += 1;
         }
+        self.seed = seed;
         if let Some(recorded) = code.recorded {
             self.state.trips[recorded.0] = trips;
         }

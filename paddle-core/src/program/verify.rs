@@ -218,6 +218,7 @@ impl<'a> Check<'a> {
         for &input in &operator.inputs {
             self.read(block, input);
         }
+        self.changes(operator);
         let schema = operator.op.schema();
         if schema.effects.blocks == operator.blocks.is_empty() {
             self.report(format!("`{}` has {} blocks", schema.name, operator.blocks.len()));
@@ -235,6 +236,23 @@ impl<'a> Check<'a> {
             }
         }
         self.outputs(block, operator, schema);
+    }
+
+    /// Only parameters (and inputs) are changed in place, each by one operand.
+    fn changes(&mut self, operator: &Operator) {
+        for &k in operator.op.operation().changes() {
+            let Some(&changed) = operator.inputs.get(k) else { continue };
+            let var = self.program.var(changed);
+            let is_state = matches!(var.definition, Definition::Parameter | Definition::Input);
+            let uses = operator.inputs.iter().filter(|&&input| input == changed).count();
+            if !is_state || uses != 1 {
+                let name = operator.op.name();
+                self.report(format!(
+                    "`{name}` cannot change `{}`: it changes parameters, apart from what it reads",
+                    var.name
+                ));
+            }
+        }
     }
 
     fn outputs(&mut self, block: BlockId, operator: &Operator, schema: &Schema) {

@@ -169,7 +169,7 @@ fn an_operator_that_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
 /// PaddlePaddle's means something else.
 #[test]
 fn names_of_operators() {
-    const FUNCTIONS: &str = "abs clip conv2d cross_entropy elu exp hard_sigmoid hard_swish leaky_relu log logsigmoid \
+    const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp hard_sigmoid hard_swish leaky_relu log logsigmoid \
         lookup_table_v2 pool2d pow reciprocal relu relu6 rsqrt sequence_pool sigmoid silu slice \
         softmax softmax_with_cross_entropy softplus softsign sqrt square swish tanh top_k_v2";
     const OTHERS: &str = "accuracy assign cast concat elementwise_add elementwise_div elementwise_floordiv elementwise_max \

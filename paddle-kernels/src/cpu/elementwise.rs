@@ -209,11 +209,15 @@ impl<'a> Compiler<'a> {
             Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
             Op::Not(_) => (dtype == DType::Bool).then(loops::not),
             Op::Accuracy(_)
+            | Op::BatchNorm(_)
+            | Op::BatchNormGrad(_)
             | Op::Concat(_)
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
             | Op::CrossEntropy(_)
             | Op::CrossEntropyGrad(_)
+            | Op::Dropout(_)
+            | Op::DropoutGrad(_)
             | Op::Expand(_)
             | Op::Foreign(_)
             | Op::GatherRows(_)
@@ -226,6 +230,7 @@ impl<'a> Compiler<'a> {
             | Op::Pool2dGrad(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
+            | Op::RowNumbers(_)
             | Op::Sgd(_)
             | Op::Size(_)
             | Op::Slice(_)

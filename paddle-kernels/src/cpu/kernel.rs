@@ -6,8 +6,9 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    accuracy, concat, conv2d, cross_entropy, elementwise, expand, lookup_table, pool2d, product, random,
-    reduce, reshape, sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, top_k, transpose,
+    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
+    product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
+    softmax_with_cross_entropy, top_k, transpose,
 };
 use crate::memory::Buffer;
 use crate::team::Team;
@@ -39,6 +40,8 @@ impl Kernel {
             Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
             Op::Accuracy(_)
             | Op::Assign(_)
+            | Op::BatchNorm(_)
+            | Op::BatchNormGrad(_)
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
@@ -47,6 +50,8 @@ impl Kernel {
             | Op::Conv2dGrad(_)
             | Op::CrossEntropy(_)
             | Op::CrossEntropyGrad(_)
+            | Op::Dropout(_)
+            | Op::DropoutGrad(_)
             | Op::Expand(_)
             | Op::Fill(_)
             | Op::GaussianRandom(_)
@@ -60,6 +65,7 @@ impl Kernel {
             | Op::RankLoss(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
+            | Op::RowNumbers(_)
             | Op::Scale(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
@@ -230,8 +236,13 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         | Op::UnaryGrad(_) => elementwise::compile(group),
         Op::Accuracy(_) => accuracy::compile(&single),
         Op::Concat(op) => concat::compile(&single, *op),
-        Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
+        Op::BatchNorm(op) => batch_norm::compile(&single, op),
+        Op::BatchNormGrad(op) => batch_norm::compile_grad(&single, op),
+        Op::Dropout(op) => dropout::compile(&single, op),
+        Op::DropoutGrad(op) => dropout::compile_grad(&single, op),
+        Op::RowNumbers(_) => row_numbers::compile(&single),
         Op::Conv2d(op) => conv2d::compile(&single, op),
+        Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
         Op::CrossEntropyGrad(op) => cross_entropy::compile_grad(&single, *op),
         Op::CrossEntropy(op) => cross_entropy::compile(&single, *op),
         Op::Expand(op) => expand::compile_expand(&single, op),

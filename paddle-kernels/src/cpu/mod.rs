@@ -3,11 +3,13 @@
 
 mod accumulate;
 mod accuracy;
+mod batch_norm;
 mod broadcast;
 mod classes;
 mod concat;
 mod conv2d;
 mod cross_entropy;
+mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
@@ -24,6 +26,7 @@ mod product;
 mod random;
 mod reduce;
 mod reshape;
+mod row_numbers;
 mod rows;
 mod sequence_pool;
 mod sgd;

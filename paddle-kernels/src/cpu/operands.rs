@@ -217,6 +217,13 @@ impl<'a> Writes<'a> {
         }
     }
 
+    /// All of them, which are of one type.
+    pub(super) fn all<T: Element, const N: usize>(self) -> [&'a mut [T]; N] {
+        assert_eq!(self.0.signature.writes.len(), N);
+        // SAFETY: `self` is used up, and no two of them overlap.
+        std::array::from_fn(|i| unsafe { self.get(i) })
+    }
+
     /// # Safety
     /// No slice of the same operand is alive.
     #[inline]

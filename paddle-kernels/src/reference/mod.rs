@@ -10,11 +10,13 @@
 
 mod accuracy;
 mod assign;
+mod batch_norm;
 mod buffer;
 mod call;
 mod concat;
 mod conv2d;
 mod cross_entropy;
+mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
@@ -25,6 +27,7 @@ mod pool2d;
 mod random;
 mod reduce;
 mod reshape;
+mod row_numbers;
 mod scale;
 mod sequence_pool;
 mod sgd;
@@ -95,8 +98,13 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),
         Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
         Op::Concat(op) => infallible(move |call| concat::concat(op, call)),
-        Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
+        Op::BatchNorm(op) => Box::new(move |call| Ok(batch_norm::batch_norm(&op, call))),
+        Op::BatchNormGrad(op) => Box::new(move |call| Ok(batch_norm::batch_norm_grad(&op, call))),
+        Op::Dropout(op) => Box::new(move |call| Ok(dropout::dropout(&op, call))),
+        Op::DropoutGrad(op) => infallible(move |call| dropout::dropout_grad(&op, call)),
+        Op::RowNumbers(_) => infallible(row_numbers::row_numbers),
         Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
+        Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
         Op::CrossEntropyGrad(op) => Box::new(move |call| cross_entropy::grad(op, call)),
         Op::CrossEntropy(op) => Box::new(move |call| cross_entropy::forward(op, call)),
         Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
@@ -199,15 +207,16 @@ impl Backend for Reference {
         let mut written = Vec::new();
         for (op, step) in group.ops.iter().zip(&kernel.steps) {
             let results = step(&Call { backend: *self, group, op, launch, buffers, written: &written })?;
-            // An operator that changes state writes to its first input.
-            let targets = if op.op.effects().state { &op.inputs[..1] } else { &op.outputs[..] };
+            // Outputs, then the inputs that an operator changes in place.
+            let changes = op.op.operation().changes().iter().map(|&k| op.inputs[k]);
+            let targets: Vec<Operand> = op.outputs.iter().copied().chain(changes).collect();
             assert_eq!(
                 targets.len(),
                 results.len(),
                 "`{}` writes to too few or too many places",
                 op.op.name()
             );
-            written.extend(targets.iter().copied().zip(results));
+            written.extend(targets.into_iter().zip(results));
         }
         // Outputs may be in place of inputs, so memory changes after everything is read.
         for (operand, values) in written {

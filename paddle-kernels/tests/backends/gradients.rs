@@ -111,6 +111,15 @@ pub(crate) fn differentiate(mut program: Program) -> Differentiated {
     wanted.retain(|&i| !labels.contains(&program.inputs()[i]));
     let mut cost = None;
     let outputs = program.outputs().to_vec();
+    let is_intermediate = |program: &Program, output: VarId| {
+        let ops = program.blocks().iter().flat_map(|block| &block.ops);
+        let mut written = ops.flat_map(|operator| {
+            operator.outputs.iter().enumerate().map(move |(k, &written)| (operator, k, written))
+        });
+        written.any(|(operator, k, written)| written == output && operator.op.operation().is_intermediate(k))
+    };
+    let outputs: Vec<VarId> =
+        outputs.into_iter().filter(|&output| !is_intermediate(&program, output)).collect();
     for (i, output) in floats(&program, &outputs).into_iter().map(|i| outputs[i]).enumerate() {
         let weight = program.create_input(&format!("weight {i}"), program.ty(output).clone()).unwrap();
         let mut op = |op: Op, inputs: &[VarId]| {

@@ -1,6 +1,10 @@
 //! Samples of operators on images, of sizes around those of registers and tiles.
 
-use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Padding, Pool2d, Pool2dGrad, PoolKind, Sample};
+use paddle_core::ops::{
+    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Dropout, DropoutGrad,
+    DropoutImplementation, Padding, Pool2d, Pool2dGrad, PoolKind, Sample,
+};
+use paddle_core::program::DType;
 
 pub(crate) fn wide() -> Vec<Sample> {
     let mut samples = Vec::new();
@@ -28,6 +32,26 @@ pub(crate) fn wide() -> Vec<Sample> {
         samples.push(Sample::of(Pool2d::of_size(kind, [2, 2])).rows(2, &[20, 14, 13]));
         let grad = Sample::of(Pool2dGrad(Pool2d::of_size(kind, [2, 2]))).rows(2, &[20, 14, 13]);
         samples.push(grad.rows(2, &[20, 7, 6]).rows(2, &[20, 7, 6]));
+    }
+    for dims in [&[65][..], &[3, 9, 11], &[130, 1, 1]] {
+        let channels = dims[0];
+        let with = |sample: Sample| {
+            let sample = sample.rows(37, dims).dense(&[channels]);
+            sample.dense(&[channels]).dense(&[channels]).within(0.5, 1.5)
+        };
+        for is_test in [false, true] {
+            let op = BatchNorm { epsilon: 1e-5, momentum: 0.9, is_test };
+            samples.push(with(Sample::of(op)).dense(&[channels]).within(0.5, 1.5));
+            samples.push(with(Sample::of(BatchNormGrad { is_test })).rows(37, dims));
+        }
+    }
+    for dropout_implementation in
+        [DropoutImplementation::UpscaleInTrain, DropoutImplementation::DowngradeInInfer]
+    {
+        let op = Dropout { dropout_prob: 0.3, dropout_implementation, path: "wide".into() };
+        samples.push(Sample::of(op).rows(61, &[13, 17]));
+        let op = DropoutGrad { dropout_prob: 0.3, dropout_implementation };
+        samples.push(Sample::of(op).rows(61, &[13, 17]).dtype(DType::Bool).rows(61, &[13, 17]));
     }
     samples
 }

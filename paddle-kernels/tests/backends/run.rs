@@ -68,7 +68,7 @@ impl Case {
         layout.shape.iter().map(|extent| extent.get(&self.sizes)).collect()
     }
 
-    /// The results of a launch: the outputs, or the state that it changed.
+    /// The results of a launch: the outputs, then the state that it changed.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
         let kernel = backend.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));
         let group = &self.group;
@@ -102,10 +102,10 @@ impl Case {
             backend.download(&buffers[location.memory as usize], location.offset, host.slice_mut());
             host
         };
-        let state = group.ops[0].op.effects().state;
-        let results = if state { &group.inputs[..1] } else { &group.outputs[..] };
-        let first = if state { 0 } else { group.inputs.len() };
-        Ok(results.iter().zip(&locations[first..]).map(read).collect())
+        let outputs = group.outputs.iter().zip(&locations[group.inputs.len()..]);
+        let changes = group.ops[0].op.operation().changes().iter();
+        let changed = changes.map(|&k| (&group.inputs[k], &locations[k]));
+        Ok(outputs.chain(changed).map(read).collect())
     }
 }
 

@@ -164,6 +164,12 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
             let inner = case.shape(&case.group.inputs[0])[usize::from(!op.trans_x)];
             accumulating(inner, of_absolutes(case))
         }
+        Op::RowNumbers(_) => vec![Tolerance::Exact],
+        // A rounded divisor, and a division.
+        Op::Dropout(_) => vec![Tolerance::Ulps(1.0), Tolerance::Exact],
+        Op::DropoutGrad(_) => vec![Tolerance::Ulps(1.0)],
+        Op::BatchNorm(op) => batch_norm(case, exact, op.is_test),
+        Op::BatchNormGrad(_) => batch_norm_grad(case, exact),
         Op::Conv2d(_) => {
             let filter = case.shape(&case.group.inputs[1]);
             accumulating(filter[1..].iter().product(), of_absolutes(case))
@@ -224,6 +230,34 @@ pub(crate) fn tolerances(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
             panic!("`{}` is no kernel", case.op().name())
         }
     }
+}
+
+/// The largest absolute value.
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |max: f64, x| max.max(x.abs()))
+}
+
+/// Sums over channels of what is at most so large, and what is computed from them.
+fn batch_norm(case: &Case, exact: &[Host], is_test: bool) -> Vec<Tolerance> {
+    let [x, scale, bias, mean, variance] = [0, 1, 2, 3, 4].map(|k| largest(&case.inputs[k].floats()));
+    let n = case.inputs[0].len() / case.inputs[1].len();
+    let inverse = largest(&exact[2].floats());
+    let reach = x + if is_test { mean } else { x };
+    // The variance is off by a part of the square of the values, and its root by that part of itself.
+    let spread = 1.0 + (reach * inverse).powi(2);
+    let of = |k: usize, term: f64| Tolerance::Accumulating { n, terms: vec![term; exact[k].len()] };
+    let outputs = [of(0, reach * inverse * scale * spread + bias), of(1, x + mean), of(2, inverse * spread)];
+    let changed = if is_test { Vec::new() } else { vec![of(3, x + mean), of(4, reach * reach + variance)] };
+    outputs.into_iter().chain(changed).collect()
+}
+
+fn batch_norm_grad(case: &Case, exact: &[Host]) -> Vec<Tolerance> {
+    let [x, scale, mean, inverse, grad] = [0, 1, 2, 3, 4].map(|k| largest(&case.inputs[k].floats()));
+    let n = case.inputs[0].len() / case.inputs[1].len();
+    let normal = (x + mean) * inverse;
+    let of = |k: usize, term: f64| Tolerance::Accumulating { n, terms: vec![term; exact[k].len()] };
+    let of_x = grad * (2.0 + normal * normal) * scale * inverse;
+    vec![of(0, of_x), of(1, n as f64 * grad * normal), of(2, n as f64 * grad)]
 }
 
 /// The elements of an input that broadcasts along leading axes only.

@@ -165,8 +165,8 @@ impl Case {
         }
         let mut expected = buffers[0].bytes().to_vec();
         cpu.launch(&kernel, Launch { sizes: &self.sizes, locations: &locations, seed: 3 }, &mut buffers)?;
-        let state = ops[0].op.effects().state;
-        let results = if state { 0..1 } else { inputs.len()..locations.len() };
+        let changed = ops[0].op.operation().changes().iter().copied();
+        let results = (inputs.len()..locations.len()).chain(changed);
         let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
         let bytes = results.map(|i| {
             let (start, layout) = (locations[i].offset, layouts[i]);

@@ -184,7 +184,7 @@ impl<'a> Lowering<'a, '_> {
         // The name is taken also by a call that fails: later calls keep theirs.
         let path = match layer.has_parameters() {
             true => self.parameter_path(layer, &arguments, call, at),
-            false => Some(String::new()),
+            false => Some(self.names.path(self.binding.name(), layer.name)),
         };
         let Some(path) = path.filter(|_| complete) else { return Value::Unknown };
         let site = self.site(at.start);

@@ -21,6 +21,7 @@ impl Legaliser<'_> {
     ) -> Result<(), LegaliseError> {
         match &operator.op {
             Op::Assign(_)
+            | Op::BatchNorm(_)
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
@@ -50,11 +51,15 @@ impl Legaliser<'_> {
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
-            Op::Conv2dGrad(_)
+            Op::BatchNormGrad(_)
+            | Op::Conv2dGrad(_)
             | Op::CrossEntropyGrad(_)
+            | Op::Dropout(_)
+            | Op::DropoutGrad(_)
             | Op::Expand(_)
             | Op::LookupTableGrad(_)
             | Op::Pool2dGrad(_)
+            | Op::RowNumbers(_)
             | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
             | Op::Size(_)

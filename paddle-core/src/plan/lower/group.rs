@@ -33,7 +33,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             temporaries: Vec::new(),
-            stream: first.outputs.first().map_or(0, |output| stream(&program.var(*output).name)),
+            stream: match (first.op.operation().stream(), first.outputs.first()) {
+                (Some(name), _) => stream(name),
+                (None, Some(&output)) => stream(&program.var(output).name),
+                (None, None) => 0,
+            },
         };
         let mut known: BTreeMap<VarId, Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());

@@ -1,0 +1,55 @@
+//! Layers that do something else in training than otherwise: `batch_norm`, `dropout`.
+
+use super::images::channels;
+use super::{Call, initializers};
+use crate::ops::{BatchNorm, Dropout, DropoutImplementation, Op, RowNumbers};
+use crate::program::{BuildError, Program, RowOrigin, Type, VarId};
+
+pub(super) fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let (dtype, channels) = channels(call, "x")?;
+    let all = |value| initializers::constant(value, Type::new(dtype, [channels]));
+    let inputs = [
+        x,
+        call.parameter("scale", all(1.0))?,
+        call.parameter("shift", all(0.0))?,
+        call.statistic("mean", all(0.0))?,
+        call.statistic("variance", all(1.0))?,
+    ];
+    let op = BatchNorm {
+        epsilon: call.number("epsilon").unwrap_or(1e-5),
+        momentum: call.number("momentum").unwrap_or(0.9),
+        is_test: false,
+    };
+    let y = call.emit(op, &inputs)?[0];
+    call.activate("act", y)
+}
+
+pub(super) fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let mode = call.choice("mode").and_then(DropoutImplementation::from_name);
+    let op = Dropout {
+        dropout_prob: call.number("rate").unwrap_or(0.5),
+        dropout_implementation: mode.unwrap_or(DropoutImplementation::UpscaleInTrain),
+        path: call.path.clone(),
+    };
+    let inputs: Vec<VarId> = std::iter::once(x).chain(row_numbers(call, x)?).collect();
+    Ok(call.emit(op, &inputs)?[0])
+}
+
+/// For a value whose rows were chosen by a block, the numbers that these have in what was fed.
+fn row_numbers(call: &mut Call<'_>, x: VarId) -> Result<Option<VarId>, BuildError> {
+    let own = call.ty(x).rows;
+    let (program, mut rows) = (&mut *call.program, own);
+    while let Some(space) = rows.map(|rows| program.row_space(rows)).filter(|s| s.origin == RowOrigin::Chosen)
+    {
+        rows = space.parent;
+    }
+    let Some(root) = rows.filter(|_| rows != own) else { return Ok(None) };
+    let op = Op::from(RowNumbers::of(root));
+    let numbers = match program.block(Program::GLOBAL).ops.iter().find(|operator| operator.op == op) {
+        Some(operator) => operator.outputs[0],
+        None => program.prepend_op(Program::GLOBAL, op, &[], call.site)?[0],
+    };
+    Ok(Some(program.localize(call.block, numbers, call.site)?))
+}

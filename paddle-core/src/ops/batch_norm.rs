@@ -1,0 +1,203 @@
+//! `batch_norm`: normalises each channel by its mean and its variance over the batch.
+
+use super::{
+    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation,
+    Sample, Scale, Schema,
+};
+use crate::program::{Dim, Type, VarId};
+
+/// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, for each channel, the dimension behind the rows.
+///
+/// Mean and variance are those of the batch, and `Mean` and `Variance` become
+/// `momentum · before + (1 - momentum) · of the batch`, unless the batch has no elements. With `is_test` they are
+/// `Mean` and `Variance`, which do not change.
+///
+/// `SavedMean` is the mean and `SavedVariance` is `1 / √(variance + epsilon)`, as in PaddlePaddle: what the gradient
+/// needs of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchNorm {
+    /// Added to variances, so that none is 0.
+    pub epsilon: f64,
+    /// How much of the moving statistics stays.
+    pub momentum: f64,
+    /// Whether it is by the moving statistics.
+    pub is_test: bool,
+}
+
+attributes!(BatchNorm { epsilon = 1e-5, momentum = 0.9, is_test = false });
+
+/// Gradient of [`BatchNorm`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchNormGrad {
+    /// Whether mean and variance are constants.
+    pub is_test: bool,
+}
+
+attributes!(BatchNormGrad { is_test = false });
+
+/// Input 0 has to have channels; each of `others` is of floating-point numbers of its type, one for each channel.
+fn channels(cx: &Infer<'_>, others: &[usize]) -> Result<Type, Mismatch> {
+    cx.need_float(0)?;
+    let ty = cx.ty(0);
+    let Some(channels) = ty.dims.get(usize::from(ty.rows.is_none())) else {
+        let message = format!("{}, but `{}` needs rows with channels", cx.is(0), cx.operator);
+        return Err(cx.wrong(0, MismatchKind::Shape, message));
+    };
+    for &other in others {
+        cx.same_dtype(0, other)?;
+        let wrong = || {
+            let message = format!(
+                "{}, but {}: `{}` needs one number for each channel",
+                cx.is(other),
+                cx.is(0),
+                cx.operator
+            );
+            cx.wrong(other, MismatchKind::Shape, message)
+        };
+        let own = cx.ty(other);
+        if own.rows.is_some() {
+            return Err(wrong());
+        }
+        cx.need_equal_dims(&own.dims, std::slice::from_ref(channels), wrong)?;
+    }
+    Ok(Type { dtype: ty.dtype, rows: None, dims: vec![Dim::clone(channels)] })
+}
+
+impl Operation for BatchNorm {
+    fn schema(&self) -> &'static Schema {
+        const SCHEMA: Schema = Schema {
+            name: "batch_norm",
+            doc: "Channels normalised by their mean and variance.",
+            inputs: &["X", "Scale", "Bias", "Mean", "Variance"],
+            outputs: &["Y", "SavedMean", "SavedVariance"],
+            effects: Effects::STATE,
+        };
+        match self.is_test {
+            false => &SCHEMA,
+            true => &const { Schema { effects: Effects::ROW_WISE, ..SCHEMA } },
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let fail = |message: &str| {
+            Err(cx.fail(MismatchKind::Attribute, format!("`{}` needs {message}", cx.operator)))
+        };
+        if !(self.epsilon > 0.0 && self.epsilon.is_finite()) {
+            return fail("an epsilon above 0");
+        }
+        if !(0.0..=1.0).contains(&self.momentum) {
+            return fail("a momentum from 0 to 1");
+        }
+        let channels = channels(cx, &[1, 2, 3, 4])?;
+        Ok(vec![cx.ty(0).clone(), channels.clone(), channels])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.input(0), g.input(1), g.output(1), g.output(2), g.grad(0)?];
+        let grads = g.emit_blocks(BatchNormGrad { is_test: self.is_test }, &inputs, &[])?;
+        let mut grads: Vec<Option<VarId>> = grads.into_iter().map(Some).collect();
+        grads.extend([None, None]);
+        let [scale, inverse] = [inputs[1], inputs[3]];
+        let product = |g: &mut Gradient<'_>, a, b| g.emit(Binary { kind: BinaryKind::Mul }, &[a, b]);
+        // Of the moving statistics, which are otherwise not read: from the sums that are there already.
+        if let ([_, Some(of_scale), Some(of_bias), ..], true) = (&grads[..], self.is_test) {
+            let (of_scale, of_bias) = (*of_scale, *of_bias);
+            if g.wants(3) {
+                let sum = product(g, of_bias, scale)?;
+                let sum = product(g, sum, inverse)?;
+                grads[3] = Some(g.negate(sum)?);
+            }
+            if g.wants(4) {
+                let sum = product(g, of_scale, scale)?;
+                let sum = product(g, sum, inverse)?;
+                let sum = product(g, sum, inverse)?;
+                grads[4] = Some(g.emit(Scale { scale: -0.5, bias: 0.0 }, &[sum])?);
+            }
+        }
+        Ok(grads)
+    }
+
+    fn changes(&self) -> &'static [usize] {
+        if self.is_test { &[] } else { &[3, 4] }
+    }
+
+    /// The moving statistics only go where they are used.
+    fn passes_gradient(&self, k: usize) -> bool {
+        self.is_test || k < 3
+    }
+
+    fn is_intermediate(&self, output: usize) -> bool {
+        output > 0
+    }
+
+    fn in_test(&self) -> Option<Op> {
+        Some(BatchNorm { is_test: true, ..*self }.into())
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![BatchNorm { epsilon: 1e-5, momentum: 0.9, is_test: false }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let cases = |is_test| {
+            let op = BatchNorm { epsilon: 1e-3, momentum: 0.75, is_test };
+            let with = |sample: Sample, channels: i64| {
+                let sample = sample.dense(&[channels]).dense(&[channels]).dense(&[channels]);
+                sample.dense(&[channels]).within(0.5, 1.5)
+            };
+            [
+                with(Sample::of(op).rows(5, &[3]), 3),
+                with(Sample::of(op).rows(3, &[2, 2, 3]), 2),
+                with(Sample::of(op).dense(&[4, 1]), 1),
+                with(Sample::of(op).rows(0, &[3]), 3),
+                with(Sample::of(op).rows(1, &[2]), 2),
+            ]
+        };
+        [false, true].into_iter().flat_map(cases).collect()
+    }
+}
+
+impl Operation for BatchNormGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "batch_norm_grad",
+            doc: "Gradient of `batch_norm`.",
+            inputs: &["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"],
+            outputs: &["X@GRAD", "Scale@GRAD", "Bias@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let channels = channels(cx, &[1, 2, 3])?;
+        if cx.ty(4) != cx.ty(0) {
+            let message = format!("{}, but {}: a gradient has the type of its value", cx.is(4), cx.is(0));
+            return Err(cx.wrong(4, MismatchKind::Shape, message));
+        }
+        Ok(vec![cx.ty(0).clone(), channels.clone(), channels])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![BatchNormGrad { is_test: false }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let cases = |is_test| {
+            let op = || Sample::of(BatchNormGrad { is_test });
+            let with = |sample: Sample, channels: i64, dims: &[i64]| {
+                let sample = sample.dense(&[channels]).dense(&[channels]);
+                sample.dense(&[channels]).within(0.5, 1.5).like(dims)
+            };
+            [
+                with(op().rows(5, &[3]), 3, &[3]),
+                with(op().rows(3, &[2, 2, 3]), 2, &[2, 2, 3]),
+                with(op().rows(0, &[3]), 3, &[3]),
+            ]
+        };
+        [false, true].into_iter().flat_map(cases).collect()
+    }
+}

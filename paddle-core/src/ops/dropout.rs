@@ -1,0 +1,212 @@
+//! `dropout`: sets elements to zero at random.
+//!
+//! Whether an element is dropped is a function of the seed, the step and the iterations of the loops around, the path
+//! of the operator, the number of the row in what was fed, and the place in the row.
+
+use super::{
+    Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
+    Operation, Sample, Scale, Schema,
+};
+use crate::program::{DType, Type, VarId};
+
+/// What makes up for the elements that are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropoutImplementation {
+    /// Those that are kept are divided by the share that is kept.
+    UpscaleInTrain,
+    /// In test runs, elements are multiplied by the share that is kept.
+    DowngradeInInfer,
+}
+
+impl DropoutImplementation {
+    /// As PaddlePaddle calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropoutImplementation::UpscaleInTrain => "upscale_in_train",
+            DropoutImplementation::DowngradeInInfer => "downgrade_in_infer",
+        }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [DropoutImplementation::UpscaleInTrain, DropoutImplementation::DowngradeInInfer];
+        all.into_iter().find(|implementation| implementation.name() == name)
+    }
+
+    /// What elements that are kept are divided by, if each is dropped with this probability.
+    pub fn divisor(self, probability: f64) -> f64 {
+        match self {
+            // With nothing kept, there is nothing to divide.
+            DropoutImplementation::UpscaleInTrain if probability < 1.0 => 1.0 - probability,
+            DropoutImplementation::UpscaleInTrain | DropoutImplementation::DowngradeInInfer => 1.0,
+        }
+    }
+}
+
+impl AttributeValue for DropoutImplementation {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Text(self.name().into())
+    }
+
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Text(name) => DropoutImplementation::from_name(name),
+            _ => None,
+        }
+    }
+}
+
+/// `Out` is `X`, where `Mask` holds, and else 0.
+///
+/// `Rows`, if it is given, has the number that each row of `X` has in what was fed: on some of the rows, the same
+/// elements are dropped as on all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dropout {
+    /// The probability with which an element is dropped.
+    pub dropout_prob: f64,
+    /// What makes up for them.
+    pub dropout_implementation: DropoutImplementation,
+    /// Tells its random numbers from those of others; without one, that is the name of its result.
+    pub path: String,
+}
+
+attributes!(Dropout {
+    dropout_prob = 0.5,
+    dropout_implementation = DropoutImplementation::DowngradeInInfer,
+    path = String::new()
+});
+
+/// Gradient of [`Dropout`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropoutGrad {
+    /// The probability with which an element is dropped.
+    pub dropout_prob: f64,
+    /// What makes up for them.
+    pub dropout_implementation: DropoutImplementation,
+}
+
+attributes!(DropoutGrad {
+    dropout_prob = 0.5,
+    dropout_implementation = DropoutImplementation::DowngradeInInfer
+});
+
+impl Operation for Dropout {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "dropout",
+            doc: "Sets elements to zero at random.",
+            inputs: &["X", "Rows*"],
+            outputs: &["Out", "Mask"],
+            effects: Effects::RANDOM,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        if !(0.0..=1.0).contains(&self.dropout_prob) {
+            let message = format!(
+                "`{}` drops elements with a probability of {:?}, which is not from 0 to 1",
+                cx.operator, self.dropout_prob
+            );
+            return Err(cx.fail(MismatchKind::Attribute, message));
+        }
+        let x = cx.ty(0);
+        let numbers = Type { dtype: DType::I64, rows: x.rows, dims: Vec::new() };
+        match &cx.types[1..] {
+            [] => {}
+            [rows] if *rows == numbers && rows.rows.is_some() => {}
+            _ => {
+                let message = format!("{}, but `{}` needs one number for each row", cx.is(1), cx.operator);
+                return Err(cx.wrong(1, MismatchKind::Rows, message));
+            }
+        }
+        Ok(vec![x.clone(), x.with_dtype(DType::Bool)])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let Dropout { dropout_prob, dropout_implementation, .. } = *self;
+        let inputs = [g.output(1), g.grad(0)?];
+        let grad = g.emit(DropoutGrad { dropout_prob, dropout_implementation }, &inputs)?;
+        Ok(std::iter::once(Some(grad)).chain(g.operator().inputs[1..].iter().map(|_| None)).collect())
+    }
+
+    fn stream(&self) -> Option<&str> {
+        (!self.path.is_empty()).then_some(&self.path)
+    }
+
+    fn in_test(&self) -> Option<Op> {
+        Some(match self.dropout_implementation {
+            DropoutImplementation::UpscaleInTrain => Assign.into(),
+            DropoutImplementation::DowngradeInInfer => {
+                Scale { scale: 1.0 - self.dropout_prob, bias: 0.0 }.into()
+            }
+        })
+    }
+
+    fn prototypes() -> Vec<Self> {
+        let dropout_implementation = DropoutImplementation::DowngradeInInfer;
+        vec![Dropout { dropout_prob: 0.5, dropout_implementation, path: String::new() }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let cases = |dropout_implementation| {
+            let op = move |dropout_prob, path: &str| {
+                Sample::of(Dropout { dropout_prob, dropout_implementation, path: path.into() })
+            };
+            [
+                op(0.5, "hidden").rows(3, &[4]),
+                op(0.25, "").dense(&[2, 7]),
+                op(0.75, "a.b").rows(4, &[3]).rows(4, &[]).dtype(DType::I64).within(0.0, 9.0),
+                op(0.0, "").rows(2, &[3]),
+                op(1.0, "").rows(2, &[3]),
+                op(0.5, "").rows(0, &[4]),
+            ]
+        };
+        let all = [DropoutImplementation::UpscaleInTrain, DropoutImplementation::DowngradeInInfer];
+        all.into_iter().flat_map(cases).collect()
+    }
+}
+
+impl Operation for DropoutGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "dropout_grad",
+            doc: "Gradient of `dropout`.",
+            inputs: &["Mask", "Out@GRAD"],
+            outputs: &["X@GRAD"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_dtype(0, DType::Bool)?;
+        cx.need_float(1)?;
+        if cx.ty(1).with_dtype(DType::Bool) != *cx.ty(0) {
+            let message = format!("{}, but {}: one is needed for each element", cx.is(0), cx.is(1));
+            return Err(cx.wrong(0, MismatchKind::Shape, message));
+        }
+        Ok(vec![cx.ty(1).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn prototypes() -> Vec<Self> {
+        let dropout_implementation = DropoutImplementation::DowngradeInInfer;
+        vec![DropoutGrad { dropout_prob: 0.5, dropout_implementation }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = |dropout_implementation| {
+            let op = DropoutGrad { dropout_prob: 0.25, dropout_implementation };
+            Sample::of(op).rows(3, &[4]).dtype(DType::Bool).rows(3, &[4])
+        };
+        let empty = DropoutGrad::prototypes()[0];
+        vec![
+            op(DropoutImplementation::UpscaleInTrain),
+            op(DropoutImplementation::DowngradeInInfer),
+            Sample::of(empty).rows(0, &[4]).dtype(DType::Bool).rows(0, &[4]),
+        ]
+    }
+}

@@ -1,0 +1,54 @@
+//! `row_numbers`: 0, 1, 2, … along rows.
+
+use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema};
+use crate::program::{DType, RowsId, Type, VarId};
+
+/// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and
+/// so says which ones these are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowNumbers {
+    /// The type of the result: i64, and nothing but rows.
+    pub ty: Type,
+}
+
+attributes!(RowNumbers { ty });
+
+impl RowNumbers {
+    /// Of these rows.
+    pub fn of(rows: RowsId) -> Self {
+        RowNumbers { ty: Type { rows: Some(rows), ..Type::scalar(DType::I64) } }
+    }
+}
+
+impl Operation for RowNumbers {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "row_numbers",
+            doc: "0, 1, 2, … along rows.",
+            inputs: &[],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let exists = |rows: RowsId| (rows.0 as usize) < cx.program.row_spaces().len();
+        let Type { dtype: DType::I64, rows: Some(rows), dims } = &self.ty else {
+            return Err(cx.fail(MismatchKind::Attribute, "numbers of rows are i64, one for each row"));
+        };
+        if !exists(*rows) || !dims.is_empty() {
+            return Err(
+                cx.fail(MismatchKind::Attribute, "numbers of rows are one for each row that there is")
+            );
+        }
+        Ok(vec![self.ty.clone()])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(Vec::new())
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![RowNumbers::of(RowsId(0))]
+    }
+}
