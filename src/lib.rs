@@ -86,3 +86,8 @@ pub mod attribute {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Those of the guide to the language.
+#[cfg(doctest)]
+#[doc = include_str!("../LANGUAGE.md")]
+struct Language;

@@ -29,9 +29,12 @@ impl Use {
 }
 
 /// What the macro of an imported name carries.
-pub(crate) struct Payload {
-    /// None if the module has mistakes of its own.
-    pub(crate) source: Option<ImportedSource>,
+pub(crate) enum Payload {
+    Source(ImportedSource),
+    /// It cannot be imported, for this reason.
+    Refused(String),
+    /// The module has mistakes of its own.
+    Broken,
 }
 
 /// The source of an exported item: everything that it is made of.
@@ -48,7 +51,8 @@ pub(crate) struct ImportedSource {
     pub(crate) imports: Vec<Payload>,
 }
 
-/// Reads `{ "src/models.rs" vector { items } { name { payload } .. } }` for each import; `{}` for one that is broken.
+/// Reads `{ "src/models.rs" vector { items } { name { payload } .. } }` for each import; `{ "why" }` for one that is
+/// refused, `{}` for one that is broken.
 pub(crate) fn payloads(groups: TokenStream) -> Vec<Payload> {
     let groups = groups.into_iter().filter_map(|token| match token {
         TokenTree::Group(group) => Some(payload(group.stream())),
@@ -59,8 +63,10 @@ pub(crate) fn payloads(groups: TokenStream) -> Vec<Payload> {
 
 fn payload(tokens: TokenStream) -> Payload {
     let mut tokens = tokens.into_iter();
-    let mut source = || {
-        let file = syn::parse2::<syn::LitStr>(tokens.next()?.into()).ok()?.value();
+    let Some(text) = tokens.next().and_then(|token| syn::parse2::<syn::LitStr>(token.into()).ok()) else {
+        return Payload::Broken;
+    };
+    let mut source = |file: String| {
         let TokenTree::Ident(name) = tokens.next()? else { return None };
         let (TokenTree::Group(items), TokenTree::Group(inner)) = (tokens.next()?, tokens.next()?) else {
             return None;
@@ -74,7 +80,10 @@ fn payload(tokens: TokenStream) -> Payload {
         let (names, imports) = (names.collect(), payloads(imports.into_iter().collect()));
         Some(ImportedSource { file, name: crate::ast::text(&name), items: items.stream(), names, imports })
     };
-    Payload { source: source() }
+    match source(text.value()) {
+        Some(source) => Payload::Source(source),
+        None => Payload::Refused(text.value()),
+    }
 }
 
 /// A call of the macro of an imported name, which calls `continuation` with the sources so far, its own, and the rest.

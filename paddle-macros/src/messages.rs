@@ -62,6 +62,8 @@ messages! {
     "batch-position" BatchPosition { name } "`_` is the batch, which is the first dimension of a type only; give this dimension of `{name}` a number or a name"
     /// A module without topology.
     "no-topology" NoTopology { name } "`{name}` has no network to run; write at least one `pub fn`"
+    /// A sub-network that other modules cannot have.
+    "not-importable" NotImportable { name, why } "`{name}` cannot be imported: {why}"
     /// Two of one name.
     "duplicate" Duplicate { name } "there are two `{name}`s here; give one of them another name"
 

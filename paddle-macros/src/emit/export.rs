@@ -33,9 +33,9 @@ pub(crate) fn source(network: &Network, imported: &TokenStream, name: &str, brok
     }
     let here = network.units.iter().position(|unit| unit.origin == Origin::Here).unwrap();
     let imported = imported.clone().into_iter().collect();
-    let source =
-        Module { network, unit: UnitId(here), imported }.source(&Ident::new(name, Span::call_site()));
-    quote!({ #source })
+    let carried =
+        Module { network, unit: UnitId(here), imported }.carried(&Ident::new(name, Span::call_site()));
+    quote!({ #carried })
 }
 
 struct Module<'a> {
@@ -45,27 +45,23 @@ struct Module<'a> {
     imported: Vec<TokenTree>,
 }
 
+/// An item of the module, as it was written.
+struct Item<'a> {
+    name: String,
+    tokens: &'a TokenStream,
+}
+
 impl Module<'_> {
     fn export(&self, ident: &Ident, broken: bool) -> TokenStream {
-        let carried = if broken { TokenStream::new() } else { self.source(ident) };
+        let carried = if broken { TokenStream::new() } else { self.carried(ident) };
         let name = unique(ident, &carried);
-        let answer = match outside(carried.clone()) {
-            // What the path leads to cannot be seen from other modules.
-            Some(path) => {
-                let name = text(ident);
-                let message = format!(
-                    "`{name}` cannot be imported: it reads `{path}`, a path that other modules do not see; write it \
-                     from the crate's root, `crate::..`"
-                );
-                quote!(::core::compile_error! { #message })
-            }
-            None => quote!($($callback)* ! { { $($done)* { #carried } } { $($rest)* } }),
-        };
         quote! {
             #[doc(hidden)]
             #[macro_export]
             macro_rules! #name {
-                ({ $($callback:tt)* } { $($done:tt)* } { $($rest:tt)* }) => { #answer };
+                ({ $($callback:tt)* } { $($done:tt)* } { $($rest:tt)* }) => {
+                    $($callback)* ! { { $($done)* { #carried } } { $($rest)* } }
+                };
             }
             #[doc(hidden)]
             #[allow(unused_imports)]
@@ -73,37 +69,75 @@ impl Module<'_> {
         }
     }
 
-    /// `"src/models.rs" vector { items } { name { source } .. }`.
-    fn source(&self, ident: &Ident) -> TokenStream {
+    /// The source, or why there is none.
+    fn carried(&self, ident: &Ident) -> TokenStream {
+        let needed = self.needed(ident);
+        let why = self.open_size(&needed).or_else(|| {
+            let path = needed.iter().find_map(|item| outside(item.tokens.clone()))?;
+            // What the path leads to cannot be seen from other modules.
+            Some(format!("it reads `{path}`, which other modules do not see; write it from the crate's root, `crate::..`"))
+        });
+        match why {
+            Some(why) => quote!(#why),
+            None => self.source(ident, &needed),
+        }
+    }
+
+    /// A size that whoever imports has no way to give.
+    fn open_size(&self, needed: &[Item<'_>]) -> Option<String> {
+        let is_needed = |ident: &Ident| needed.iter().any(|item| item.name == text(ident));
+        let functions = self.network.functions.iter().filter(|function| function.unit == self.unit);
+        let mut generic =
+            functions.filter(|function| is_needed(&function.ident) && !function.generics.is_empty());
+        if let Some(function) = generic.next() {
+            let name = text(&function.ident);
+            return Some(format!(
+                "`{name}` has a `const` parameter; take the size as an argument, `size: usize`"
+            ));
+        }
+        let mut constants = self.network.constants.iter().filter(|constant| constant.unit == self.unit);
+        let open = constants.find(|constant| constant.by_caller && is_needed(&constant.ident))?;
+        let name = text(&open.ident);
+        Some(format!(
+            "it reads `{name}`, a size that is given at run time; take the size as an argument, `size: usize`"
+        ))
+    }
+
+    /// Every item of the module that the exported one may be made of: each whose name stands in one that is needed. That
+    /// may be one too many, never one too few.
+    fn needed(&self, ident: &Ident) -> Vec<Item<'_>> {
         let network = self.network;
         let functions = network.functions.iter().filter(|function| function.unit == self.unit);
         let constants = network.constants.iter().filter(|constant| constant.unit == self.unit);
-        let items: Vec<(String, &TokenStream)> = functions
-            .map(|function| (text(&function.ident), &function.tokens))
-            .chain(constants.map(|constant| (text(&constant.ident), &constant.tokens)))
+        let items: Vec<Item<'_>> = functions
+            .map(|function| Item { name: text(&function.ident), tokens: &function.tokens })
+            .chain(constants.map(|constant| Item { name: text(&constant.ident), tokens: &constant.tokens }))
             .collect();
-        // Every item whose name stands in one that is needed: perhaps one too many, never one too few.
-        let mut needed = BTreeSet::from([text(ident)]);
-        let mut fresh: Vec<String> = needed.iter().cloned().collect();
+        let mut names = BTreeSet::from([text(ident)]);
+        let mut fresh: Vec<String> = names.iter().cloned().collect();
         while let Some(name) = fresh.pop() {
-            for (_, tokens) in items.iter().filter(|(item, _)| *item == name) {
-                let mut names = BTreeSet::new();
-                mentioned((*tokens).clone(), &mut names);
-                fresh.extend(names.into_iter().filter(|name| needed.insert(name.clone())));
+            for item in items.iter().filter(|item| item.name == name) {
+                let mut mentions = BTreeSet::new();
+                mentioned(item.tokens.clone(), &mut mentions);
+                fresh.extend(mentions.into_iter().filter(|name| names.insert(name.clone())));
             }
         }
-        let carried = items
-            .iter()
-            .filter(|(name, _)| needed.contains(name))
-            .map(|(_, tokens)| closed((*tokens).clone()));
-        let imports = network.units[self.unit.0].imports.iter().zip(&self.imported);
-        let imports = imports.filter(|(import, _)| needed.contains(&text(&import.ident)));
+        items.into_iter().filter(|item| names.contains(&item.name)).collect()
+    }
+
+    /// `"src/models.rs" vector { items } { name { source } .. }`.
+    fn source(&self, ident: &Ident, needed: &[Item<'_>]) -> TokenStream {
+        let items = needed.iter().map(|item| closed(item.tokens.clone()));
+        let mut names = BTreeSet::new();
+        needed.iter().for_each(|item| mentioned(item.tokens.clone(), &mut names));
+        let imports = self.network.units[self.unit.0].imports.iter().zip(&self.imported);
+        let imports = imports.filter(|(import, _)| names.contains(&text(&import.ident)));
         let imports = imports.map(|(import, source)| {
             let name = &import.ident;
             quote!(#name #source)
         });
         let file = place::file(ident.span());
-        quote!(#file #ident { #(#carried)* } { #(#imports)* })
+        quote!(#file #ident { #(#items)* } { #(#imports)* })
     }
 }
 

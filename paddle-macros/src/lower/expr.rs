@@ -80,7 +80,7 @@ impl<'a> Lowering<'a, '_> {
                 Some(size) => Value::size(size.clone()),
                 None => self.constant_error(expr.at, unknown_dimension(ident)),
             },
-            ExprKind::Outside(size) => self.outside(size, expr.at).map_or(Value::Unknown, Value::Size),
+            ExprKind::Outside(size) => Value::Size(self.outside(size)),
             ExprKind::Name { .. } | ExprKind::Invalid => Value::Unknown,
         }
     }

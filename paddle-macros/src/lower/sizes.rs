@@ -7,7 +7,7 @@ use paddle_core::ops::BinaryKind;
 use paddle_core::program::{Answer, Condition, Dim, SymbolId};
 
 use super::Lowering;
-use crate::ast::{Infix, OutsideSize, SizeOrigin, UnitId};
+use crate::ast::{Infix, OutsideSize, UnitId};
 use crate::messages::Message;
 use crate::report::{Extent, Frame};
 use crate::values::Value;
@@ -33,17 +33,11 @@ pub(crate) struct Sizes {
 pub(super) type OutsideSymbols = BTreeMap<(String, UnitId), (SymbolId, OutsideSize)>;
 
 impl<'a> Lowering<'a, '_> {
-    /// The symbol of a size from outside; `None` when a mistake has been reported.
-    pub(super) fn outside(&mut self, size: &OutsideSize, at: Extent) -> Option<Dim> {
-        if matches!(size.origin, SizeOrigin::RunTime(_)) && !self.network.is_here(size.unit) {
-            let what = format!("`{}`, a size that is known at run time, of another module", size.name);
-            let instead = "give the size to what is imported as an argument".to_string();
-            self.error(at, Message::NotOfTheLanguage { what, instead });
-            return None;
-        }
+    /// The symbol of a size from outside.
+    pub(super) fn outside(&mut self, size: &OutsideSize) -> Dim {
         let key = (size.name.clone(), size.unit);
         if let Some((symbol, _)) = self.outside.get(&key) {
-            return Some(Dim::symbol(*symbol));
+            return Dim::symbol(*symbol);
         }
         // `crate::N` of another crate is another size.
         let mut name = size.name.clone();
@@ -52,7 +46,7 @@ impl<'a> Lowering<'a, '_> {
         }
         let symbol = self.program.create_outside_symbol(&name);
         self.outside.insert(key, (symbol, size.clone()));
-        Some(Dim::symbol(symbol))
+        Dim::symbol(symbol)
     }
 
     /// An operator between two sizes.

@@ -176,7 +176,7 @@ impl<'a> Lowering<'a, '_> {
                     None => self.no_size(dim, unknown_dimension(ident)),
                 },
             },
-            DimKind::Outside(size) => self.outside(size, dim.at),
+            DimKind::Outside(size) => Some(self.outside(size)),
             DimKind::Any => self.no_size(dim, "`_` has no size to compute with".to_string()),
             DimKind::Binary(kind, x, y) => {
                 let (x, y) = (self.size(x)?, self.size(y)?);

@@ -180,6 +180,7 @@ impl Parser<'_> {
                 syn::Stmt::Item(syn::Item::Use(import)) => {
                     let instead = "import at the beginning of the network";
                     self.foreign(&import, "importing in an inner block", instead);
+                    self.has_unknown_imports = true;
                 }
                 syn::Stmt::Item(syn::Item::Verbatim(tokens)) if self.run_time_size(&tokens).is_some() => {
                     let instead = "declare it in a module of networks, which gets `cost::with(cost::Sizes { .. })` for its `cost`";

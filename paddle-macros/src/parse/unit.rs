@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{Form, Parser, Source};
 use crate::ast::{Block, Constant, Function, Import, Network, Origin, Unit, UnitId, text};
-use crate::import::{Payload, Use};
+use crate::import::{ImportedSource, Payload, Use};
 use crate::library;
 use crate::messages::Message;
 use crate::report::Extent;
@@ -78,7 +78,7 @@ impl Parser<'_> {
 
     /// The tree of an invocation with everything that it imports.
     pub(super) fn source(&mut self, syntax: Syntax, uses: &[Use], payloads: Vec<Payload>) -> Source {
-        let mut network = Network { has_unknown_imports: self.has_unknown_imports, ..Network::default() };
+        let mut network = Network::default();
         let names = uses.iter().map(|import| (import.name.clone(), import.tokens())).collect();
         let imports = self.imports(names, payloads, &mut network);
         match &syntax {
@@ -102,6 +102,7 @@ impl Parser<'_> {
                 Form::Module { head }
             }
         };
+        network.has_unknown_imports = self.has_unknown_imports;
         Source { network, form }
     }
 
@@ -178,7 +179,7 @@ impl Parser<'_> {
     ) -> Vec<Import> {
         let mut imports: Vec<Import> = Vec::new();
         for ((ident, tokens), payload) in names.into_iter().zip(payloads) {
-            let item = payload.source.and_then(|source| {
+            let mut read = |source: ImportedSource| {
                 let names = source.names.into_iter().map(|name| (name, TokenStream::new())).collect();
                 let inner = self.imports(names, source.imports, network);
                 let items = syn::parse2::<syn::File>(source.items).ok()?.items;
@@ -188,7 +189,15 @@ impl Parser<'_> {
                 network.units.push(Unit { origin, imports: inner });
                 self.items(items, unit, network);
                 Some((unit, source.name))
-            });
+            };
+            let item = match payload {
+                Payload::Source(source) => read(source),
+                Payload::Refused(why) => {
+                    self.sink.error(ident.span(), Message::NotImportable { name: text(&ident), why });
+                    None
+                }
+                Payload::Broken => None,
+            };
             match imports.iter().any(|other| other.ident == ident) {
                 true => self.duplicate(&ident),
                 false => imports.push(Import { ident, tokens, item }),
