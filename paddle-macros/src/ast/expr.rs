@@ -1,0 +1,252 @@
+//! Blocks, statements, expressions.
+
+use paddle_core::layers::{Initializer, Layer};
+use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
+use paddle_core::program::DType;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+
+use super::{BindingId, Constant, FunctionId, OutsideSize, Param, Pattern, TypeExpr};
+use crate::report::Extent;
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) tail: Option<Box<Expr>>,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum Statement {
+    Let { span: Span, pattern: Pattern, ty: Option<TypeExpr>, value: Option<Expr> },
+    Const(Constant),
+    Expr { value: Expr, semicolon: bool },
+}
+
+#[derive(Debug)]
+pub(crate) struct Expr {
+    pub(crate) kind: ExprKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum ExprKind {
+    Number {
+        value: Number,
+        dtype: Option<DType>,
+        literal: TokenStream,
+    },
+    Text {
+        value: String,
+        literal: Literal,
+    },
+    /// `"block{i}"`, where it names parameters.
+    Template {
+        pieces: Vec<Piece>,
+        literal: Literal,
+    },
+    Name {
+        ident: Ident,
+        meaning: Meaning,
+    },
+    Tuple(Vec<Expr>),
+    /// `[a, b]`
+    Array(Vec<Expr>),
+    /// `[x; n]`
+    Repeated {
+        x: Box<Expr>,
+        times: Box<Expr>,
+    },
+    /// `x[i]`
+    Index {
+        x: Box<Expr>,
+        index: Box<Expr>,
+    },
+    /// `0..n`
+    Range {
+        start: Box<Expr>,
+        op: Span,
+        end: Box<Expr>,
+        inclusive: bool,
+    },
+    Negate {
+        op: Span,
+        x: Box<Expr>,
+    },
+    Not {
+        op: Span,
+        x: Box<Expr>,
+    },
+    Binary {
+        kind: Infix,
+        op: TokenStream,
+        x: Box<Expr>,
+        y: Box<Expr>,
+    },
+    Assign {
+        target: Target,
+        op: TokenStream,
+        value: Box<Expr>,
+    },
+    Update {
+        kind: BinaryKind,
+        op: TokenStream,
+        target: Target,
+        value: Box<Expr>,
+    },
+    Call(Call),
+    Closure(Closure),
+    Outside(OutsideSize),
+    If {
+        span: Span,
+        condition: Box<Expr>,
+        yes: Block,
+        no: Option<(Span, Box<Expr>)>,
+    },
+    While {
+        span: Span,
+        condition: Box<Expr>,
+        body: Block,
+    },
+    For {
+        span: Span,
+        pattern: Pattern,
+        items: Box<Expr>,
+        body: Block,
+    },
+    Match {
+        span: Span,
+        value: Box<Expr>,
+        arms: Vec<Arm>,
+    },
+    Block(Block),
+    Paren(Box<Expr>),
+    /// It has been reported.
+    Invalid,
+}
+
+/// A piece of a name of parameters.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Text(String),
+    /// `{i}`
+    Variable(BindingId),
+}
+
+/// `pattern if guard => body`
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub(crate) case: Case,
+    pub(crate) guard: Option<Expr>,
+    pub(crate) body: Expr,
+}
+
+/// The pattern of an arm.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) kind: CaseKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum CaseKind {
+    /// `_`
+    Any,
+    /// A `const`, or else a variable that it declares, as `resolve` finds out.
+    Name {
+        ident: Ident,
+        constant: bool,
+        binding: Option<BindingId>,
+    },
+    /// A literal.
+    Value(Expr),
+    Range {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        inclusive: bool,
+    },
+    Either(Vec<Case>),
+    Tuple(Vec<Case>),
+    /// It has been reported; the names that it binds.
+    Invalid(Vec<Ident>),
+}
+
+/// What a name in an expression stands for; filled in by `resolve`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meaning {
+    Unresolved,
+    Variable(BindingId),
+    Function(FunctionId),
+    Layer(&'static Layer),
+    Initializer(&'static Initializer),
+    /// A word that an argument of a layer allows.
+    Choice(Choice),
+    /// A word that a sub-network hands on to a layer.
+    Word,
+    /// A dimension that a type of the sub-network names.
+    Dimension,
+}
+
+/// A word, and the argument of a layer that it is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) layer: &'static str,
+    pub(crate) argument: &'static str,
+    pub(crate) word: &'static str,
+}
+
+/// An operator between two values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Arithmetic(BinaryKind),
+    Compare(CompareKind),
+    Logical(LogicalKind),
+}
+
+/// The left side of an assignment.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: TargetKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum TargetKind {
+    Name { ident: Ident, binding: Option<BindingId> },
+    Tuple(Vec<Target>),
+    Invalid,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) ident: Ident,
+    pub(crate) callee: Meaning,
+    pub(crate) positional: Vec<Expr>,
+    pub(crate) named: Vec<Named>,
+    /// The arguments with their parentheses.
+    pub(crate) parens: Extent,
+}
+
+/// `act = relu`
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) ident: Ident,
+    pub(crate) value: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) struct Closure {
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<TypeExpr>,
+    pub(crate) body: Box<Expr>,
+}
+
+impl Target {
+    /// The variables that are assigned.
+    pub(crate) fn bindings(&self) -> Vec<BindingId> {
+        match &self.kind {
+            TargetKind::Name { binding, .. } => binding.iter().copied().collect(),
+            TargetKind::Tuple(parts) => parts.iter().flat_map(Target::bindings).collect(),
+            TargetKind::Invalid => Vec::new(),
+        }
+    }
+}

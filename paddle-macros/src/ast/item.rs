@@ -1,0 +1,153 @@
+//! Items: functions, constants, and the units that they are written in.
+
+use paddle_core::program::DType;
+use proc_macro2::{Ident, TokenStream};
+
+use super::{BindingId, Block, Expr, Pattern, PatternKind, TypeExpr, TypeKind, UnitId, text};
+
+/// Items that were written in one place and see each other.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) origin: Origin,
+    pub(crate) imports: Vec<Import>,
+}
+
+/// Where a unit was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// In this invocation.
+    Here,
+    /// In another module or crate, in this file.
+    Imported { file: String },
+    /// In the library of layers.
+    Library,
+}
+
+/// A name that is another unit's.
+#[derive(Debug)]
+pub(crate) struct Import {
+    /// The name here.
+    pub(crate) ident: Ident,
+    /// `use ..;`, as Rust has it.
+    pub(crate) tokens: TokenStream,
+    /// The unit and the name there; none if that module has mistakes of its own.
+    pub(crate) item: Option<(UnitId, String)>,
+}
+
+/// The declaration of a variable or `const`.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) constant: bool,
+}
+
+/// `const N: usize = 13;`
+#[derive(Debug)]
+pub(crate) struct Constant {
+    pub(crate) ident: Ident,
+    pub(crate) unit: UnitId,
+    /// Whether other modules can import it.
+    pub(crate) public: bool,
+    pub(crate) binding: Option<BindingId>,
+    pub(crate) ty: ConstantType,
+    /// Whether a size is in it that the caller of the network gives; filled in by `resolve`.
+    pub(crate) by_caller: bool,
+    pub(crate) value: Expr,
+    /// The whole item, as it was written.
+    pub(crate) tokens: TokenStream,
+}
+
+/// The type of a `const`.
+#[derive(Debug)]
+pub(crate) enum ConstantType {
+    Number {
+        dtype: DType,
+        /// Whether it is a `usize`, which is not negative.
+        counts: bool,
+    },
+    /// `&str`
+    Text,
+    /// `[usize; 3]`
+    Array(Box<ConstantType>, Box<Expr>),
+    Tuple(Vec<ConstantType>),
+    /// It has been reported.
+    Invalid,
+}
+
+/// `fn`, or the closure of the expression form.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) ident: Ident,
+    pub(crate) unit: UnitId,
+    /// Whether other modules can import it.
+    pub(crate) public: bool,
+    /// Documentation and the like, as written.
+    pub(crate) attributes: TokenStream,
+    /// `pub`, as written.
+    pub(crate) visibility: TokenStream,
+    /// Its const parameters: sizes that each instantiation binds.
+    pub(crate) generics: Vec<Constant>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<TypeExpr>,
+    pub(crate) body: Block,
+    /// The whole item, without its documentation.
+    pub(crate) tokens: TokenStream,
+}
+
+impl Function {
+    /// Whether it is a network of its own. One that takes numbers or activations is a layer, for other networks.
+    pub(crate) fn is_topology(&self) -> bool {
+        let is_fed = |param: &Param| {
+            let known = |ty: &TypeExpr| {
+                matches!(ty.kind, TypeKind::Constant(_) | TypeKind::Activation | TypeKind::Word)
+            };
+            param.default.is_none() && !param.ty.as_ref().is_some_and(known)
+        };
+        self.public && self.params.iter().all(is_fed)
+    }
+
+    /// The parameters that a call gives by position.
+    pub(crate) fn positional(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter(|param| param.default.is_none())
+    }
+
+    /// Those that a call may name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Param> {
+        self.params.iter().filter(|param| param.default.is_some())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) pattern: Pattern,
+    pub(crate) ty: Option<TypeExpr>,
+    /// `#[default = ..]`: what it is for calls that do not name it.
+    pub(crate) default: Option<Expr>,
+}
+
+/// A name that stands for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyword {
+    Activation,
+    /// A word that a layer allows: `max`.
+    Word,
+}
+
+impl Param {
+    /// What its argument is, where that is no value.
+    pub(crate) fn keyword(&self) -> Option<Keyword> {
+        match self.ty.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Activation) => Some(Keyword::Activation),
+            Some(TypeKind::Word) => Some(Keyword::Word),
+            _ => None,
+        }
+    }
+
+    /// Its name, if it is one.
+    pub(crate) fn name(&self) -> Option<String> {
+        match &self.pattern.kind {
+            PatternKind::Name { ident, .. } => Some(text(ident)),
+            PatternKind::Tuple(_) | PatternKind::Wildcard => None,
+        }
+    }
+}

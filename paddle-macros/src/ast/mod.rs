@@ -1,0 +1,74 @@
+//! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
+
+mod expr;
+mod item;
+mod size;
+mod ty;
+mod walk;
+mod words;
+
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+
+pub(crate) use expr::{
+    Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Named, Piece,
+    Statement, Target, TargetKind,
+};
+pub(crate) use item::{Binding, Constant, ConstantType, Function, Import, Keyword, Origin, Param, Unit};
+pub(crate) use size::{OutsideSize, SizeOrigin};
+pub(crate) use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
+
+/// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of one name have two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct BindingId(pub(crate) usize);
+
+/// A `fn`; an index into [`Network::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FunctionId(pub(crate) usize);
+
+/// A module's source; an index into [`Network::units`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UnitId(pub(crate) usize);
+
+/// A whole invocation: constants, sub-networks and topologies.
+#[derive(Debug, Default)]
+pub(crate) struct Network {
+    /// What was written here, behind what it imports.
+    pub(crate) units: Vec<Unit>,
+    /// Whether an import cannot be read, so that any name may be meant by it.
+    pub(crate) has_unknown_imports: bool,
+    /// Of all units; `resolve` puts each behind those that it is made of.
+    pub(crate) constants: Vec<Constant>,
+    /// Of all units.
+    pub(crate) functions: Vec<Function>,
+    /// The variables, filled in by `resolve`.
+    pub(crate) bindings: Vec<Binding>,
+}
+
+impl Network {
+    pub(crate) fn is_here(&self, unit: UnitId) -> bool {
+        self.units[unit.0].origin == Origin::Here
+    }
+
+    /// The imports of what was written here.
+    pub(crate) fn imports(&self) -> impl Iterator<Item = &Import> {
+        self.units.iter().filter(|unit| unit.origin == Origin::Here).flat_map(|unit| &unit.imports)
+    }
+
+    /// Whether it is a `const` that is imported.
+    pub(crate) fn is_constant(&self, import: &Import) -> bool {
+        import.item.as_ref().is_some_and(|(unit, name)| {
+            self.constants.iter().any(|constant| constant.unit == *unit && text(&constant.ident) == *name)
+        })
+    }
+
+    /// Whether a module that it imports from has mistakes, so that it cannot be compiled either.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.units.iter().flat_map(|unit| &unit.imports).any(|import| import.item.is_none())
+    }
+}
+
+/// The text of a name; `r#gen` is `gen`.
+pub(crate) fn text(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}

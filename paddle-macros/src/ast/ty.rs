@@ -1,0 +1,71 @@
+//! Patterns and types.
+
+use paddle_core::ops::BinaryKind;
+use paddle_core::program::DType;
+use proc_macro2::{Ident, Span};
+
+use super::{BindingId, ConstantType, OutsideSize};
+use crate::report::Extent;
+
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    pub(crate) kind: PatternKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum PatternKind {
+    Name { ident: Ident, mutable: Option<Span>, binding: Option<BindingId> },
+    Tuple(Vec<Pattern>),
+    Wildcard,
+}
+
+#[derive(Debug)]
+pub(crate) struct TypeExpr {
+    pub(crate) kind: TypeKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum TypeKind {
+    /// `_`
+    Infer,
+    Tensor {
+        dtype: DType,
+        dims: Vec<DimExpr>,
+    },
+    /// `Seq<i64>`; with dimensions, `Seq<Tensor<f32, 64>>`.
+    Sequence {
+        dtype: DType,
+        dims: Vec<DimExpr>,
+    },
+    Tuple(Vec<TypeExpr>),
+    /// `usize`, `f32`, `&str`, …: known when the network is compiled.
+    Constant(ConstantType),
+    /// `Activation`
+    Activation,
+    /// `Word`
+    Word,
+    /// It has been reported.
+    Invalid,
+}
+
+#[derive(Debug)]
+pub(crate) struct DimExpr {
+    pub(crate) kind: DimKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum DimKind {
+    /// `_`
+    Any,
+    /// A symbol, or a `const`, as `resolve` finds out.
+    Name {
+        ident: Ident,
+        constant: Option<BindingId>,
+    },
+    Size(i64),
+    Outside(OutsideSize),
+    Binary(BinaryKind, Box<DimExpr>, Box<DimExpr>),
+}
