@@ -3,13 +3,15 @@
 //!
 //! Every expression of it has the type `Var`, so no mistake of the model is reported a second time.
 
+mod call;
+mod choice;
+
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::ast::{
-    Arm, Block, Call, Case, CaseKind, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function,
-    Import, Infix, Meaning, Network, Origin, Param, Pattern, PatternKind, Piece, Statement, Target,
-    TargetKind, TypeExpr, TypeKind, text,
+    Block, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Import, Infix, Meaning,
+    Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr, TypeKind,
 };
 use paddle_core::ops::{CompareKind, LogicalKind};
 
@@ -291,7 +293,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let (names, value) = (self::target(target), ghost(value));
             quote!(#names #op #value)
         }
-        ExprKind::Call(call) => self::call(call, network),
+        ExprKind::Call(call) => call::call(call, network),
         ExprKind::Closure(Closure { params, result, body }) => {
             let inputs = params.iter().map(param);
             let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
@@ -327,83 +329,11 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let body = block(body, network);
             quote!(#keyword #names in #each::<_, #ty>(#items) #body)
         }
-        ExprKind::Match { span, value, arms } => choice(*span, value, arms, network),
+        ExprKind::Match { span, value, arms } => choice::choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
         // rustc reads paths where their values are taken.
         ExprKind::Outside(_) | ExprKind::Invalid => helper("v", quote!(())),
     }
-}
-
-/// `match`: literals are no patterns of a `Var`, so that they stand in guards.
-fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) -> TokenStream {
-    let keyword = Ident::new("match", span);
-    let statement = arms.iter().all(|arm| arm.body.is_statement());
-    let ty = arms.iter().map(|arm| &arm.case).find(|case| matches!(case.kind, CaseKind::Tuple(_)));
-    let ty = ty.map_or_else(var, case_type);
-    let (any, value) = (language("any", Span::mixed_site()), expr(value, network));
-    let ghosts = arms.iter().map(|Arm { case, guard, body }| {
-        let mut conditions = Vec::new();
-        let pattern = self::case(case, network, &mut conditions);
-        conditions.extend(guard.as_ref().map(|guard| expr(guard, network)));
-        let guard = (!conditions.is_empty()).then(|| {
-            let condition = helper("cond", helper("v", quote!((#(#conditions,)*))));
-            quote!(if #condition)
-        });
-        let body = match statement {
-            true => {
-                let body = expr(body, network);
-                quote!({ #body; })
-            }
-            false => valued(body, network),
-        };
-        quote!(#pattern #guard => #body,)
-    });
-    let last = arms.last().is_none_or(|arm| {
-        arm.guard.is_some()
-            || !matches!(arm.case.kind, CaseKind::Any | CaseKind::Name { constant: false, .. })
-    });
-    let rest = last.then(|| match statement {
-        true => quote!(_ => {}),
-        false => {
-            let none = helper("v", quote!(()));
-            quote!(_ => #none)
-        }
-    });
-    quote!(#keyword #any::<_, #ty>(#value) { #(#ghosts)* #rest })
-}
-
-fn case_type(case: &Case) -> TokenStream {
-    match &case.kind {
-        CaseKind::Tuple(parts) => {
-            let parts = parts.iter().map(case_type);
-            quote!((#(#parts,)*))
-        }
-        _ => var(),
-    }
-}
-
-/// The pattern of an arm. What it compares with goes into `conditions`.
-fn case(case: &Case, network: &Network, conditions: &mut Vec<TokenStream>) -> TokenStream {
-    match &case.kind {
-        CaseKind::Name { ident, constant: false, .. } => return ident.to_token_stream(),
-        CaseKind::Tuple(parts) => {
-            let parts: Vec<TokenStream> =
-                parts.iter().map(|part| self::case(part, network, conditions)).collect();
-            return quote!((#(#parts,)*));
-        }
-        CaseKind::Name { ident, .. } => conditions.push(helper("v", ident)),
-        CaseKind::Value(value) => conditions.push(expr(value, network)),
-        CaseKind::Range { start, end, .. } => {
-            conditions.extend(start.iter().chain(end).map(|bound| expr(bound, network)));
-        }
-        CaseKind::Either(cases) => {
-            for part in cases {
-                self::case(part, network, conditions);
-            }
-        }
-        CaseKind::Any | CaseKind::Invalid(_) => {}
-    }
-    quote!(_)
 }
 
 /// Operators whose Rust traits want `bool`.
@@ -434,72 +364,6 @@ fn target(target: &Target) -> TokenStream {
         }
         TargetKind::Invalid => quote!(_),
     }
-}
-
-fn call(call: &Call, network: &Network) -> TokenStream {
-    let arguments = call.positional.iter().map(|argument| expr(argument, network));
-    let named = call.named.iter().map(|named| expr(&named.value, network));
-    match call.callee {
-        Meaning::Layer(layer) if call.positional.len() == layer.positional.len() => {
-            let name = language(layer.name, call.ident.span());
-            if layer.named.is_empty() {
-                return quote!(#name(#(#arguments),*));
-            }
-            let known = |name: &str| layer.named(name).is_some();
-            let named = self::named(call, network, language("named", Span::mixed_site()), layer.name, &known);
-            quote!(#name(#(#arguments,)* #named))
-        }
-        Meaning::Function(id) => {
-            let (ident, function) = (&call.ident, &network.functions[id.0]);
-            match network.units[function.unit.0].origin {
-                Origin::Here => {
-                    let arguments = arguments.map(|argument| helper("any", argument));
-                    let called = quote!(#ident(#(#arguments),*));
-                    named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
-                }
-                Origin::Imported { .. } => quote!(#ident((#(#arguments,)* #(#named,)*))),
-                Origin::Library => {
-                    let library = language("library", Span::mixed_site());
-                    let named = |param: &Param| param.name();
-                    let names: Vec<String> =
-                        function.named().filter_map(named).chain(["param".into()]).collect();
-                    let known = |name: &str| names.iter().any(|known| known == name);
-                    let structs = quote!(#library::named);
-                    let named = self::named(call, network, structs, &text(&function.ident), &known);
-                    quote!(#library::#ident(#(#arguments,)* #named))
-                }
-            }
-        }
-        Meaning::Variable(_) => {
-            let ident = &call.ident;
-            let arguments = arguments.map(|argument| helper("any", argument));
-            let called = quote!(#ident(#(#arguments),*));
-            // The only named argument of a closure is the name of its parameters.
-            named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
-        }
-        Meaning::Initializer(initializer) if call.positional.len() == initializer.arguments.len() => {
-            let module = language("initializer", Span::mixed_site());
-            let name = Ident::new(initializer.name, call.ident.span());
-            quote!(#module::#name(#(#arguments),*))
-        }
-        _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
-    }
-}
-
-/// The named arguments of a layer, as a struct with documented fields.
-fn named(
-    call: &Call,
-    network: &Network,
-    structs: TokenStream,
-    layer: &str,
-    known: &dyn Fn(&str) -> bool,
-) -> TokenStream {
-    let fields = call.named.iter().filter(|named| known(&text(&named.ident))).map(|named| {
-        let (field, value) = (&named.ident, expr(&named.value, network));
-        quote!(#field: #value)
-    });
-    let (name, rest) = (Ident::new(layer, Span::mixed_site()), language("rest", Span::mixed_site()));
-    quote!(#structs::#name { #(#fields,)* ..#rest() })
 }
 
 fn delimited(delimiter: Delimiter, inner: TokenStream, at: Span) -> TokenStream {
