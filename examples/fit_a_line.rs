@@ -18,25 +18,25 @@ use paddle::{Network, Options, Parameters, Sgd, Spec, Trainer, infer};
 
 #[network]
 mod regression {
-    /// One weight per feature, and one more.
+    /// One weight per feature, and one more. Other data have other features, so each has weights of its own.
     fn line(x: _) -> _ {
         fc(x, 1)
     }
 
     pub fn diabetes_cost(x: Tensor<f32, _, 10>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
-        mean(square(line(x) - y))
+        mean(square(line(x, param = "diabetes") - y))
     }
 
     pub fn diabetes(x: Tensor<f32, _, 10>) -> Tensor<f32, _, 1> {
-        line(x)
+        line(x, param = "diabetes")
     }
 
     pub fn housing_cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
-        mean(square(line(x) - y))
+        mean(square(line(x, param = "housing") - y))
     }
 
     pub fn housing(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
-        line(x)
+        line(x, param = "housing")
     }
 }
 

@@ -14,6 +14,7 @@ use paddle_core::wire::ProgramDesc;
 use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
+use crate::sharing::ParamSpec;
 
 /// The type that stands for one network of the source. The macros write it.
 pub trait Spec: 'static {
@@ -25,6 +26,10 @@ pub trait Spec: 'static {
     const PROGRAM: &'static [u8];
     /// The program that initialises the parameters, likewise.
     const STARTUP: &'static [u8];
+    /// The parameters, sorted by name; none where they are only known at run time.
+    const PARAMS: &'static [ParamSpec] = &[];
+    /// Why the network cannot be trained; nothing where it can, or where that is only known at run time.
+    const UNTRAINABLE: Option<&'static str> = None;
 
     /// The values of the program's sizes from outside, in the order of its symbols.
     fn sizes(&self) -> &[i64] {

@@ -1,13 +1,14 @@
 //! Parameters: what training changes, by name, for any number of networks.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::error;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::plan::{self, Backend, Storage, Stored};
-use paddle_core::program::DType;
+use paddle_core::program::{DType, Disagreement, Parameter};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
 use crate::Error;
@@ -16,6 +17,8 @@ use crate::element::{Element, Values};
 use crate::infer::Inference;
 use crate::model::Model;
 use crate::network::{Network, Spec};
+use crate::parameter_name::ParameterGroup;
+use crate::sharing::{HELP, ParamSpec, agree};
 
 /// One set of parameters for one or several networks, on the device that runs them.
 ///
@@ -37,14 +40,18 @@ pub(crate) struct State<B: Backend> {
 impl Parameters<Cpu> {
     /// Creates and initialises the parameters of a network (`&net`), or of several (`(&a, &b)`).
     ///
-    /// Errors if two of them use a parameter at different types.
-    pub fn create(networks: impl Networks) -> Result<Self, Error> {
+    /// Networks that share a parameter have to agree on it: a network of the source that does not is an error of
+    /// `cargo build`, and of `cargo check` with [`parameters!`](crate::parameters!); for one that is made or loaded at
+    /// run time, it is an error here.
+    pub fn create<N: Networks>(networks: N) -> Result<Self, Error> {
+        let () = Agreement::<N>::CHECK;
         Self::create_with_seed(networks, 0)
     }
 
     /// The same with another seed of the random numbers that parameters are initialised with. What a parameter
     /// gets depends on the seed and its name, not on what else is in the set.
-    pub fn create_with_seed(networks: impl Networks, seed: u64) -> Result<Self, Error> {
+    pub fn create_with_seed<N: Networks>(networks: N, seed: u64) -> Result<Self, Error> {
+        let () = Agreement::<N>::CHECK;
         Self::create_on(shared_cpu()?, networks, seed)
     }
 }
@@ -63,8 +70,10 @@ fn shared_cpu() -> Result<Cpu, CpuError> {
 
 impl<B: Backend> Parameters<B> {
     /// The same on another backend: that one runs everything that these parameters are used for.
-    pub fn create_on(backend: B, networks: impl Networks, seed: u64) -> Result<Self, Error> {
+    pub fn create_on<N: Networks>(backend: B, networks: N, seed: u64) -> Result<Self, Error> {
+        let () = Agreement::<N>::CHECK;
         let models = networks.models()?;
+        let initialized_by = initialized_by(&models)?;
         let mut storage = Storage::new();
         for model in &models {
             for parameter in model.program.parameters() {
@@ -73,12 +82,9 @@ impl<B: Backend> Parameters<B> {
             }
         }
         let mut values = backend.allocate(storage.bytes())?;
-        let mut initialized = BTreeSet::new();
-        for model in &models {
-            let wanted = |name: &str| !initialized.contains(name);
+        for (at, model) in models.iter().enumerate() {
+            let wanted = |name: &str| initialized_by.get(name) == Some(&at);
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
-            let names = model.program.parameters().map(|parameter| model.program.var(parameter).name.clone());
-            initialized.extend(names);
         }
         let state = Mutex::new(State { values, inference: Inference::new() });
         Ok(Parameters { backend, storage, identity: Arc::new(()), state })
@@ -99,9 +105,15 @@ impl<B: Backend> Parameters<B> {
         self.storage.iter().map(|stored| stored.name.as_str())
     }
 
-    /// A copy of a parameter: `let w = parameters.get::<f32>("line.w")?;`
-    pub fn get<T: Element>(&self, name: &str) -> Result<ArrayD<T>, Error> {
-        let stored = self.find(name, T::DTYPE)?;
+    /// The names of a group, such as `params::D`, in the order of creation.
+    pub fn names_in(&self, group: impl Into<ParameterGroup>) -> impl Iterator<Item = &str> {
+        let group = group.into();
+        self.names().filter(move |name| group.contains(name))
+    }
+
+    /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
+    pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
+        let stored = self.find(name.as_ref(), T::DTYPE)?;
         let mut array = ArrayD::<T>::default(IxDyn(&stored.dims));
         if let Some(elements) = array.as_slice_mut() {
             self.with(|state| {
@@ -112,12 +124,13 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
-    pub fn set<T, A, D>(&mut self, name: &str, array: &ArrayBase<A, D>) -> Result<(), Error>
+    pub fn set<T, A, D>(&mut self, name: impl AsRef<str>, array: &ArrayBase<A, D>) -> Result<(), Error>
     where
         T: Element,
         A: Data<Elem = T>,
         D: Dimension,
     {
+        let name = name.as_ref();
         let stored = self.find(name, T::DTYPE)?;
         if array.shape() != stored.dims {
             let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
@@ -192,6 +205,45 @@ impl<B: Backend> fmt::Debug for Parameters<B> {
     }
 }
 
+/// Has rustc refuse to build a call with networks that do not agree on the parameters that they share. Each public
+/// function reads it, so that rustc shows the user's call.
+struct Agreement<N>(PhantomData<N>);
+
+impl<N: Networks> Agreement<N> {
+    const CHECK: () = agree(N::PARAMS);
+}
+
+/// Which of the networks initialises each parameter: the first that asks for an initialiser, or else the first.
+///
+/// Errors if two of them do not agree on a parameter.
+fn initialized_by(models: &[Arc<Model>]) -> Result<BTreeMap<String, usize>, ParameterError> {
+    let mut uses: BTreeMap<&str, Vec<(usize, Parameter<'_>)>> = BTreeMap::new();
+    for (at, model) in models.iter().enumerate() {
+        for var in model.program.parameters() {
+            let Some(parameter) = model.program.parameter(var) else { continue };
+            let name = &model.program.var(var).name;
+            let earlier = uses.entry(name).or_default();
+            for (other, first) in earlier.iter() {
+                first.agree(&parameter).map_err(|Disagreement { first, second }| {
+                    let place = |model: &Model| {
+                        let place =
+                            model.program.find(name).and_then(|var| model.program.parameter_place(var));
+                        place.map(|place| format!(" at {place}")).unwrap_or_default()
+                    };
+                    let (first, second) = (first + &place(&models[*other]), second + &place(model));
+                    ParameterError::Conflict { name: name.clone(), first, second }
+                })?;
+            }
+            earlier.push((at, parameter));
+        }
+    }
+    let initializes = |uses: &[(usize, Parameter<'_>)]| {
+        let chosen = uses.iter().find(|(_, parameter)| parameter.options.chosen);
+        chosen.or(uses.first()).map(|(at, _)| *at)
+    };
+    Ok(uses.iter().filter_map(|(name, uses)| Some((name.to_string(), initializes(uses)?))).collect())
+}
+
 /// A network, or a tuple of networks, whose parameters are to be one set.
 pub trait Networks: sealed::Models {}
 
@@ -200,13 +252,18 @@ impl<T: sealed::Models> Networks for T {}
 mod sealed {
     use std::sync::Arc;
 
-    use super::{Error, Model, Network, Spec};
+    use super::{Error, Model, Network, ParamSpec, Spec};
 
     pub trait Models {
+        /// What is known of their parameters while the crate compiles.
+        const PARAMS: &'static [&'static [ParamSpec]];
+
         fn models(&self) -> Result<Vec<Arc<Model>>, Error>;
     }
 
     impl<S: Spec> Models for &Network<S> {
+        const PARAMS: &'static [&'static [ParamSpec]] = &[S::PARAMS];
+
         fn models(&self) -> Result<Vec<Arc<Model>>, Error> {
             Ok(vec![Arc::clone(self.model()?)])
         }
@@ -215,6 +272,8 @@ mod sealed {
     macro_rules! tuples {
         ($($spec:ident)*) => {
             impl<$($spec: Spec),*> Models for ($(&Network<$spec>,)*) {
+                const PARAMS: &'static [&'static [ParamSpec]] = &[$($spec::PARAMS),*];
+
                 fn models(&self) -> Result<Vec<Arc<Model>>, Error> {
                     #[expect(non_snake_case, reason = "the networks are named as their types")]
                     let ($($spec,)*) = self;
@@ -233,7 +292,7 @@ mod sealed {
     tuples! { A B C D E F G H }
 }
 
-/// Why a parameter cannot be read or set.
+/// Why a parameter cannot be created, read or set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -241,6 +300,15 @@ pub enum ParameterError {
     NoSuch {
         /// The name.
         name: String,
+    },
+    /// Networks do not agree on it.
+    Conflict {
+        /// The name.
+        name: String,
+        /// How one of them uses it, and where.
+        first: String,
+        /// How another one does.
+        second: String,
     },
     /// It has another element type.
     Type {
@@ -266,6 +334,9 @@ impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuch { name } => write!(f, "there is no parameter `{name}`"),
+            Self::Conflict { name, first, second } => {
+                write!(f, "parameter `{name}` is {first}, but {second}{HELP}")
+            }
             Self::Type { name, found, expected } => {
                 write!(f, "parameter `{name}`: found elements of type {found}, expected {expected}")
             }

@@ -38,6 +38,16 @@ struct Progress {
     steps: u64,
 }
 
+/// Has rustc refuse to build a call that trains a network that cannot be trained. Each public function reads it, so
+/// that rustc shows the user's call.
+struct Trainable<S>(PhantomData<S>);
+
+impl<S: Spec> Trainable<S> {
+    const CHECK: () = if let Some(why) = S::UNTRAINABLE {
+        panic!("{}", why)
+    };
+}
+
 /// A network's forward, backward and update for one set of parameters.
 struct Plan<B: Backend> {
     session: Session<B>,
@@ -112,6 +122,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
+        let () = Trainable::<S>::CHECK;
         let model = net.model()?;
         let (seed, step) = (self.seed, self.progress(model).steps);
         self.progress(model).steps += 1;
@@ -137,6 +148,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     where
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
+        let () = Trainable::<S>::CHECK;
         let model = net.model()?;
         let mut passes = self.progress(model).passes;
         let mut call = Call { trainer: self, net, model, parameters, handler, batch: PhantomData };

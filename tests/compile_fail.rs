@@ -12,6 +12,9 @@ const FOLDERS: [&str; 3] = ["tests/compile_fail", "tests/lints", "tests/evaluate
 fn rustc_prints_what_is_expected() {
     let cases = trybuild::TestCases::new();
     cases.pass("tests/evaluated/valid/*.rs");
+    cases.pass("tests/build_fail/right.rs");
+    // What rustc finds in functions when it builds them has no place of the case's own.
+    cases.compile_fail("tests/build_fail/wrong_*.rs");
     FOLDERS.iter().for_each(|folder| cases.compile_fail(format!("{folder}/*.rs")));
 }
 

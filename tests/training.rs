@@ -259,7 +259,11 @@ fn networks_that_disagree_on_a_parameter() {
     let wide = LINE.replace("[3, 1]", "[4, 1]").replace("[_, 3]", "[_, 4]");
     let wide: Line = network(&wide);
     let error = Parameters::create((&net, &wide)).unwrap_err();
-    assert_eq!(error.to_string(), "parameter `w` is f32[4, 1] here, but f32[3, 1] where it was first used");
+    assert_eq!(
+        error.to_string(),
+        "parameter `w` is [3, 1], but [4, 1]\n  one name is one parameter: give one of them another name with \
+         `param = \"..\"`"
+    );
 }
 
 #[test]

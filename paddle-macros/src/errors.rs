@@ -3,9 +3,10 @@
 //! A mistake with one place is a `compile_error!` whose tokens have that place. One with several, such as a first use
 //! or the calls that led to it, is a panic in a chain of `const fn`s: rustc shows each call of the chain.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
+use crate::names::identifier;
 use crate::report::{Extent, Frame, Report};
 
 /// What the reports become.
@@ -86,9 +87,4 @@ fn chain(report: &Report) -> TokenStream {
         #[allow(non_upper_case_globals)]
         const _: () = { const network: () = { #body }; };
     }
-}
-
-fn identifier(name: &str) -> Ident {
-    let here = Span::mixed_site();
-    if syn::parse_str::<Ident>(name).is_ok() { Ident::new(name, here) } else { Ident::new_raw(name, here) }
 }

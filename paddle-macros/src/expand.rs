@@ -12,6 +12,7 @@ use crate::messages::Message;
 use crate::parse::{Form, Invocation, Source};
 use crate::report::{Extent, Report, Sink};
 use crate::resolve::resolve;
+use crate::sharing;
 
 /// What the front end makes of the tokens of an invocation.
 pub(crate) struct Analysis {
@@ -46,7 +47,10 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
             };
             (at, lowered)
         })
-        .collect();
+        .collect::<Vec<_>>();
+    if let Form::Module { .. } = source.form {
+        sharing::check(network, &lowered, &mut sink);
+    }
     Analysis { lowered, reports: sink.finish(), source: Some(source) }
 }
 

@@ -23,6 +23,7 @@ mod parse;
 mod place;
 mod report;
 mod resolve;
+mod sharing;
 mod values;
 
 #[cfg(test)]

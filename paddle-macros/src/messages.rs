@@ -132,6 +132,8 @@ messages! {
     "taken-name" TakenName { name } "these parameters would be named `{name}`, which another binding or sub-network has; rename one of both, or write `param = \"..\"`"
     /// One parameter, two shapes.
     "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
+    /// A topology with a name that the module needs.
+    "reserved-name" ReservedName { name } "`{name}` is the name of the module that has the names of the parameters; give this network another name"
     /// Not a name for parameters.
     "parameter-name" ParameterName { found } "\"{found}\" cannot be a name; write words of letters, digits and `_`, joined by `.`: \"encoder.embedding\""
     /// Braces in a name for parameters.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proc_macro2::{Ident, Span};
+
 /// What `param` is, for editors.
 pub(crate) const DOCUMENTATION: &str = "The name of the parameters: every use of a name shares.";
 
@@ -128,6 +130,19 @@ pub(crate) fn is_path(name: &str) -> bool {
             && word.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
     name.split('.').all(word)
+}
+
+/// A word of a name as an identifier of Rust: `r#gen` for `gen`.
+pub(crate) fn identifier(word: &str) -> Ident {
+    let here = Span::mixed_site();
+    match word {
+        // These cannot be escaped.
+        "self" | "Self" | "super" | "crate" | "_" => Ident::new(&format!("{word}_"), here),
+        // A keyword since the edition of 2024, which syn takes for a name.
+        "gen" => Ident::new_raw(word, here),
+        _ if syn::parse_str::<Ident>(word).is_ok() => Ident::new(word, here),
+        _ => Ident::new_raw(word, here),
+    }
 }
 
 #[cfg(test)]

@@ -69,6 +69,27 @@ pub(crate) struct Frame {
     pub(crate) here: bool,
 }
 
+/// The tokens to blame for something in this module, and how they led there.
+#[derive(Clone, Debug)]
+pub(crate) struct Blame {
+    pub(crate) at: Extent,
+    /// The calls that led there, the outermost first.
+    pub(crate) calls: Vec<Frame>,
+    /// The sub-network of another module in which it is.
+    pub(crate) inside: Option<String>,
+}
+
+impl Blame {
+    /// The place of this one in a message about another. Two calls of one sub-network use the same tokens: then the
+    /// calls tell them apart.
+    pub(crate) fn beside(&self, other: Extent) -> Extent {
+        match self.calls.first() {
+            Some(frame) if self.at.is(other) => frame.call,
+            _ => self.at,
+        }
+    }
+}
+
 /// A mistake in the user's source.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {

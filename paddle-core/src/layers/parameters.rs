@@ -43,7 +43,8 @@ impl Call<'_> {
             }
         }
         if let Some((name, expected)) = options.out_of_range() {
-            return Err(self.wrong(name, MismatchKind::Attribute, &format!("it has to be {expected}")));
+            let found = self.number(name).unwrap_or_default();
+            return Err(self.refuse(name, format!("`{name}` has to be {expected}, but this is {found}")));
         }
         let argument = if matches!(role, "b" | "shift") { "bias_init" } else { "init" };
         if let Some(chosen) = self.chosen(argument, &initializer)? {
@@ -68,11 +69,15 @@ impl Call<'_> {
         let Some(ty) = self.program.infer_initializer(like)? else { return Ok(None) };
         let op = initializer.op(numbers, ty).map_err(|error| BuildError::Mismatch(error.into()))?;
         match self.program.infer_initializer(&op) {
-            Err(BuildError::Mismatch(Mismatch { kind, message, .. })) => {
-                Err(self.wrong(argument, kind, &message))
-            }
+            Err(BuildError::Mismatch(Mismatch { message, .. })) => Err(self.refuse(argument, message)),
             other => other.map(|_| Some(op)),
         }
+    }
+
+    /// A number that an argument cannot have.
+    fn refuse(&self, argument: &str, message: String) -> BuildError {
+        let input = self.arguments.iter().position(|passed| passed.name == argument);
+        BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message })
     }
 
     fn create(&mut self, role: &str, wanted: ParameterUse) -> Result<VarId, BuildError> {

@@ -3,6 +3,7 @@
 mod dim;
 pub(crate) mod export;
 pub(crate) mod library;
+mod params;
 mod row;
 mod sizes;
 mod spec;
@@ -16,6 +17,8 @@ use crate::ghost::ghost;
 use crate::lower::Lowered;
 use crate::parse::{Form, Source};
 use crate::report::Report;
+use crate::sharing;
+use params::Names;
 use row::{column, row_alias, row_struct, tuple};
 use sizes::{Paths, Sizes};
 use spec::Spec;
@@ -54,6 +57,11 @@ pub(crate) fn emit(
             let function = |at: &usize| &network.functions[*at];
             let topologies = lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths));
             let errors = errors.all();
+            let programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
+            // A network of that name has been reported.
+            let reserved = lowered.iter().any(|(at, _)| network.functions[*at].ident == sharing::NAMES);
+            let params = (!reserved).then(|| Names::of(programs).module());
+            let agreement = sharing::is_open(lowered).then(|| agreement(network, lowered));
             let broken = !reports.is_empty() || network.is_incomplete();
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
@@ -64,10 +72,22 @@ pub(crate) fn emit(
                 #ghost
                 #sizes
                 #(#topologies)*
+                #params
+                #agreement
                 #exports
             };
             if shell { quote!(#head { #items }) } else { items }
         }
+    }
+}
+
+/// Lets rustc compare the parameters of the networks of a module whose sizes it knows.
+fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
+    let functions = lowered.iter().map(|(at, _)| &network.functions[*at]);
+    let topologies =
+        functions.filter(|function| function.generics.is_empty()).map(|function| &function.ident);
+    quote! {
+        const _: () = ::paddle::sharing::agree(&[#(<#topologies::Spec as ::paddle::Spec>::PARAMS),*]);
     }
 }
 
@@ -105,6 +125,7 @@ fn expression(
     let spec = spec.implementation(lowered);
     let (table, assertions) = (paths.item(), sizes.assertions());
     let names = lowered.inputs.iter().map(|input| &input.ident);
+    let (structs, params, param_names) = Names::of(&lowered.program).fields();
     // With braces, the type's name is no value, so that an input may have it.
     quote! {{
         #ghost
@@ -113,13 +134,17 @@ fn expression(
         #(#assertions)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug)]
-        struct #name {}
+        struct #name {
+            /// The names of the parameters.
+            pub params: #params,
+        }
+        #structs
         #spec
         impl #name {
             #[allow(dead_code, clippy::too_many_arguments)]
             pub fn row(&self, #(#names: #columns),*) -> #row { #value }
         }
-        ::paddle::Network::new(#name {})
+        ::paddle::Network::new(#name { params: #param_names })
     }}
 }
 

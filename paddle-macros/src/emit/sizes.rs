@@ -99,6 +99,18 @@ impl<'a> Sizes<'a> {
         Some(quote!({ #value as usize }))
     }
 
+    /// A size of the program as an expression of type `i64`; `None` where it is known at run time only.
+    pub(super) fn value(&self, size: &Dim) -> Option<TokenStream> {
+        dim::tokens(size, &|symbol| {
+            let size = self.size(symbol)?;
+            match &size.origin {
+                SizeOrigin::Path(_) => self.paths.value(size, self.inside),
+                SizeOrigin::Generic(ident) => Some(quote!(#ident as i64)),
+                SizeOrigin::RunTime(_) => None,
+            }
+        })
+    }
+
     /// The values, in the order of the program's symbols.
     pub(super) fn values(&self) -> Vec<TokenStream> {
         let value = |(_, size): &(SymbolId, OutsideSize)| match &size.origin {

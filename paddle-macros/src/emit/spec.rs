@@ -4,6 +4,7 @@ use paddle_core::convert::to_wire;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
+use super::params;
 use super::sizes::Sizes;
 use crate::lower::Lowered;
 
@@ -39,6 +40,7 @@ impl Spec<'_> {
             }
         };
         let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
+        let params = params::constants(lowered.program.as_ref(), sizes);
         quote! {
             #items
             impl #declared ::paddle::Spec for #ident #arguments {
@@ -46,6 +48,7 @@ impl Spec<'_> {
                 const NAME: &'static str = #name;
                 const PROGRAM: &'static [u8] = #main;
                 const STARTUP: &'static [u8] = #startup;
+                #params
                 #method
             }
         }

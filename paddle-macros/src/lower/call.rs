@@ -17,14 +17,6 @@ struct Bound<'a> {
     value: Value<'a>,
 }
 
-/// The first use of a name of parameters.
-pub(super) struct FirstUse {
-    /// The layer.
-    at: Extent,
-    /// The outermost call that led there.
-    call: Option<Extent>,
-}
-
 impl<'a> Lowering<'a, '_> {
     pub(super) fn call(&mut self, call: &'a Call, at: Extent) -> Value<'a> {
         match call.callee {
@@ -195,19 +187,13 @@ impl<'a> Lowering<'a, '_> {
             Ok(value) => {
                 self.note_checks(at);
                 if layer.has_parameters() {
-                    let call = self.calls.first().map(|frame| frame.call);
-                    let at = self.visible(at);
-                    self.first_uses.entry(path).or_insert(FirstUse { at, call });
+                    let first = self.blame(at);
+                    self.first_uses.entry(path).or_insert(first);
                 }
                 Value::Var(value)
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
-                // Two calls of one sub-network use the same tokens: then the calls tell the uses apart.
-                let visible = self.visible(at);
-                let first_at = self.first_uses.get(&path).map(|first| match first.call {
-                    Some(call) if first.at.is(visible) => call,
-                    _ => first.at,
-                });
+                let first_at = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));
                 self.report(at, Message::ParameterConflict { name, here: second, first }, first_at);
                 Value::Unknown
             }

@@ -27,7 +27,7 @@ use crate::ast::{
 };
 use crate::messages::Message;
 use crate::names::Names;
-use crate::report::{Extent, Frame, Report, Sink};
+use crate::report::{Blame, Extent, Frame, Report, Sink};
 use crate::values::{Env, Slot, Value};
 
 use bound::Bound;
@@ -43,6 +43,8 @@ pub(crate) struct Lowered {
     pub(crate) program: Option<Program>,
     /// What it has to do with sizes from outside.
     pub(crate) sizes: Sizes,
+    /// Where each name of parameters is first used.
+    pub(crate) uses: BTreeMap<String, Blame>,
 }
 
 /// Lowers one topology.
@@ -55,7 +57,8 @@ pub(crate) fn lower(network: &Network, function: FunctionId, sink: &mut Sink) ->
     for input in &mut inputs {
         input.dims.clone_from(&program.ty(input.var).dims);
     }
-    Lowered { inputs, program: (sink.len() == before).then_some(program), sizes }
+    let uses = std::mem::take(&mut lowering.first_uses);
+    Lowered { inputs, program: (sink.len() == before).then_some(program), sizes, uses }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
@@ -69,7 +72,7 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let inputs = lowering.inputs(&network.functions[function.0].params).unwrap_or_default();
     let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
     unseen.finish();
-    Lowered { inputs, program: None, sizes }
+    Lowered { inputs, program: None, sizes, uses: BTreeMap::new() }
 }
 
 struct Lowering<'a, 's> {
@@ -95,7 +98,7 @@ struct Lowering<'a, 's> {
     /// The variable that the expression at hand is bound to; names parameters.
     binding: Bound,
     /// Where each name of parameters was first used.
-    first_uses: BTreeMap<String, call::FirstUse>,
+    first_uses: BTreeMap<String, Blame>,
     /// Values that have the user's name.
     named: BTreeSet<VarId>,
     /// Sizes from outside.
@@ -277,9 +280,15 @@ impl<'a, 's> Lowering<'a, 's> {
         self.report(at.into(), message, None);
     }
 
-    /// Reports a mistake. In a sub-network of another module it is blamed on the call that led there: rustc cannot
-    /// show the other module.
+    /// Reports a mistake.
     fn report(&mut self, at: Extent, message: Message, first: Option<Extent>) {
+        let Blame { at, calls, inside } = self.blame(at);
+        self.sink.push(Report { message, at, calls, first, inside });
+    }
+
+    /// What is to blame for a mistake. In a sub-network of another module it is the call that led there: rustc cannot
+    /// show the other module.
+    fn blame(&self, at: Extent) -> Blame {
         let mut calls = self.calls.clone();
         let (mut shown, mut inside) = (at, None);
         if !self.network.is_here(self.unit)
@@ -293,16 +302,7 @@ impl<'a, 's> Lowering<'a, 's> {
             };
             inside = left.last().map(|frame| format!("`{}`{place}", frame.name));
         }
-        self.sink.push(Report { message, at: shown, calls, first, inside });
-    }
-
-    /// The place, or the call that leads to it where that is in another module.
-    fn visible(&self, at: Extent) -> Extent {
-        let last = self.calls.iter().rfind(|frame| frame.here);
-        match last.filter(|_| !self.network.is_here(self.unit)) {
-            Some(frame) => frame.call,
-            None => at,
-        }
+        Blame { at: shown, calls, inside }
     }
 
     /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
