@@ -130,23 +130,24 @@ impl<'a> Parameter<'a> {
 
     /// Its initialiser as the language writes it, if it was asked for.
     pub fn chosen_initializer(&self) -> Option<String> {
-        self.options.chosen.then(|| initializers::show(self.initializer, self.ty))
+        self.options.chosen.then(|| initializers::show(self.initializer))
     }
 
     /// The options of both uses together, if they agree.
     pub fn agree(&self, second: &Parameter<'_>) -> Result<ParameterOptions, Disagreement> {
-        let both = |show: &dyn Fn(&Parameter<'_>) -> String| {
-            Err(Disagreement { first: show(self), second: show(second) })
-        };
         if self.ty != second.ty {
             return Err(Disagreement { first: self.show(second), second: second.show(self) });
         }
-        if self.options.chosen && second.options.chosen && self.initializer != second.initializer {
-            return both(&|it| format!("initialised by `{}`", initializers::show(it.initializer, it.ty)));
+        if let (Some(first), Some(second)) = (self.chosen_initializer(), second.chosen_initializer())
+            && first != second
+        {
+            let show = |initializer| format!("initialised by `{initializer}`");
+            return Err(Disagreement { first: show(first), second: show(second) });
         }
         if self.options.trainable != second.options.trainable {
             let how = |trainable| if trainable { "trained" } else { "a statistic, which is not trained" };
-            return both(&|it| how(it.options.trainable).to_string());
+            let [first, second] = [self, second].map(|it| how(it.options.trainable).to_string());
+            return Err(Disagreement { first, second });
         }
         for ((name, first), (_, other)) in self.options.numbers().into_iter().zip(second.options.numbers()) {
             if let (Some(first), Some(second)) = (first, other)
