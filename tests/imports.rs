@@ -45,6 +45,18 @@ pub mod street {
     }
 }
 
+/// Imports from another crate.
+#[attribute::network]
+pub mod abroad {
+    use ::models::parts::{CLASSES, around, classify, told_apart};
+
+    /// A cost whose every parameter comes from there.
+    pub fn cost(x: Tensor<f32, _, CLASSES>, y: Tensor<f32, _, 1>, label: Tensor<i64, _, 1>) -> _ {
+        let logits = classify(around(x, factor = 0.5));
+        told_apart(x, y) + mean(softmax_with_cross_entropy(logits, label))
+    }
+}
+
 fn text<S: Spec>(net: &Network<S>) -> String {
     net.program().unwrap().to_string()
 }
@@ -105,4 +117,22 @@ fn a_layer_of_the_library_is_named_by_its_binding() {
     assert!(text.contains("parameter first.conv.w: f32[20, 1, 5, 5]"), "{text}");
     assert!(text.contains("parameter deep.conv.w: f32[50, 20, 5, 5]"), "{text}");
     assert!(text.contains("parameter digit.w: f32[800, 10]"), "{text}");
+}
+
+#[test]
+fn another_crate_is_imported_from() {
+    let net = abroad::cost();
+    let program = text(&net);
+    // `WIDTH` is found at the root of the crate that wrote it.
+    assert!(program.contains("parameter classify.wide.fc.w: f32[3, 6]"), "{program}");
+    assert!(program.contains("parameter around.fc.b: f32[3]"), "{program}");
+    assert!(program.contains("parameter D.hidden.w: f32[3, 4]"), "{program}");
+    // The operators know where they were written.
+    let places = paddle::core::text::with_places(net.program().unwrap()).to_string();
+    let source = include_str!("crates/models/src/lib.rs");
+    let line = source.lines().position(|line| line.contains("x + factor *")).unwrap() + 1;
+    assert!(places.contains(&format!("tests/crates/models/src/lib.rs:{line}:")), "{places}");
+    // And its parameters are those of the networks there.
+    let parameters = paddle::parameters![abroad::cost, models::gan::d1].unwrap();
+    assert!(parameters.get::<f32>(models::gan::params::D::hidden::w).is_ok());
 }

@@ -81,6 +81,8 @@ pub(crate) struct Function {
     pub(crate) unit: UnitId,
     /// Whether other modules can import it.
     pub(crate) public: bool,
+    /// `#[layer]`: it is for other networks alone.
+    pub(crate) layer: bool,
     /// Documentation and the like, as written.
     pub(crate) attributes: TokenStream,
     /// `pub`, as written.
@@ -95,7 +97,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Whether it is a network of its own. One that takes numbers or activations is a layer, for other networks.
+    /// Whether it is a network of its own. One that takes numbers or activations is a layer, too.
     pub(crate) fn is_topology(&self) -> bool {
         let is_fed = |param: &Param| {
             let known = |ty: &TypeExpr| {
@@ -103,7 +105,7 @@ impl Function {
             };
             param.default.is_none() && !param.ty.as_ref().is_some_and(known)
         };
-        self.public && self.params.iter().all(is_fed)
+        self.public && !self.layer && self.params.iter().all(is_fed)
     }
 
     /// The parameters that a call gives by position.

@@ -22,6 +22,13 @@ impl Parser<'_> {
         self.no_attributes_in_function(&item);
         let mut tokens = item.clone();
         tokens.attrs.clear();
+        let (marks, attrs): (Vec<_>, Vec<_>) =
+            item.attrs.into_iter().partition(|attribute| attribute.path().is_ident("layer"));
+        for mark in &marks {
+            if mark.meta.require_path_only().is_err() {
+                self.foreign(mark, "an argument of `#[layer]`", "write `#[layer]` alone");
+            }
+        }
         let signature = item.sig;
         let modifier = [
             signature.constness.map(|token| token.to_token_stream()),
@@ -58,11 +65,12 @@ impl Parser<'_> {
                 }
             }
         }
-        let (attrs, vis) = (item.attrs, item.vis);
+        let vis = item.vis;
         Function {
             ident: signature.ident,
             unit,
             public,
+            layer: !marks.is_empty(),
             attributes: quote!(#(#attrs)*),
             visibility: quote!(#vis),
             generics,

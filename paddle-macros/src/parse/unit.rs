@@ -123,6 +123,7 @@ impl Parser<'_> {
             ident: Ident::new("network", Span::mixed_site()),
             unit: self.unit,
             public: true,
+            layer: false,
             attributes: TokenStream::new(),
             visibility: TokenStream::new(),
             generics: Vec::new(),

@@ -26,3 +26,35 @@ pub mod gan {
         discriminate(x) > 0.5
     }
 }
+
+/// How wide hidden layers are; what is exported reads it from this crate's root.
+pub const WIDTH: usize = 6;
+
+/// Parts for the networks of other crates.
+#[network]
+pub mod parts {
+    use crate::gan::d0;
+
+    /// How many classes there are.
+    pub const CLASSES: usize = 3;
+
+    fn wide(x: _, #[default = relu] act: Activation) -> _ {
+        fc(x, crate::WIDTH, act = act)
+    }
+
+    /// Logits of classes.
+    #[layer]
+    pub fn classify(x: Tensor<f32, _, D>) -> Tensor<f32, _, CLASSES> {
+        fc(wide(wide(x), act = tanh), CLASSES)
+    }
+
+    /// A layer: the sum of `x` and something of the same size.
+    pub fn around(x: Tensor<f32, _, D>, #[default = 1.0] factor: f32) -> _ {
+        x + factor * fc(wide(x), D)
+    }
+
+    /// What another module of this crate computes.
+    pub fn told_apart(x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+        d0(x, y) * 2.0
+    }
+}
