@@ -88,7 +88,7 @@ functions! {
     named_by;
 }
 
-/// A constant, or several values as one.
+/// A constant, several values as one, or a layer that is applied to the result of another.
 pub fn v<T>(_: T) -> Var {
     Var(())
 }
@@ -101,11 +101,6 @@ pub fn integer(_: i64) -> Var {
 /// A condition.
 pub fn cond(_: Var) -> bool {
     true
-}
-
-/// A layer that is applied to the result of another.
-pub fn activation(_: fn(Var) -> Var) -> Var {
-    Var(())
 }
 
 /// A value where a pattern says of how many parts it is.

@@ -129,13 +129,16 @@ fn notes_that_are_not_known_are_refused() {
 }
 
 #[test]
-fn statistics_are_not_trained_and_options_are_applied_in_order() -> Result<(), Box<dyn std::error::Error>> {
+fn statistics_and_frozen_parameters_are_not_trained_and_options_are_applied_in_order()
+-> Result<(), Box<dyn std::error::Error>> {
     let mut program = text::parse(
         "program {
           parameter w: f32[2] = fill_constant(value=0.5) [lr=0.1 decay=0.01 clip=2.0]
           parameter mean: f32[2] = fill_constant(value=0.0) [untrained]
+          parameter frozen: f32[2] = fill_constant(value=1.0) [lr=0.0]
           block 0 (x: f32[2]) {
-            centred: f32[2] = elementwise_sub(x, mean)
+            scaled: f32[2] = elementwise_mul(x, frozen)
+            centred: f32[2] = elementwise_sub(scaled, mean)
             product: f32[2] = elementwise_mul(centred, w)
             cost: f32[] = reduce_sum(product)
             return cost

@@ -1,9 +1,8 @@
 //! Closures capture values, as they are where they are defined; closures in closures.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(|x: Tensor<f32, _, 4>, rate: Tensor<f32>| {
         const TIMES: usize = 2;
         let mut scale = rate;
@@ -19,5 +18,5 @@ pub(crate) fn networks() -> Vec<Program> {
         };
         deep(x) - scaled(x)
     });
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -1,9 +1,8 @@
 //! `if` on a scalar, chains of `else if`, and truth values that are computed.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(|x: Tensor<f32, _, 4>, mode: Tensor<i64>, on: Tensor<bool>| {
         let wide = mode > 3 && on || !(mode == 1);
         let h = if wide {
@@ -16,5 +15,5 @@ pub(crate) fn networks() -> Vec<Program> {
         let (low, high) = if on { (h, 1.0) } else { (x, 2.0) };
         mean(low) / high
     });
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -1,7 +1,6 @@
 //! `if` on constants: a branch that is not taken may be of any type, and is not part of the program.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod decided {
@@ -34,8 +33,8 @@ pub mod decided {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    let program = crate::program(decided::price());
-    assert_eq!(program.parameters().count(), 2);
-    vec![program]
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let model = crate::model(decided::price());
+    assert_eq!(model.parameter_names().len(), 2);
+    vec![model]
 }

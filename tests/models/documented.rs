@@ -1,7 +1,5 @@
 //! Documentation and attributes go with what they stand before.
 
-use paddle::core::program::Program;
-
 paddle::network! {
     /// A module in the other form.
     #[allow(clippy::module_name_repetitions)]
@@ -25,7 +23,7 @@ paddle::network! {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     assert_eq!(documented::SIZE, 3);
-    vec![crate::program(documented::documented_network())]
+    vec![crate::model(documented::documented_network())]
 }

@@ -1,9 +1,8 @@
 //! Numbers adapt to the element type of what they stand beside.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(
         |single: Tensor<f32, _, 2>, double: Tensor<f64, _, 2>, id: Tensor<i64, _, 2>, short: Tensor<i32, _, 2>| {
             const RATE: f64 = 0.5;
@@ -15,5 +14,5 @@ pub(crate) fn networks() -> Vec<Program> {
             (single, double, id, short, id > 3)
         }
     );
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -1,7 +1,6 @@
 //! Names of parameters from constants.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod towers {
@@ -25,11 +24,10 @@ pub mod towers {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    let program = crate::program(towers::both());
-    let names: Vec<&str> = program.parameters().map(|id| program.var(id).name.as_str()).collect();
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let model = crate::model(towers::both());
     let expected = ["left.layer0", "left.layer1", "near", "far", "bracesleft"];
     let expected: Vec<String> = expected.iter().flat_map(|name| [format!("{name}.w"), format!("{name}.b")]).collect();
-    assert_eq!(names, expected);
-    vec![program]
+    assert_eq!(model.parameter_names(), expected);
+    vec![model]
 }

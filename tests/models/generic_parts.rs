@@ -1,7 +1,6 @@
 //! Sub-networks that are generic over shapes: `_`, dimensions that are named anew at each call, closures.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod generic {
@@ -26,6 +25,6 @@ pub mod generic {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    vec![crate::program(generic::both()), crate::program(generic::ranks())]
+pub(crate) fn networks() -> Vec<crate::Model> {
+    vec![crate::model(generic::both()), crate::model(generic::ranks())]
 }

@@ -1,46 +1,110 @@
-//! Valid models of many kinds: each file compiles without an error or a warning, and its networks hold what a program
-//! promises.
+//! Valid models of many kinds: each file compiles without an error or a warning, its networks hold what a program
+//! promises, and they run and train alike on both backends.
 #![deny(warnings)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use paddle::core::convert::{from_wire, to_wire};
-use paddle::core::program::Program;
 use paddle::core::text;
 
-/// The program of a network.
-fn program<S: paddle::Spec>(network: paddle::Network<S>) -> Program {
-    network.program().unwrap().clone()
+use model::Model;
+
+mod model;
+#[path = "../support/mod.rs"]
+mod support;
+
+/// A network of a file.
+fn model<S: paddle::Spec>(network: paddle::Network<S>) -> Model {
+    Model::new(network)
 }
 
-/// The files of models. Each has a function `networks`, the programs of its networks.
+/// The files of models. Each has a function `networks`.
 macro_rules! models {
     ($($name:ident)*) => {
         $(mod $name;)*
 
-        const MODELS: &[(&str, fn() -> Vec<Program>)] = &[$((stringify!($name), $name::networks)),*];
+        const MODELS: &[(&str, fn() -> Vec<Model>)] = &[$((stringify!($name), $name::networks)),*];
     };
 }
 
 models! {
+    adaptive_steps
+    autoencoder
+    bag_of_words
+    batch_norm_network
+    bilinear
     captured_values
     conditions_of_scalars
     decided_branches
+    decision_tree
+    deep_q
+    deep_sets
+    denoising
+    distillation
     documented
+    double_precision
     element_types
+    ensemble
+    factorisation_machine
     format_names
+    generative_adversarial
     generic_parts
+    heteroscedastic
+    highway
+    images_by_hand
+    inception
+    integers_and_truth
+    label_smoothing
+    language_model
+    lenet
+    library_of_layers
+    logistic_regression
+    long_short_term_memory
     match_on_constants
+    matrix_factorisation
+    memory_attention
+    mixture_density
+    mixture_of_experts
+    multi_task
+    multilayer_perceptron
     named_sizes
+    newton
+    options_of_parameters
+    ordinal
+    pairwise_ranking
+    poisson
+    policy_gradient
+    polynomial
+    power_iteration
+    radial_basis
+    ranking
+    recurrent_by_hand
+    residual_images
     residual_stack
+    robust_losses
+    row_spaces
     rows_and_loops
+    self_attention
+    sequence_tagger
+    siamese
     sizes_in_an_array
+    sizes_of_instances
+    sizes_of_paths
+    soft_experts
     stages
     tapped
+    temperature
     texts
+    triplet
     tuples_and_shadowing
+    two_towers
     unrolled_in_control
+    value_iteration
+    variational
+    views_of_a_text
+    wide_and_deep
+    word_vectors
 }
 
 #[test]
@@ -49,21 +113,32 @@ fn every_file_is_listed() {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<String> =
         files.map(|path| path.file_stem().unwrap().to_string_lossy().into()).collect();
-    let listed = MODELS.iter().map(|(name, _)| name.to_string()).chain(["main".to_string()]);
+    let listed = MODELS.iter().map(|(name, _)| name.to_string()).chain(["main", "model"].map(str::to_string));
     assert_eq!(files, listed.collect());
 }
 
 #[test]
 fn programs_are_kept_by_text_and_wire() {
     for (name, networks) in MODELS {
-        let programs = networks();
-        assert!(!programs.is_empty(), "{name}");
-        for program in programs {
+        let networks = networks();
+        assert!(!networks.is_empty(), "{name}");
+        for program in networks {
             program.verify().unwrap();
             let shown = program.to_string();
             assert_eq!(text::parse(&shown).unwrap().to_string(), shown, "{name}");
             let wire = to_wire(&program);
             assert_eq!(from_wire(&wire.main, Some(&wire.startup)).unwrap().to_string(), shown, "{name}");
+        }
+    }
+}
+
+#[test]
+fn both_backends_agree() {
+    for (name, networks) in MODELS {
+        for (k, network) in networks().iter().enumerate() {
+            for rows in [5, 1, 0] {
+                network.run(rows, &format!("{name}, network {k}"));
+            }
         }
     }
 }

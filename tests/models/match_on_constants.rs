@@ -1,9 +1,8 @@
 //! `match` on constants: literals, ranges, alternatives, names, guards, tuples.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(|x: Tensor<f32, _, 8>| {
         const KIND: &str = "tanh";
         const WIDE: usize = 9;
@@ -33,5 +32,5 @@ pub(crate) fn networks() -> Vec<Program> {
     });
     let text = net.program().unwrap().to_string();
     assert_eq!(text.matches(" = tanh(").count(), 3, "{text}");
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -1,7 +1,6 @@
 //! Sizes that are bound at run time, and arithmetic on sizes that are known.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod sizes {
@@ -22,6 +21,6 @@ pub mod sizes {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    vec![crate::program(sizes::dot()), crate::program(sizes::rows()), crate::program(sizes::pair())]
+pub(crate) fn networks() -> Vec<crate::Model> {
+    vec![crate::model(sizes::dot()), crate::model(sizes::rows()), crate::model(sizes::pair())]
 }

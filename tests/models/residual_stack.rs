@@ -1,7 +1,6 @@
 //! A stack of blocks, each with parameters of its own.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod residual {
@@ -34,8 +33,8 @@ pub mod residual {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    let (cost, first) = (crate::program(residual::cost()), crate::program(residual::first()));
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let (cost, first) = (crate::model(residual::cost()), crate::model(residual::first()));
     assert_eq!([cost.parameters().count(), first.parameters().count()], [32, 12]);
     assert!(first.parameters().all(|id| cost.parameters().any(|of| cost.var(of).name == first.var(id).name)));
     vec![cost, first]

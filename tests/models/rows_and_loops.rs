@@ -1,9 +1,8 @@
 //! Rows that split, inside of loops that go on for all.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(|x: Tensor<f32, _, 1>, steps: Tensor<i64>| {
         let mut h = x;
         let mut count = 0.0 * x;
@@ -19,5 +18,5 @@ pub(crate) fn networks() -> Vec<Program> {
         }
         (h, count)
     });
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -1,7 +1,6 @@
 //! A tower whose sizes are an array; the state changes its shape from iteration to iteration.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod tower {
@@ -32,6 +31,6 @@ pub mod tower {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    vec![crate::program(tower::vector()), crate::program(tower::pairs())]
+pub(crate) fn networks() -> Vec<crate::Model> {
+    vec![crate::model(tower::vector()), crate::model(tower::pairs())]
 }

@@ -1,9 +1,8 @@
 //! Nested loops at compile time, and values as items.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let nested = network!(|x: Tensor<f32, _, 4>| {
         let mut h = x;
         for stage in 0..2 {
@@ -25,5 +24,5 @@ pub(crate) fn networks() -> Vec<Program> {
         }
         sum
     });
-    vec![crate::program(nested), crate::program(values)]
+    vec![crate::model(nested), crate::model(values)]
 }

@@ -1,7 +1,6 @@
 //! Values that can be fetched by name, in sub-networks and unrolled loops.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod tapped {
@@ -22,9 +21,9 @@ pub mod tapped {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    let program = crate::program(tapped::cost());
-    let names: Vec<&str> = program.taps().iter().map(|tap| tap.name.as_str()).collect();
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let model = crate::model(tapped::cost());
+    let names: Vec<&str> = model.taps().iter().map(|tap| tap.name.as_str()).collect();
     assert_eq!(names, ["first", "second", "total"]);
-    vec![program]
+    vec![model]
 }

@@ -1,7 +1,6 @@
 //! Texts that decide.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod modes {
@@ -23,6 +22,6 @@ pub mod modes {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    vec![crate::program(modes::cost())]
+pub(crate) fn networks() -> Vec<crate::Model> {
+    vec![crate::model(modes::cost())]
 }

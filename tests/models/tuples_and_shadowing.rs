@@ -1,7 +1,6 @@
 //! Tuples in tuples, several results, shadowing, and variables that are assigned later.
 
 use paddle::attribute::network;
-use paddle::core::program::Program;
 
 #[network]
 pub mod several {
@@ -31,9 +30,9 @@ pub mod several {
     }
 }
 
-pub(crate) fn networks() -> Vec<Program> {
-    let program = crate::program(several::results());
-    let names: Vec<&str> = program.outputs().iter().map(|&var| program.var(var).name.as_str()).collect();
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let model = crate::model(several::results());
+    let names: Vec<&str> = model.outputs().iter().map(|&var| model.var(var).name.as_str()).collect();
     assert_eq!(names, ["first", "second"]);
-    vec![program]
+    vec![model]
 }

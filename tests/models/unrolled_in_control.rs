@@ -1,9 +1,8 @@
 //! Unrolled loops inside of closures, branches and loops of the program, and these inside of unrolled loops.
 
-use paddle::core::program::Program;
 use paddle::network;
 
-pub(crate) fn networks() -> Vec<Program> {
+pub(crate) fn networks() -> Vec<crate::Model> {
     let net = network!(|x: Tensor<f32, _, 4>, n: Tensor<i64>, c: Tensor<bool, _>| {
         let deep = |x| {
             let mut h = x;
@@ -40,5 +39,5 @@ pub(crate) fn networks() -> Vec<Program> {
     });
     let text = net.program().unwrap().to_string();
     assert_eq!([text.matches(" = while(").count(), text.matches(" = if(").count()], [3, 3], "{text}");
-    vec![crate::program(net)]
+    vec![crate::model(net)]
 }

@@ -18,9 +18,13 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         });
     }
     let Some(sum) = sum else { return Err(call.wrong("x", MismatchKind::Count, "there is none")) };
-    let bias = Type { dtype: call.ty(sum).dtype, rows: None, dims: vec![size] };
-    let b = call.parameter("b", initializers::constant(0.0, bias))?;
-    let sum = call.emit(add, &[sum, b])?[0];
+    let sum = if call.flag("bias").unwrap_or(true) {
+        let bias = Type { dtype: call.ty(sum).dtype, rows: None, dims: vec![size] };
+        let b = call.parameter("b", initializers::constant(0.0, bias))?;
+        call.emit(add, &[sum, b])?[0]
+    } else {
+        sum
+    };
     call.activate("act", sum)
 }
 

@@ -133,6 +133,7 @@ macro_rules! with_layers {
             ///
             /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
             fc(x: Values "What to connect.", size: Size "How many outputs.";
+               bias: Flag "Whether to add `b`; it is added if this is left out.",
                act: Activation "What to apply to the result.") weights_and_bias
                 => fc::build;
 

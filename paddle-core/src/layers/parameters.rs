@@ -14,7 +14,7 @@ macro_rules! with_parameter_arguments {
             $($front)* [
                 param: Name "The name of the parameters: `param = \"D\"` makes `D.w`; every use of a name shares.",
                 init: Initializer "What the weights are at first, such as `uniform(-0.1, 0.1)`.",
-                lr: Number "The factor of the learning rate of these parameters; 1 if it is left out.",
+                lr: Number "The factor of the learning rate of these parameters; 1 if it is left out. With 0 they stay as they are.",
                 decay: Number "How much of these parameters is added to their gradients, after clipping (L2 decay).",
                 clip: Number "The bound of each element of the gradients of these parameters.",
                 $($own)*

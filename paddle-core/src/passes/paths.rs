@@ -78,9 +78,13 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
     edges
 }
 
-/// The parameters that have gradients.
+/// The parameters that have gradients: no statistics, and none whose learning rate is 0.
 pub(super) fn trained(program: &Program) -> Vec<VarId> {
-    program.parameters().filter(|&parameter| program.parameter_options(parameter).trainable).collect()
+    let moves = |parameter: &VarId| {
+        let options = program.parameter_options(*parameter);
+        options.trainable && options.lr != Some(0.0)
+    };
+    program.parameters().filter(moves).collect()
 }
 
 /// Checks that a program can be trained: its first output is a floating-point scalar, and has a derivative with

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use proc_macro2::{Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::ast::{Network, Origin, UnitId, text};
@@ -154,18 +154,27 @@ fn mentioned(tokens: TokenStream, names: &mut BTreeSet<String>) {
     }
 }
 
-/// `crate` as other crates have to write it: `$crate`.
+/// `crate` as other crates have to write it, `$crate`. In `pub(crate)` they cannot: it is left out, since what has come
+/// here is visible.
 fn closed(tokens: TokenStream) -> TokenStream {
-    let tokens = tokens.into_iter().flat_map(|token| match token {
-        TokenTree::Group(group) => {
-            let mut inner = Group::new(group.delimiter(), closed(group.stream()));
-            inner.set_span(group.span());
-            vec![TokenTree::Group(inner)]
+    let mut is_visibility = false;
+    let tokens = tokens.into_iter().flat_map(|token| {
+        let follows_pub = std::mem::replace(&mut is_visibility, false);
+        match token {
+            TokenTree::Group(group) if follows_pub && group.delimiter() == Delimiter::Parenthesis => vec![],
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), closed(group.stream()));
+                inner.set_span(group.span());
+                vec![TokenTree::Group(inner)]
+            }
+            TokenTree::Ident(ident) if ident == "crate" => {
+                vec![Punct::new('$', Spacing::Alone).into(), ident.into()]
+            }
+            token => {
+                is_visibility = matches!(&token, TokenTree::Ident(ident) if ident == "pub");
+                vec![token]
+            }
         }
-        TokenTree::Ident(ident) if ident == "crate" => {
-            vec![Punct::new('$', Spacing::Alone).into(), ident.into()]
-        }
-        token => vec![token],
     });
     tokens.collect()
 }

@@ -247,7 +247,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
                 helper("v", ident)
             }
             Meaning::Variable(_) => ident.to_token_stream(),
-            Meaning::Layer(layer) => helper("activation", language(layer.name, ident.span())),
+            Meaning::Layer(layer) => helper("v", language(layer.name, ident.span())),
             Meaning::Choice(Choice { layer, argument, word }) => {
                 let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
                 let word = Ident::new(word, ident.span());

@@ -20,7 +20,7 @@ use crate::ast::{
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
 use cycles::{Edge, mark_all_by_caller, mark_by_caller};
-use items::{Items, Signature};
+use items::{Item, Items, Signature};
 
 /// What a name in scope is.
 #[derive(Clone, Copy)]
@@ -405,6 +405,7 @@ impl Resolver<'_> {
     /// A name that is read.
     fn name(&mut self, ident: &Ident) -> Meaning {
         let name = text(ident);
+        let item = self.items.find(self.unit, &name);
         let message = match self.find(&name) {
             Some((
                 Entry::Variable(id) | Entry::Constant(id) | Entry::Keyword(id) | Entry::Unknown(id),
@@ -413,9 +414,9 @@ impl Resolver<'_> {
                 return Meaning::Variable(id);
             }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
-            None if self.items.find(self.unit, &name).is_some() => {
-                Message::NotAValue { name, what: "a `fn`".into() }
-            }
+            // It may be a constant; its module says what is wrong.
+            None if matches!(item, Some(Item::Broken)) => return Meaning::Unresolved,
+            None if item.is_some() => Message::NotAValue { name, what: "a `fn`".into() },
             None if self.dimensions.contains(&name) => return Meaning::Dimension,
             None if self.ended.iter().any(|(ended, _)| *ended == name) => self.out_of_block(name),
             None if Layer::find(&name).is_some() || self.items.in_library(&name).is_some() => {

@@ -1,0 +1,16 @@
+//! A convolutional network by hand: filters of several sizes, strides, groups and kinds of pooling.
+
+use paddle::network;
+
+pub(crate) fn networks() -> Vec<crate::Model> {
+    let net = network!(|image: Tensor<f32, _, 2, 12, 10>, target: Tensor<f32, _, 3>| {
+        let edges = conv2d(image, 8, [3, 5], padding = [1, 2], act = leaky_relu);
+        let small = pool2d(edges, 2, kind = avg);
+        let grouped = conv2d(small, 8, 3, groups = 4, padding = 1, dilation = 1, bias = false);
+        let gate = conv2d(small, 8, 1, act = sigmoid);
+        let tall = pool2d(grouped * gate, [3, 2], stride = [3, 1], ceil = true);
+        let predicted = fc(tall, 3);
+        mean(abs(predicted - target))
+    });
+    vec![crate::model(net)]
+}

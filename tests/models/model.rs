@@ -1,0 +1,181 @@
+//! A network of a file, whatever its inputs are: its program, and what two backends make of a random batch.
+
+use std::ops::Deref;
+
+use ndarray::{ArrayD, IxDyn};
+use paddle::core::plan::Backend;
+use paddle::core::program::{DType, Program, VarId};
+use paddle::{Batch, Cpu, Dynamic, Element, Network, Outputs, Parameters, Sgd, Spec, Trainer};
+use paddle_kernels::reference::Reference;
+
+use crate::support::tensor::{Tensor, Values};
+
+/// A network; it is its program, and can be run.
+pub(crate) struct Model {
+    network: Network<Dynamic>,
+    /// Why it cannot be trained, as far as rustc knows.
+    untrainable: Option<&'static str>,
+}
+
+impl Model {
+    pub(crate) fn new<S: Spec>(network: Network<S>) -> Self {
+        let program = network.program().unwrap_or_else(|error| panic!("{error}")).clone();
+        Model { network: Network::from_program(program).unwrap(), untrainable: S::UNTRAINABLE }
+    }
+
+    /// The names of the parameters.
+    pub(crate) fn parameter_names(&self) -> Vec<&str> {
+        self.parameters().map(|id| self.var(id).name.as_str()).collect()
+    }
+
+    /// Whether there is something to train: a cost, and parameters.
+    pub(crate) fn trains(&self) -> bool {
+        let cost = self.ty(self.outputs()[0]);
+        cost.is_scalar() && cost.dtype.is_float() && self.parameters().next().is_some()
+    }
+
+    /// Runs a batch of random rows on both backends. They have to agree on the outputs, and where there is
+    /// something to train, on the cost and the parameters behind a step, all of which are finite.
+    pub(crate) fn run(&self, rows: usize, what: &str) {
+        let what = format!("{what}, {rows} rows");
+        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows)).collect();
+        let net = &self.network;
+        let (found, expected) = (infer(cpu(), net, &batch), infer(Reference::single(), net, &batch));
+        for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            found.assert_close(expected, 1e-4, 1e-5, &format!("{what}: output {k}"));
+        }
+        if !self.trains() {
+            return;
+        }
+        assert_eq!(self.untrainable, None, "{what}");
+        let (found, expected) = (step(cpu(), net, &batch), step(Reference::single(), net, &batch));
+        for (name, (found, expected)) in self.trained().zip(found.iter().zip(&expected)) {
+            let what = format!("{what}: {name} after a step");
+            found.assert_close(expected, 1e-4, 1e-5, &what);
+            assert!(found.values.numbers().iter().all(|value| value.is_finite()), "{what}: {found:?}");
+        }
+    }
+
+    /// What a step gives: the cost, and the parameters.
+    fn trained(&self) -> impl Iterator<Item = &str> {
+        ["the cost"].into_iter().chain(self.parameter_names())
+    }
+
+    /// A value for an input. Sizes that a batch binds are 3, and so are whole numbers that are the same for all rows.
+    fn random(&self, input: VarId, rows: usize) -> Tensor {
+        let (name, ty) = (&self.var(input).name, self.ty(input));
+        let lengths = (0..rows).map(|row| (row * 5 + name.len()) % 4);
+        let offsets = self.is_sequence(ty).then(|| {
+            let ends = lengths.scan(0, |end, length| {
+                *end += length as i64;
+                Some(*end)
+            });
+            [0].into_iter().chain(ends).collect::<Vec<i64>>()
+        });
+        let mut shape: Vec<usize> =
+            self.shape(ty).iter().map(|dim| dim.constant().unwrap_or(3) as usize).collect();
+        if let Some(space) = ty.rows {
+            match (&offsets, self.row_space(space).name.as_str()) {
+                (Some(offsets), _) => shape[0] = offsets[rows] as usize,
+                (None, "_") => shape[0] = rows,
+                (None, _) => {}
+            }
+        }
+        let count = shape.iter().product();
+        let seed = name.bytes().fold(7, |seed, byte| seed * 31 + usize::from(byte)) % 1009;
+        let number = |i: usize| ((i + seed) * 7919 + i * i * 13) % 401;
+        let whole = |i: usize| if shape.is_empty() { 3 } else { number(i) % 2 };
+        let real = |i: usize| number(i) as f64 / 200.0 - 1.0;
+        let values = match ty.dtype {
+            DType::Bool => Values::Bool((0..count).map(|i| number(i) % 2 == 0).collect()),
+            DType::I32 => Values::I32((0..count).map(|i| whole(i) as i32).collect()),
+            DType::I64 => Values::I64((0..count).map(|i| whole(i) as i64).collect()),
+            DType::F32 => Values::F32((0..count).map(|i| real(i) as f32).collect()),
+            DType::F64 => Values::F64((0..count).map(real).collect()),
+        };
+        Tensor { shape, values, offsets }
+    }
+}
+
+impl Deref for Model {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        self.network.program().unwrap()
+    }
+}
+
+fn cpu() -> Cpu {
+    Cpu::with_threads(1).unwrap()
+}
+
+fn infer<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
+    let parameters = Parameters::create_on(backend, net, 1).unwrap();
+    let outputs =
+        paddle::infer(net, &parameters, batch(net, inputs)).unwrap_or_else(|error| panic!("{error}"));
+    let program = net.program().unwrap();
+    (0..outputs.len()).map(|k| output(&outputs, k, program.ty(program.outputs()[k]).dtype)).collect()
+}
+
+fn step<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
+    let mut parameters = Parameters::create_on(backend, net, 1).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    let outcome = trainer.step(net, &mut parameters, batch(net, inputs));
+    let cost = outcome.unwrap_or_else(|error| panic!("{error}")).cost();
+    let program = net.program().unwrap();
+    let values = program.parameters().map(|parameter| {
+        let name = &program.var(parameter).name;
+        match program.ty(parameter).dtype {
+            DType::F32 => parameters.get::<f32>(name).map(|array| tensor(&array, Values::F32)),
+            _ => parameters.get::<f64>(name).map(|array| tensor(&array, Values::F64)),
+        }
+    });
+    [Ok(Tensor::f32(&[], &[cost]))].into_iter().chain(values).map(Result::unwrap).collect()
+}
+
+fn batch(net: &Network<Dynamic>, inputs: &[Tensor]) -> Batch<Dynamic> {
+    let mut batch = Batch::new(net).unwrap();
+    let program = net.program().unwrap();
+    for (&input, tensor) in program.inputs().iter().zip(inputs) {
+        let name = &program.var(input).name;
+        match &tensor.values {
+            Values::Bool(values) => set(&mut batch, name, tensor, values),
+            Values::I32(values) => set(&mut batch, name, tensor, values),
+            Values::I64(values) => set(&mut batch, name, tensor, values),
+            Values::F32(values) => set(&mut batch, name, tensor, values),
+            Values::F64(values) => set(&mut batch, name, tensor, values),
+        }
+    }
+    batch
+}
+
+fn set<T: Element>(batch: &mut Batch<Dynamic>, name: &str, tensor: &Tensor, values: &[T]) {
+    let array = ArrayD::from_shape_vec(IxDyn(&tensor.shape), values.to_vec()).unwrap();
+    let set = match &tensor.offsets {
+        None => batch.set(name, &array),
+        Some(offsets) => {
+            let offsets: Vec<usize> = offsets.iter().map(|&at| at as usize).collect();
+            batch.set_sequences(name, &array, &offsets)
+        }
+    };
+    set.unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn output(outputs: &Outputs, k: usize, dtype: DType) -> Tensor {
+    fn of<T: Element>(outputs: &Outputs, k: usize, values: fn(Vec<T>) -> Values) -> Tensor {
+        tensor(&outputs.at::<T>(k).unwrap().to_owned(), values)
+    }
+    let tensor = match dtype {
+        DType::Bool => of(outputs, k, Values::Bool),
+        DType::I32 => of(outputs, k, Values::I32),
+        DType::I64 => of(outputs, k, Values::I64),
+        DType::F32 => of(outputs, k, Values::F32),
+        DType::F64 => of(outputs, k, Values::F64),
+    };
+    let offsets = outputs.offsets(k).map(|offsets| offsets.iter().map(|&at| at as i64).collect());
+    Tensor { offsets, ..tensor }
+}
+
+fn tensor<T: Element>(array: &ArrayD<T>, values: fn(Vec<T>) -> Values) -> Tensor {
+    Tensor { shape: array.shape().to_vec(), values: values(array.iter().copied().collect()), offsets: None }
+}
