@@ -1,4 +1,5 @@
-//! The front end from tokens to tokens: parse → resolve → lower → emit, with a barrier before lowering.
+//! The front end from tokens to tokens: parse → resolve → lower → emit. What has mistakes is lowered all the same, to
+//! find others: a failed expression has an unknown value that silences what consumes it.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -30,19 +31,20 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
         return Analysis { source: None, lowered: Vec::new(), reports: sink.finish() };
     };
     let mut source = invocation.parse(payloads(imported), &mut sink);
-    resolve(&mut source.network, &mut sink);
+    let is_finite = resolve(&mut source.network, &mut sink);
     let network = &source.network;
     let is_closure = matches!(source.form, Form::Expression);
     let topologies = (0..network.functions.len()).filter(|&at| {
         let function = &network.functions[at];
         network.is_here(function.unit) && (is_closure || function.is_topology())
     });
-    let names_are_right = sink.is_empty() && !network.is_incomplete();
+    let is_known = sink.is_empty();
+    let can_be_lowered = is_finite && !network.is_incomplete();
     let lowered = topologies
         .map(|at| {
             let function = FunctionId(at);
-            let lowered = match names_are_right {
-                true => lower(network, function, &mut sink),
+            let lowered = match can_be_lowered {
+                true => lower(network, function, is_known, &mut sink),
                 false => inputs(network, function),
             };
             (at, lowered)

@@ -26,8 +26,8 @@ pub(crate) enum Value<'a> {
     Tuple(Vec<Value<'a>>),
     /// What a parameter of type `Activation` stands for.
     Activation(&'static Layer),
-    /// A sub-network and the values that it captured.
-    Closure(&'a ast::Closure, Env<'a>),
+    /// A sub-network, and the values and dimensions that it captured.
+    Closure(&'a ast::Closure, Env<'a>, Dims),
     /// Declared, and not assigned on every way.
     Unassigned,
     /// A mistake has been reported; silences its consumers.
@@ -41,6 +41,9 @@ pub(crate) struct Constant {
     /// The element type, where the source says so; otherwise it adapts to what it is combined with.
     pub(crate) dtype: Option<DType>,
 }
+
+/// Named dimensions with their sizes; `None` where a mistake has been reported.
+pub(crate) type Dims = BTreeMap<String, Option<Dim>>;
 
 /// Variables in scope with what they stand for now.
 pub(crate) type Env<'a> = BTreeMap<BindingId, Slot<'a>>;

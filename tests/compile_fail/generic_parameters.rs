@@ -17,10 +17,6 @@ pub mod models {
     pub fn sized<const N: usize>(x: Tensor<f32, _, N>) -> _ {
         relu(x)
     }
-
-    pub fn caller(x: Tensor<f32, _, 4>) -> _ {
-        sized(x)
-    }
 }
 
 fn main() {}

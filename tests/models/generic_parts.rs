@@ -20,11 +20,22 @@ pub mod generic {
         (half(a), half(b))
     }
 
+    /// A closure knows the dimensions that are named where it is defined.
+    fn deep(x: Tensor<f32, _, D>) -> Tensor<f32, _, D> {
+        let back = |v| fc(v, D);
+        let add = |v: Tensor<f32, _, D>| v + x;
+        add(back(fc(x, 2 * D)))
+    }
+
+    pub fn dimensions(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 4> {
+        deep(x)
+    }
+
     pub fn ranks(x: Tensor<f32, _, 2, 3>, y: Tensor<f32>) -> _ {
         (any(x), any(y))
     }
 }
 
 pub(crate) fn networks() -> Vec<crate::Model> {
-    vec![crate::model(generic::both()), crate::model(generic::ranks())]
+    vec![crate::model(generic::both()), crate::model(generic::ranks()), crate::model(generic::dimensions())]
 }

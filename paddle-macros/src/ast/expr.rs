@@ -5,7 +5,7 @@ use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
 use paddle_core::program::DType;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 
-use super::{BindingId, Constant, FunctionId, OutsideSize, Param, Pattern, TypeExpr};
+use super::{BindingId, Constant, FunctionId, OutsideSize, Param, Pattern, PatternKind, TypeExpr};
 use crate::report::Extent;
 
 #[derive(Debug)]
@@ -20,6 +20,16 @@ pub(crate) enum Statement {
     Let { span: Span, pattern: Pattern, ty: Option<TypeExpr>, value: Option<Expr> },
     Const(Constant),
     Expr { value: Expr, semicolon: bool },
+}
+
+impl Statement {
+    /// Declares a name of which nothing is known: what it is has been reported.
+    pub(crate) fn unknown(ident: Ident) -> Self {
+        let (span, at) = (ident.span(), Extent::from(ident.span()));
+        let kind = PatternKind::Name { ident, mutable: None, binding: None };
+        let value = Expr { kind: ExprKind::Invalid, at };
+        Statement::Let { span, pattern: Pattern { kind, at }, ty: None, value: Some(value) }
+    }
 }
 
 #[derive(Debug)]
@@ -241,6 +251,14 @@ pub(crate) struct Closure {
 }
 
 impl Target {
+    /// The name, if it is one.
+    pub(crate) fn name(&self) -> Option<String> {
+        match &self.kind {
+            TargetKind::Name { ident, .. } => Some(super::text(ident)),
+            TargetKind::Tuple(_) | TargetKind::Invalid => None,
+        }
+    }
+
     /// The variables that are assigned.
     pub(crate) fn bindings(&self) -> Vec<BindingId> {
         match &self.kind {

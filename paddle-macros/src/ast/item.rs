@@ -39,6 +39,8 @@ pub(crate) struct Import {
 pub(crate) struct Binding {
     pub(crate) name: String,
     pub(crate) constant: bool,
+    /// Whether its name is anywhere but in its declaration and on the left of `=`.
+    pub(crate) read: bool,
 }
 
 /// `const N: usize = 13;`
@@ -149,7 +151,7 @@ impl Param {
     pub(crate) fn name(&self) -> Option<String> {
         match &self.pattern.kind {
             PatternKind::Name { ident, .. } => Some(text(ident)),
-            PatternKind::Tuple(_) | PatternKind::Wildcard => None,
+            PatternKind::Tuple(_) | PatternKind::Invalid(_) | PatternKind::Wildcard => None,
         }
     }
 }

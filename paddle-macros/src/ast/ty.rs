@@ -15,8 +15,14 @@ pub(crate) struct Pattern {
 
 #[derive(Debug)]
 pub(crate) enum PatternKind {
-    Name { ident: Ident, mutable: Option<Span>, binding: Option<BindingId> },
+    Name {
+        ident: Ident,
+        mutable: Option<Span>,
+        binding: Option<BindingId>,
+    },
     Tuple(Vec<Pattern>),
+    /// It has been reported; the names that it binds.
+    Invalid(Vec<Pattern>),
     Wildcard,
 }
 

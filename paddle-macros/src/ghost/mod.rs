@@ -88,7 +88,7 @@ fn pattern(pattern: &Pattern) -> TokenStream {
             let mutable = mutable.map(|span| Ident::new("mut", span));
             quote!(#mutable #ident)
         }
-        PatternKind::Tuple(parts) => {
+        PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => {
             let parts = parts.iter().map(self::pattern);
             quote!((#(#parts,)*))
         }
@@ -98,7 +98,7 @@ fn pattern(pattern: &Pattern) -> TokenStream {
 
 fn pattern_type(pattern: &Pattern) -> TokenStream {
     match &pattern.kind {
-        PatternKind::Tuple(parts) => {
+        PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => {
             let parts = parts.iter().map(pattern_type);
             quote!((#(#parts,)*))
         }
@@ -194,7 +194,7 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
             match (value.as_ref().map(|value| (&value.kind, expr(value, network))), &bound.kind) {
                 (None, _) => quote!(#constants #keyword #names: #ty;),
                 (Some((ExprKind::Closure(_), value)), _) => quote!(#constants #keyword #names = #value;),
-                (Some((_, value)), PatternKind::Tuple(_)) => {
+                (Some((_, value)), PatternKind::Tuple(_) | PatternKind::Invalid(_)) => {
                     let value = helper("any", value);
                     quote!(#constants #keyword #names: #ty = #value;)
                 }

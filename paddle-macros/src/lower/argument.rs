@@ -10,16 +10,17 @@ use crate::ast::{Choice, Expr, ExprKind, Meaning};
 use crate::messages::{Message, one_of};
 use crate::values::{Constant, Value};
 
-/// An argument while it is looked at.
+/// What an argument has to be.
 struct Wanted<'l> {
-    layer: &'l Layer,
-    argument: &'l Argument,
+    callee: &'l str,
+    name: &'l str,
+    kind: Kind,
 }
 
 impl<'a> Lowering<'a, '_> {
     /// What the argument is given as; `None` when a mistake has been reported.
     pub(super) fn argument(&mut self, layer: &Layer, argument: &Argument, expr: &'a Expr) -> Option<Given> {
-        let wanted = &Wanted { layer, argument };
+        let wanted = &Wanted { callee: layer.name, name: argument.name, kind: argument.kind };
         match (argument.kind, &expr.kind) {
             (Kind::Value, _) => {
                 let value = self.expr(expr);
@@ -54,9 +55,10 @@ impl<'a> Lowering<'a, '_> {
             }
             (Kind::Initializer, ExprKind::Call(call)) => {
                 let Meaning::Initializer(initializer) = call.callee else { return None };
-                let numbers = call.positional.iter().map(|number| {
+                let numbers = initializer.arguments.iter().zip(&call.positional).map(|(name, number)| {
                     let operand = self.operand(number)?;
-                    self.number_argument(operand, wanted, number)
+                    let wanted = Wanted { callee: initializer.name, name, kind: Kind::Number };
+                    self.number_argument(operand, &wanted, number)
                 });
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
@@ -168,9 +170,9 @@ impl<'a> Lowering<'a, '_> {
 
     fn wrong_argument(&mut self, found: String, wanted: &Wanted<'_>, expr: &'a Expr) {
         let message = Message::ArgumentKind {
-            callee: wanted.layer.name.into(),
-            name: wanted.argument.name.into(),
-            expected: wanted.argument.kind.describe().into(),
+            callee: wanted.callee.into(),
+            name: wanted.name.into(),
+            expected: wanted.kind.describe().into(),
             found,
         };
         self.error(expr.at, message);

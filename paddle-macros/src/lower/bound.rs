@@ -16,7 +16,7 @@ impl Bound {
         match &pattern.kind {
             PatternKind::Name { ident, .. } => Bound::Name(text(ident)),
             PatternKind::Tuple(parts) => Bound::Parts(parts.iter().map(Bound::of_pattern).collect()),
-            PatternKind::Wildcard => Bound::Nothing,
+            PatternKind::Invalid(_) | PatternKind::Wildcard => Bound::Nothing,
         }
     }
 

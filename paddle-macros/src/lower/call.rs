@@ -8,7 +8,7 @@ use crate::ast::{Call, Expr, Function, Meaning, Named, Origin, Param, PatternKin
 use crate::messages::Message;
 use crate::names::is_path;
 use crate::report::{Extent, Frame};
-use crate::values::{Env, Value};
+use crate::values::{Dims, Env, Value};
 
 /// An argument of a sub-network, and the parameter that it is for.
 struct Bound<'a> {
@@ -38,15 +38,17 @@ impl<'a> Lowering<'a, '_> {
                     (Origin::Library, Some(binding)) => binding.to_string(),
                     _ => text(&function.ident),
                 };
-                self.inline(call, at, segment, arguments, env, function.unit, |lowering| {
+                let captured = (env, Dims::new());
+                self.inline(call, at, segment, arguments, captured, function.unit, |lowering| {
                     lowering.defaults(call, function);
                     lowering.body(&function.body, &function.result)
                 })
             }
             Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
-                Some(Value::Closure(closure, captured)) => {
+                Some(Value::Closure(closure, captured, dims)) => {
                     let arguments = self.arguments(call, closure.params.iter());
                     let unit = self.unit;
+                    let captured = (captured, dims);
                     self.inline(call, at, text(&call.ident), arguments, captured, unit, |lowering| {
                         let value = lowering.expr(&closure.body);
                         match &closure.result {
@@ -57,11 +59,14 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => Value::Unknown,
             },
-            Meaning::Unresolved
-            | Meaning::Initializer(_)
-            | Meaning::Choice(_)
-            | Meaning::Word
-            | Meaning::Dimension => Value::Unknown,
+            Meaning::Unresolved => {
+                // The arguments may have mistakes of their own.
+                call.positional.iter().for_each(|argument| drop(self.expr(argument)));
+                Value::Unknown
+            }
+            Meaning::Initializer(_) | Meaning::Choice(_) | Meaning::Word | Meaning::Dimension => {
+                Value::Unknown
+            }
         }
     }
 
@@ -106,7 +111,7 @@ impl<'a> Lowering<'a, '_> {
         at: Extent,
         segment: String,
         arguments: Vec<Bound<'a>>,
-        env: Env<'a>,
+        (env, dims): (Env<'a>, Dims),
         unit: UnitId,
         body: impl FnOnce(&mut Self) -> Value<'a>,
     ) -> Value<'a> {
@@ -119,7 +124,7 @@ impl<'a> Lowering<'a, '_> {
             self.nameless(why, &segment, at);
         }
         let outer_env = std::mem::replace(&mut self.env, env);
-        let outer_dims = std::mem::take(&mut self.dims);
+        let outer_dims = std::mem::replace(&mut self.dims, dims);
         let outer_binding = std::mem::take(&mut self.binding);
         // Arguments are checked where the call stands, before it is entered.
         for Bound { param, argument, value } in arguments {

@@ -12,8 +12,9 @@ impl<'a> Lowering<'a, '_> {
     /// An `if` whose condition is a constant.
     pub(super) fn choose(&mut self, truth: bool, yes: &'a Block, no: Option<&'a Expr>) -> Value<'a> {
         if no.is_none() && !yes.is_statement() {
-            let at = yes.tail.as_ref().map_or(yes.at, |tail| tail.at);
-            self.error(at, Message::NoElse {});
+            if let Some(tail) = yes.tail.as_ref().filter(|tail| !matches!(tail.kind, ExprKind::Invalid)) {
+                self.error(tail.at, Message::NoElse {});
+            }
             return Value::Unknown;
         }
         match (truth, no) {

@@ -30,7 +30,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Name { ident, meaning: Meaning::Variable(id) } => {
                 match self.env.get(id).map(|slot| slot.value.clone()) {
                     Some(Value::Unassigned) => {
-                        self.error(ident.span(), Message::Unassigned { name: text(ident) });
+                        self.unassigned(ident.span(), text(ident));
                         Value::Unknown
                     }
                     Some(value) => value,
@@ -60,7 +60,7 @@ impl<'a> Lowering<'a, '_> {
                 Value::unit()
             }
             ExprKind::Call(call) => self.call(call, expr.at),
-            ExprKind::Closure(closure) => Value::Closure(closure, self.env.clone()),
+            ExprKind::Closure(closure) => Value::Closure(closure, self.env.clone(), self.dims.clone()),
             ExprKind::If { span, condition, yes, no } => {
                 self.branch(*span, condition, yes, no.as_ref().map(|(_, no)| &**no), expr.at)
             }
@@ -77,7 +77,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),
             ExprKind::Name { ident, meaning: Meaning::Word } => Value::Text(text(ident)),
             ExprKind::Name { ident, meaning: Meaning::Dimension } => match self.dims.get(&text(ident)) {
-                Some(size) => Value::size(size.clone()),
+                Some(size) => size.clone().map_or(Value::Unknown, Value::size),
                 None => self.constant_error(expr.at, unknown_dimension(ident)),
             },
             ExprKind::Outside(size) => Value::Size(self.outside(size)),
@@ -325,7 +325,7 @@ impl<'a> Lowering<'a, '_> {
         };
         let current = match self.env.get(id).map(|slot| slot.value.clone()) {
             Some(Value::Unassigned) => {
-                self.error(ident.span(), Message::Unassigned { name: text(ident) });
+                self.unassigned(ident.span(), text(ident));
                 None
             }
             Some(current) => self.single(&current, target.at),

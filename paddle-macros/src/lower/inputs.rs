@@ -22,8 +22,8 @@ pub(crate) struct Input {
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// Creates the inputs; `None` when one of them has no type.
-    pub(super) fn inputs(&mut self, params: &'a [Param]) -> Option<Vec<Input>> {
+    /// Creates the inputs; `None` is one that is in error.
+    pub(super) fn inputs(&mut self, params: &'a [Param]) -> Vec<Option<Input>> {
         // A name that leads a type is a row space, wherever else it stands.
         for param in params {
             if let Some(TypeKind::Tensor { dims, .. }) = param.ty.as_ref().map(|ty| &ty.kind)
@@ -32,15 +32,24 @@ impl<'a> Lowering<'a, '_> {
             {
                 let rows = self.program.create_rows(&text(ident));
                 let size = self.program.row_space(rows).size;
-                self.dims.insert(text(ident), Dim::symbol(size));
+                self.dims.insert(text(ident), Some(Dim::symbol(size)));
             }
         }
-        let inputs: Vec<Option<Input>> = params.iter().map(|param| self.input(param)).collect();
-        inputs.into_iter().collect()
+        let input = |param: &'a Param| {
+            let input = self.input(param);
+            if input.is_none() {
+                self.bind(&param.pattern, Value::Unknown, param.pattern.at);
+            }
+            input
+        };
+        params.iter().map(input).collect()
     }
 
     fn input(&mut self, param: &'a Param) -> Option<Input> {
         let PatternKind::Name { ident, binding, .. } = &param.pattern.kind else {
+            if let PatternKind::Invalid(_) = param.pattern.kind {
+                return None;
+            }
             let message = Message::NotOfTheLanguage {
                 what: "a pattern as an input".into(),
                 instead: "an input has one name: `x: Tensor<f32, _, 13>`".into(),
@@ -85,7 +94,8 @@ impl<'a> Lowering<'a, '_> {
                     let name = text(ident);
                     let program: &mut Program = &mut self.program;
                     let known = self.dims.entry(name.clone());
-                    ty.dims.push(known.or_insert_with(|| Dim::symbol(program.create_symbol(&name))).clone());
+                    let known = known.or_insert_with(|| Some(Dim::symbol(program.create_symbol(&name))));
+                    ty.dims.push(known.clone()?);
                 }
                 _ => ty.dims.push(self.dim(dim)?),
             }
@@ -109,13 +119,24 @@ impl<'a> Lowering<'a, '_> {
         self.program.find_rows("_").unwrap_or_else(|| self.program.create_rows("_"))
     }
 
-    pub(super) fn unused_inputs(&mut self, inputs: &[Input]) {
-        for input in inputs {
+    /// An input that the program does not read, or, of a program that is not complete, the source.
+    pub(super) fn unused_inputs(&mut self, params: &'a [Param], inputs: &[Option<Input>]) {
+        let is_complete = self.sink.is_empty();
+        for (param, input) in params.iter().zip(inputs) {
+            let (PatternKind::Name { binding: Some(binding), .. }, Some(input)) =
+                (&param.pattern.kind, input)
+            else {
+                continue;
+            };
             let reads = |block: &paddle_core::program::Block| {
                 let operands = block.ops.iter().flat_map(|operator| &operator.inputs);
                 operands.chain(&block.results).any(|read| *read == input.var)
             };
-            if !self.program.blocks().iter().any(reads) {
+            let is_read = match is_complete {
+                true => self.program.blocks().iter().any(reads),
+                false => self.network.bindings[binding.0].read,
+            };
+            if !is_read {
                 self.error(input.ident.span(), Message::UnusedInput { name: text(&input.ident) });
             }
         }

@@ -19,7 +19,7 @@ mod unroll;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Mismatch, MismatchKind};
-use paddle_core::program::{BlockId, BuildError, Definition, Dim, Place, Program, Role, RowsId, Site, VarId};
+use paddle_core::program::{BlockId, BuildError, Definition, Place, Program, Role, RowsId, Site, VarId};
 use proc_macro2::Span;
 
 use crate::ast::{
@@ -28,7 +28,7 @@ use crate::ast::{
 use crate::messages::Message;
 use crate::names::Names;
 use crate::report::{Blame, Extent, Frame, Report, Sink};
-use crate::values::{Env, Slot, Value};
+use crate::values::{Dims, Env, Slot, Value};
 
 use bound::Bound;
 pub(crate) use inputs::Input;
@@ -47,10 +47,11 @@ pub(crate) struct Lowered {
     pub(crate) uses: BTreeMap<String, Blame>,
 }
 
-/// Lowers one topology.
-pub(crate) fn lower(network: &Network, function: FunctionId, sink: &mut Sink) -> Lowered {
-    let before = sink.len();
-    let mut lowering = Lowering::new(network, sink);
+/// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
+pub(crate) fn lower(network: &Network, function: FunctionId, is_known: bool, sink: &mut Sink) -> Lowered {
+    // What other topologies report is none of this one's mistakes.
+    let mut own = Sink::default();
+    let mut lowering = Lowering::new(network, is_known, &mut own);
     let mut inputs = lowering.topology(function).unwrap_or_default();
     let sizes = lowering.finish_sizes();
     let program = std::mem::take(&mut lowering.program);
@@ -58,18 +59,21 @@ pub(crate) fn lower(network: &Network, function: FunctionId, sink: &mut Sink) ->
         input.dims.clone_from(&program.ty(input.var).dims);
     }
     let uses = std::mem::take(&mut lowering.first_uses);
-    Lowered { inputs, program: (sink.len() == before).then_some(program), sizes, uses }
+    let is_right = is_known && own.is_empty();
+    own.finish().into_iter().for_each(|report| sink.push(report));
+    Lowered { inputs, program: is_right.then_some(program), sizes, uses }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
 pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let mut unseen = Sink::default();
-    let mut lowering = Lowering::new(network, &mut unseen);
+    let mut lowering = Lowering::new(network, false, &mut unseen);
     lowering.constants();
     for size in &network.functions[function.0].generics {
         lowering.constant(size);
     }
-    let inputs = lowering.inputs(&network.functions[function.0].params).unwrap_or_default();
+    let inputs = lowering.inputs(&network.functions[function.0].params);
+    let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
     let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
     unseen.finish();
     Lowered { inputs, program: None, sizes, uses: BTreeMap::new() }
@@ -77,13 +81,15 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
 
 struct Lowering<'a, 's> {
     network: &'a Network,
+    /// Whether all names and all source are known.
+    is_known: bool,
     sink: &'s mut Sink,
     program: Program,
     /// Where operators go.
     block: BlockId,
     env: Env<'a>,
-    /// Named dimensions of the sub-network that is being inlined.
-    dims: BTreeMap<String, Dim>,
+    /// Named dimensions of the sub-network that is being inlined; `None` where a mistake has been reported.
+    dims: Dims,
     /// The unit of the sub-network that is being inlined.
     unit: UnitId,
     /// The call that led into the library, and the unit that it is in.
@@ -110,14 +116,15 @@ struct Lowering<'a, 's> {
 }
 
 impl<'a, 's> Lowering<'a, 's> {
-    fn new(network: &'a Network, sink: &'s mut Sink) -> Self {
+    fn new(network: &'a Network, is_known: bool, sink: &'s mut Sink) -> Self {
         Lowering {
             network,
+            is_known,
             sink,
             program: Program::new(),
             block: Program::GLOBAL,
             env: Env::new(),
-            dims: BTreeMap::new(),
+            dims: Dims::new(),
             unit: UnitId(0),
             library_call: None,
             calls: Vec::new(),
@@ -141,7 +148,7 @@ impl<'a, 's> Lowering<'a, 's> {
         for size in &function.generics {
             self.constant(size);
         }
-        let inputs = self.inputs(&function.params)?;
+        let inputs = self.inputs(&function.params);
         let value = self.body(&function.body, &function.result);
         let at = function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at);
         if value.is_unit() {
@@ -153,10 +160,10 @@ impl<'a, 's> Lowering<'a, 's> {
         if let Err(error) = self.program.set_outputs(&outputs) {
             self.build_error(error, at, &[]);
         }
-        if self.sink.is_empty() {
-            self.unused_inputs(&inputs);
+        if self.is_known && !value.is_unit() {
+            self.unused_inputs(&function.params, &inputs);
         }
-        Some(inputs)
+        inputs.into_iter().collect()
     }
 
     /// The `const`s of the module.
@@ -237,6 +244,9 @@ impl<'a, 's> Lowering<'a, 's> {
                     self.env.insert(*binding, Slot { value, at });
                 }
             }
+            PatternKind::Invalid(parts) => {
+                parts.iter().for_each(|part| self.bind(part, Value::Unknown, at));
+            }
             PatternKind::Tuple(parts) => {
                 let values = self.parts(value, parts.len(), pattern.at, at);
                 for (part, value) in parts.iter().zip(values) {
@@ -273,6 +283,13 @@ impl<'a, 's> Lowering<'a, 's> {
     fn rename(&mut self, var: VarId, name: &str) {
         if self.program.var(var).definition == Definition::Operator && self.named.insert(var) {
             self.program.rename(var, name);
+        }
+    }
+
+    /// A variable without a value. It may have got one where source is in error.
+    fn unassigned(&mut self, at: impl Into<Extent>, name: String) {
+        if self.is_known {
+            self.error(at, Message::Unassigned { name });
         }
     }
 

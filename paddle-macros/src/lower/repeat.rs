@@ -36,7 +36,7 @@ impl<'a> Lowering<'a, '_> {
             self.error(condition.at, Message::Assign { name, why });
         }
         let ids = assigned_in_block(body, &self.env);
-        if ids.is_empty() {
+        if ids.is_empty() && self.is_known {
             let what = "a `while` that assigns no variable from outside".to_string();
             let instead = "assign in its body what its condition reads".to_string();
             self.error(span, Message::NotOfTheLanguage { what, instead });
@@ -118,7 +118,7 @@ impl<'a> Lowering<'a, '_> {
                 Some(Shape::Tuple(parts.collect::<Option<_>>()?))
             }
             Value::Unassigned => {
-                self.error(span, Message::Unassigned { name: name.into() });
+                self.unassigned(span, name.into());
                 None
             }
             value => {

@@ -23,7 +23,11 @@ impl<'a> Lowering<'a, '_> {
     ) -> Value<'a> {
         let found = match (&ty.kind, value) {
             (TypeKind::Infer, value) => return value,
-            (TypeKind::Invalid, _) | (_, Value::Unknown) => return Value::Unknown,
+            (TypeKind::Invalid, _) => return Value::Unknown,
+            (_, Value::Unknown) => {
+                self.name_unknown(ty);
+                return Value::Unknown;
+            }
             (TypeKind::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
                 let parts = types.iter().zip(parts).map(|(ty, part)| self.ascribe(ty, part, what, at));
                 return Value::Tuple(parts.collect());
@@ -71,7 +75,27 @@ impl<'a> Lowering<'a, '_> {
         };
         let what = what.to_string();
         self.error(at, Message::DeclaredType { what, found, expected: self.expected(ty) });
+        self.name_unknown(ty);
         Value::Unknown
+    }
+
+    /// The dimensions that the type of an unknown value names are unknown, too.
+    fn name_unknown(&mut self, ty: &TypeExpr) {
+        match &ty.kind {
+            TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
+                for dim in dims {
+                    if let DimKind::Name { ident, constant: None } = &dim.kind {
+                        self.dims.entry(text(ident)).or_insert(None);
+                    }
+                }
+            }
+            TypeKind::Tuple(parts) => parts.iter().for_each(|part| self.name_unknown(part)),
+            TypeKind::Infer
+            | TypeKind::Constant(_)
+            | TypeKind::Activation
+            | TypeKind::Word
+            | TypeKind::Invalid => {}
+        }
     }
 
     /// A declared type, and what is known of the dimensions that it names.
@@ -82,7 +106,7 @@ impl<'a> Lowering<'a, '_> {
         let mut text = show(ty);
         for dim in dims {
             if let DimKind::Name { ident, constant: None } = &dim.kind
-                && let Some(bound) = self.dims.get(&self::text(ident))
+                && let Some(Some(bound)) = self.dims.get(&self::text(ident))
             {
                 let (name, bound) = (self::text(ident), self.program.show_dim(bound));
                 let note = format!(", where `{name}` is {bound}");
@@ -138,7 +162,7 @@ impl<'a> Lowering<'a, '_> {
             let expected = match &expected.kind {
                 DimKind::Any => continue,
                 DimKind::Name { ident, constant: None } => {
-                    Some(self.dims.entry(text(ident)).or_insert_with(|| found.clone()).clone())
+                    self.dims.entry(text(ident)).or_insert_with(|| Some(found.clone())).clone()
                 }
                 _ => self.dim(expected),
             };
@@ -172,7 +196,7 @@ impl<'a> Lowering<'a, '_> {
                     _ => None,
                 },
                 None => match self.dims.get(&text(ident)) {
-                    Some(dim) => Some(dim.clone()),
+                    Some(dim) => dim.clone(),
                     None => self.no_size(dim, unknown_dimension(ident)),
                 },
             },

@@ -179,7 +179,7 @@ impl<'a> Lowering<'a, '_> {
 fn first_name(pattern: &Pattern) -> Option<String> {
     match &pattern.kind {
         PatternKind::Name { ident, .. } => Some(text(ident)),
-        PatternKind::Tuple(parts) => parts.iter().find_map(first_name),
+        PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => parts.iter().find_map(first_name),
         PatternKind::Wildcard => None,
     }
 }

@@ -3,12 +3,16 @@
 use paddle_core::layers::Layer;
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
 use paddle_core::program::DType;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned;
+use syn::visit::Visit;
 
+use super::item::names;
 use super::{Loop, Parser};
-use crate::ast::{Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Target, TargetKind};
+use crate::ast::{
+    Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
+};
 use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
 
@@ -67,11 +71,11 @@ impl Parser<'_> {
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::While(repeat) => {
                 self.no_label(&repeat.label);
-                ExprKind::While {
-                    span: repeat.while_token.span,
-                    condition: self.boxed(*repeat.cond),
-                    body: self.loop_body(Loop::While, repeat.body),
-                }
+                let bound = bound_in(&repeat.cond);
+                let condition = self.boxed(*repeat.cond);
+                let mut body = self.loop_body(Loop::While, repeat.body);
+                body.statements.splice(0..0, bound.into_iter().map(Statement::unknown));
+                ExprKind::While { span: repeat.while_token.span, condition, body }
             }
             syn::Expr::Block(block) => {
                 self.no_label(&block.label);
@@ -276,7 +280,7 @@ impl Parser<'_> {
                 return self.invalid(&other, "calling this", "call a layer, a `fn` or a closure by its name");
             }
         };
-        let (mut positional, mut named) = (Vec::new(), Vec::new());
+        let (mut positional, mut named, mut behind) = (Vec::new(), Vec::new(), false);
         for argument in call.args {
             match argument {
                 syn::Expr::Assign(assign) => match *assign.left {
@@ -290,8 +294,11 @@ impl Parser<'_> {
                 },
                 value if named.is_empty() => positional.push(self.expr(value)),
                 value => {
-                    let instead = "arguments by position come before those by name";
-                    self.foreign(&value, "an argument in this place", instead);
+                    if !std::mem::replace(&mut behind, true) {
+                        let instead = "arguments by position come before those by name";
+                        self.foreign(&value, "an argument in this place", instead);
+                    }
+                    positional.push(self.expr(value));
                 }
             }
         }
@@ -300,9 +307,24 @@ impl Parser<'_> {
 
     fn branch(&mut self, branch: syn::ExprIf) -> ExprKind {
         let span = branch.if_token.span;
+        let bound = bound_in(&branch.cond);
         let condition = self.boxed(*branch.cond);
-        let yes: Block = self.block(branch.then_branch);
+        let mut yes: Block = self.block(branch.then_branch);
+        yes.statements.splice(0..0, bound.into_iter().map(Statement::unknown));
         let no = branch.else_branch.map(|(token, other)| (token.span(), self.boxed(*other)));
         ExprKind::If { span, condition, yes, no }
     }
+}
+
+/// The names that a condition binds by `let`, which the language does not have: their uses are no mistakes of their own.
+fn bound_in(condition: &syn::Expr) -> Vec<Ident> {
+    struct Bound(Vec<Ident>);
+    impl Visit<'_> for Bound {
+        fn visit_expr_let(&mut self, test: &syn::ExprLet) {
+            self.0.extend(names(&test.pat));
+        }
+    }
+    let mut bound = Bound(Vec::new());
+    bound.visit_expr(condition);
+    bound.0
 }

@@ -40,7 +40,9 @@ impl Parser<'_> {
                 self.foreign(&token, "this modifier", "write `fn` or `pub fn` alone");
             }
         }
-        if let Some(clause) = &signature.generics.where_clause {
+        if let Some(clause) = &signature.generics.where_clause
+            && signature.generics.params.is_empty()
+        {
             self.foreign(clause, "a `where` clause", "remove it");
         }
         if let Some(variadic) = &signature.variadic {
@@ -146,12 +148,19 @@ impl Parser<'_> {
     pub(super) fn pattern(&mut self, pattern: syn::Pat) -> Pattern {
         let at = Extent::of(&pattern);
         let kind = match pattern {
+            syn::Pat::Ident(name)
+                if matches!(&*name.ident.to_string(), "self" | "Self" | "super" | "crate") =>
+            {
+                self.foreign(&name.ident, "this word as a name", "choose another name");
+                let name = PatternKind::Name { ident: name.ident, mutable: None, binding: None };
+                PatternKind::Invalid(vec![Pattern { kind: name, at }])
+            }
             syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => PatternKind::Name {
                 ident: name.ident,
                 mutable: name.mutability.map(|token| token.span),
                 binding: None,
             },
-            syn::Pat::Tuple(tuple) => {
+            syn::Pat::Tuple(tuple) if !tuple.elems.iter().any(|part| matches!(part, syn::Pat::Rest(_))) => {
                 PatternKind::Tuple(tuple.elems.into_iter().map(|part| self.pattern(part)).collect())
             }
             syn::Pat::Paren(paren) => return self.pattern(*paren.pat),
@@ -162,7 +171,7 @@ impl Parser<'_> {
                 // The names that it binds are known, so that their uses are no mistakes of their own.
                 let name = |ident| PatternKind::Name { ident, mutable: None, binding: None };
                 let parts = names(&other).into_iter().map(|ident| Pattern { kind: name(ident), at });
-                PatternKind::Tuple(parts.collect())
+                PatternKind::Invalid(parts.collect())
             }
         };
         Pattern { kind, at }
@@ -197,6 +206,8 @@ impl Parser<'_> {
                 syn::Stmt::Item(item) => {
                     let instead = "bind a sub-network with `let f = |x| ..`, or write a `fn` of the module";
                     self.foreign(&item, "an item in a body", instead);
+                    // An item is known before it is declared.
+                    statements.splice(0..0, item_name(&item).map(Statement::unknown));
                 }
                 syn::Stmt::Macro(statement) => {
                     self.foreign_macro(&statement.mac);
@@ -208,6 +219,13 @@ impl Parser<'_> {
                     }
                 }
             }
+        }
+        // What stands for the value, but is not of the language: `return x;`.
+        if tail.is_none()
+            && let Some(Statement::Expr { value: Expr { kind: ExprKind::Invalid, at }, .. }) =
+                statements.last()
+        {
+            tail = Some(Box::new(Expr { kind: ExprKind::Invalid, at: *at }));
         }
         Block { statements, tail, at }
     }
@@ -227,6 +245,18 @@ impl Parser<'_> {
     pub(super) fn foreign_macro(&mut self, call: &syn::Macro) {
         let name = call.path.to_token_stream().to_string().replace(' ', "");
         self.error(call, Message::Macro { name });
+    }
+}
+
+/// The name of an item that the language does not have.
+pub(super) fn item_name(item: &syn::Item) -> Option<Ident> {
+    match item {
+        syn::Item::Fn(item) => Some(item.sig.ident.clone()),
+        syn::Item::Static(item) => Some(item.ident.clone()),
+        syn::Item::Struct(item) => Some(item.ident.clone()),
+        syn::Item::Enum(item) => Some(item.ident.clone()),
+        syn::Item::Type(item) => Some(item.ident.clone()),
+        _ => None,
     }
 }
 

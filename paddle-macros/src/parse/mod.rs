@@ -9,7 +9,7 @@ mod types;
 mod unit;
 mod uses;
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use crate::ast::{Network, UnitId};
@@ -55,7 +55,13 @@ impl Invocation {
             sink.error(at, Message::Limit { text });
             return None;
         }
-        let mut parser = Parser { sink, unit: UnitId(0), has_unknown_imports: false, innermost: None };
+        let mut parser = Parser {
+            sink,
+            unit: UnitId(0),
+            has_unknown_imports: false,
+            innermost: None,
+            generic_types: Vec::new(),
+        };
         let parsed = if is_module {
             syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
         } else {
@@ -85,7 +91,8 @@ impl Invocation {
     /// The tree, with the sources of what is imported, in order.
     pub(crate) fn parse(self, payloads: Vec<Payload>, sink: &mut Sink) -> Source {
         let has_unknown_imports = self.has_unknown_imports;
-        let mut parser = Parser { sink, unit: UnitId(0), has_unknown_imports, innermost: None };
+        let mut parser =
+            Parser { sink, unit: UnitId(0), has_unknown_imports, innermost: None, generic_types: Vec::new() };
         parser.source(self.syntax, &self.uses, payloads)
     }
 }
@@ -127,6 +134,8 @@ struct Parser<'a> {
     has_unknown_imports: bool,
     /// The loop whose body is parsed.
     innermost: Option<Loop>,
+    /// The parameters of the present `fn` that stand for types, which have been reported.
+    generic_types: Vec<Ident>,
 }
 
 #[derive(Clone, Copy)]

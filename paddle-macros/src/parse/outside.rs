@@ -26,6 +26,7 @@ impl Parser<'_> {
     /// The const parameters of a topology.
     pub(super) fn generics(&mut self, generics: &syn::Generics, topology: bool) -> Vec<Constant> {
         let mut sizes = Vec::new();
+        self.generic_types.clear();
         for parameter in &generics.params {
             match parameter {
                 syn::GenericParam::Const(size) if topology && is_usize(&size.ty) => {
@@ -39,6 +40,9 @@ impl Parser<'_> {
                 other => {
                     let instead = "a `fn` is generic as it is: write `x: _`, or name a dimension, `Tensor<f32, _, D>`; a `pub fn` has const parameters, `const N: usize`";
                     self.foreign(other, "this generic parameter", instead);
+                    if let syn::GenericParam::Type(ty) = other {
+                        self.generic_types.push(ty.ident.clone());
+                    }
                 }
             }
         }

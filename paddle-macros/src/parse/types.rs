@@ -85,6 +85,9 @@ impl Parser<'_> {
     }
 
     fn no_type(&mut self, path: &syn::Path) -> TypeKind {
+        if path.get_ident().is_some_and(|ident| self.generic_types.contains(ident)) {
+            return TypeKind::Invalid;
+        }
         let found = path.to_token_stream().to_string().replace(' ', "");
         self.error(path, Message::TypeSyntax { found: format!("`{found}`") });
         TypeKind::Invalid

@@ -141,8 +141,7 @@ impl Parser<'_> {
                 syn::Item::Fn(function) => {
                     let function = self.function(function, unit);
                     let imported = |import: &Import| import.ident == function.ident;
-                    let here = |other: &Function| other.unit == unit && other.ident == function.ident;
-                    match network.functions.iter().any(here)
+                    match declares(network, unit, &function.ident)
                         || network.units[unit.0].imports.iter().any(imported)
                     {
                         true => self.duplicate(&function.ident),
@@ -164,8 +163,7 @@ impl Parser<'_> {
     }
 
     fn add_constant(&mut self, constant: Constant, network: &mut Network) {
-        let here = |other: &Constant| other.unit == constant.unit && other.ident == constant.ident;
-        match network.constants.iter().any(here) {
+        match declares(network, constant.unit, &constant.ident) {
             true => self.duplicate(&constant.ident),
             false => network.constants.push(constant),
         }
@@ -227,4 +225,11 @@ impl Parser<'_> {
             self.library(&tokens, network);
         }
     }
+}
+
+/// Whether an item of the unit has this name.
+fn declares(network: &Network, unit: UnitId, ident: &Ident) -> bool {
+    let functions = network.functions.iter().map(|function| (function.unit, &function.ident));
+    let constants = network.constants.iter().map(|constant| (constant.unit, &constant.ident));
+    functions.chain(constants).any(|(other, name)| other == unit && name == ident)
 }

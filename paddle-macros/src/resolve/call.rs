@@ -9,20 +9,28 @@ use crate::messages::{Message, did_you_mean, one_of};
 use crate::report::Extent;
 use crate::resolve::cycles::Edge;
 
+const BY_POSITION: &str = "; it is given by its position, without a name";
+
 impl Resolver<'_> {
     pub(super) fn call(&mut self, call: &mut Call) {
         let name = text(&call.ident);
         call.callee = self.callee(call, &name);
         match call.callee {
-            Meaning::Layer(layer) => self.layer_arguments(call, layer),
+            Meaning::Layer(layer) => {
+                self.layer_arguments(call, layer);
+                if call.positional.len() != layer.positional.len() {
+                    call.callee = Meaning::Unresolved;
+                }
+            }
             Meaning::Unresolved => {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
                 // What a named argument may be is not known.
                 for Named { value, .. } in &mut call.named {
-                    if !matches!(value.kind, ExprKind::Text { .. } | ExprKind::Name { .. }) {
-                        self.expr(value);
+                    match value.kind {
+                        ExprKind::Text { .. } | ExprKind::Name { .. } => self.mention(value),
+                        _ => self.expr(value),
                     }
                 }
             }
@@ -45,7 +53,7 @@ impl Resolver<'_> {
         match self.find(name) {
             Some((Entry::Closure(id, arity), _)) => {
                 let arguments = vec![String::new(); arity];
-                self.count(call, name, &arguments);
+                self.count(call, name, &arguments, |named| named == "param");
                 return Meaning::Variable(id);
             }
             Some((Entry::Variable(_) | Entry::Constant(_) | Entry::Keyword(_), _)) => {
@@ -62,7 +70,7 @@ impl Resolver<'_> {
         }
         if let Some(layer) = Layer::find(name) {
             let arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
-            self.count(call, name, &arguments);
+            self.count(call, name, &arguments, |named| layer.named(named).is_some());
             return Meaning::Layer(layer);
         }
         if let Some(Item::Function(to)) = self.items.in_library(name) {
@@ -93,7 +101,11 @@ impl Resolver<'_> {
         let name = signature.name.clone();
         let arguments = signature.positional.iter().map(|argument| argument.name.clone().unwrap_or_default());
         let arguments: Vec<String> = arguments.collect();
-        self.count(call, &name, &arguments);
+        let others: Vec<String> =
+            signature.named.iter().filter_map(|argument| argument.name.clone()).collect();
+        self.count(call, &name, &arguments, |named| {
+            named == "param" || others.iter().any(|other| other == named)
+        });
         let at = Extent { start: call.ident.span(), end: call.parens.end };
         self.edges.push(Edge { from: self.current, to, at });
         Meaning::Function(to)
@@ -118,10 +130,17 @@ impl Resolver<'_> {
             let named = &self.functions[to.0].named;
             let known = named.iter().position(|argument| argument.name.as_ref() == Some(&name));
             if known.is_none() && name != "param" {
-                let names = named.iter().filter_map(|argument| argument.name.as_deref()).chain(["param"]);
-                let hint = did_you_mean(&name, names);
-                self.sink
-                    .error(ident.span(), Message::UnknownArgument { callee: callee.clone(), name, hint });
+                let mut positional = self.functions[to.0].positional.iter();
+                let hint = match positional.any(|argument| argument.name.as_ref() == Some(&name)) {
+                    true => BY_POSITION.to_string(),
+                    false => {
+                        let names = named.iter().filter_map(|argument| argument.name.as_deref());
+                        did_you_mean(&name, names.chain(["param"]))
+                    }
+                };
+                let callee = callee.clone();
+                self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
+                self.mention(value);
                 continue;
             }
             if seen.contains(&name) {
@@ -129,7 +148,7 @@ impl Resolver<'_> {
                 continue;
             }
             seen.push(name);
-            match known.map(|at| keyword(named, at)) {
+            match known.map(|at| keyword(&self.functions[to.0].named, at)) {
                 None => self.parameter_name(&callee, value),
                 Some(Some((keyword, name))) => self.keyword(keyword, &callee, &name, value),
                 Some(None) => self.expr(value),
@@ -148,9 +167,9 @@ impl Resolver<'_> {
                         Keyword::Activation => Kind::Activation.describe().into(),
                         Keyword::Word => "a word, without quotes".into(),
                     },
-                    found: "something else".into(),
+                    found: found(value),
                 };
-                self.sink.error(value.at, message);
+                self.refuse(value, message);
             }
             return;
         };
@@ -168,15 +187,24 @@ impl Resolver<'_> {
             None => {
                 let activations = LAYERS.iter().filter(|layer| layer.activation);
                 let hint = one_of(&name, activations.map(|layer| layer.name));
-                self.sink.error(value.at, Message::UnknownActivation { name, hint });
+                self.refuse(value, Message::UnknownActivation { name, hint });
             }
         }
     }
 
+    /// Reports a mistake that an expression is; nothing is known of its value.
+    pub(super) fn refuse(&mut self, value: &mut Expr, message: Message) {
+        self.sink.error(value.at, message);
+        self.mention(value);
+        value.kind = ExprKind::Invalid;
+    }
+
     /// The number of arguments. Names are empty where messages are not to list them.
-    fn count(&mut self, call: &Call, callee: &str, arguments: &[String]) {
+    fn count(&mut self, call: &Call, callee: &str, arguments: &[String], has_named: impl Fn(&str) -> bool) {
         let (expected, found) = (arguments.len(), call.positional.len());
-        if found == expected {
+        // One that is given by a wrong name is not missing as well.
+        let misnamed = call.named.iter().filter(|named| !has_named(&text(&named.ident))).count();
+        if found == expected || (found < expected && found + misnamed >= expected) {
             return;
         }
         let listed = match arguments.iter().any(|name| name.is_empty()) {
@@ -228,9 +256,10 @@ impl Resolver<'_> {
             let name = text(ident);
             let Some(known) = layer.named(&name) else {
                 let hint = match layer.positional.iter().any(|argument| argument.name == name) {
-                    true => "; it is given by its position, without a name".to_string(),
+                    true => BY_POSITION.to_string(),
                     false => did_you_mean(&name, layer.named.iter().map(|argument| argument.name)),
                 };
+                self.mention(value);
                 let callee = layer.name.to_string();
                 self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
                 continue;
@@ -266,13 +295,19 @@ impl Resolver<'_> {
                     }
                     None => {
                         let hint = one_of(&found, words.iter().copied());
-                        self.sink.error(value.at, wrong(&format!("`{found}`{hint}")));
+                        self.refuse(value, wrong(&format!("`{found}`{hint}")));
                     }
                 }
             }
             (Kind::Initializer, ExprKind::Call(call)) => self.initializer(call),
-            (Kind::Choice(_) | Kind::Initializer, _) => self.sink.error(value.at, wrong("something else")),
-            (_, ExprKind::Text { .. }) => self.sink.error(value.at, wrong("a text")),
+            (Kind::Initializer, ExprKind::Name { ident, .. })
+                if Initializer::find(&text(ident)).is_some() =>
+            {
+                let name = text(ident);
+                self.refuse(value, wrong(&format!("`{name}` without its arguments: `{name}(..)`")));
+            }
+            (Kind::Choice(_) | Kind::Initializer, _) => self.refuse(value, wrong(&found(value))),
+            (_, ExprKind::Text { .. }) => self.refuse(value, wrong("a text")),
             _ => self.expr(value),
         }
     }
@@ -285,9 +320,11 @@ impl Resolver<'_> {
             self.sink.error(call.ident.span(), Message::UnknownInitializer { name, hint });
             return;
         };
-        call.callee = Meaning::Initializer(initializer);
+        if call.positional.len() == initializer.arguments.len() {
+            call.callee = Meaning::Initializer(initializer);
+        }
         let arguments: Vec<String> = initializer.arguments.iter().map(|name| name.to_string()).collect();
-        self.count(call, &name, &arguments);
+        self.count(call, &name, &arguments, |_| false);
         for argument in &mut call.positional {
             self.expr(argument);
         }
@@ -296,5 +333,15 @@ impl Resolver<'_> {
             let hint = "; its arguments are given by their positions".to_string();
             self.sink.error(ident.span(), Message::UnknownArgument { callee, name, hint });
         }
+    }
+}
+
+/// What stands where a word is wanted.
+fn found(value: &Expr) -> String {
+    match &value.kind {
+        ExprKind::Text { .. } => "a text; write it without quotes".to_string(),
+        ExprKind::Call(call) => format!("a call of `{}`", text(&call.ident)),
+        ExprKind::Number { .. } | ExprKind::Name { .. } => value.words(),
+        _ => "something else".to_string(),
     }
 }

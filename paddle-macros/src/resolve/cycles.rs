@@ -14,12 +14,14 @@ pub(super) struct Edge {
     pub(super) at: Extent,
 }
 
-/// Reports each cycle of calls once, at the call that closes it.
-pub(super) fn report_recursion(functions: &[Signature], edges: &[Edge], sink: &mut Sink) {
+/// Reports each cycle of calls once, at the call that closes it. Returns whether there is one.
+pub(super) fn report_recursion(functions: &[Signature], edges: &[Edge], sink: &mut Sink) -> bool {
+    let before = sink.len();
     let mut done = vec![false; functions.len()];
     for start in 0..functions.len() {
         visit(FunctionId(start), &mut Vec::new(), &mut done, functions, edges, sink);
     }
+    sink.len() > before
 }
 
 fn visit(

@@ -65,8 +65,8 @@ struct Resolver<'a> {
     by_caller: BTreeSet<BindingId>,
 }
 
-/// Resolves every name of the network.
-pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
+/// Resolves every name of the network. Returns whether sub-networks can be inlined: none calls itself.
+pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) -> bool {
     let mut resolver = Resolver {
         sink,
         bindings: Vec::new(),
@@ -85,8 +85,9 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) {
         resolver.unit(UnitId(unit), network);
     }
     cycles::order_constants(&mut network.constants, resolver.sink);
-    cycles::report_recursion(&resolver.functions, &resolver.edges, resolver.sink);
+    let is_finite = !cycles::report_recursion(&resolver.functions, &resolver.edges, resolver.sink);
     network.bindings = resolver.bindings;
+    is_finite
 }
 
 impl Resolver<'_> {
@@ -148,7 +149,7 @@ impl Resolver<'_> {
         let id = BindingId(self.bindings.len());
         let entry = entry(id);
         let constant = matches!(entry, Entry::Constant(_));
-        self.bindings.push(Binding { name: text(ident), constant });
+        self.bindings.push(Binding { name: text(ident), constant, read: false });
         if let Some(scope) = self.scopes.last_mut() {
             scope.names.insert(text(ident), entry);
         }
@@ -167,12 +168,22 @@ impl Resolver<'_> {
         None
     }
 
+    /// An expression of which nothing is known: the variables in it are not unused.
+    fn mention(&mut self, expr: &Expr) {
+        if let ExprKind::Name { ident, .. } = &expr.kind
+            && let Some((Entry::Variable(id) | Entry::Unknown(id), _)) = self.find(&text(ident))
+        {
+            self.bindings[id.0].read = true;
+        }
+        expr.parts().into_iter().for_each(|part| self.mention(part));
+    }
+
     fn names_in_scope(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().flat_map(|scope| scope.names.keys()).map(String::as_str)
     }
 
     fn params(&mut self, params: &mut [Param]) {
-        for param in params {
+        for param in &mut *params {
             let keyword = param.keyword();
             if let Some(default) = &mut param.default {
                 match keyword {
@@ -189,6 +200,27 @@ impl Resolver<'_> {
             let entry = if keyword.is_some() { Entry::Keyword } else { Entry::Variable };
             self.pattern(&mut param.pattern, &entry);
         }
+        self.no_duplicates(params.iter().map(|param| &param.pattern));
+    }
+
+    /// Names that are bound together have to be told apart.
+    fn no_duplicates<'p>(&mut self, patterns: impl Iterator<Item = &'p Pattern>) {
+        let mut seen = BTreeMap::new();
+        let mut left: Vec<&Pattern> = patterns.collect();
+        left.reverse();
+        while let Some(pattern) = left.pop() {
+            match &pattern.kind {
+                PatternKind::Name { ident, binding, .. } => {
+                    if let Some(first) = seen.insert(text(ident), *binding) {
+                        self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
+                        // What reads the name may mean either.
+                        first.iter().for_each(|id| self.bindings[id.0].read = true);
+                    }
+                }
+                PatternKind::Tuple(parts) => left.extend(parts.iter().rev()),
+                PatternKind::Invalid(_) | PatternKind::Wildcard => {}
+            }
+        }
     }
 
     /// Declares the variables of a pattern.
@@ -197,7 +229,7 @@ impl Resolver<'_> {
             PatternKind::Name { ident, binding, .. } => {
                 *binding = Some(self.declare(ident, entry));
             }
-            PatternKind::Tuple(parts) => {
+            PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => {
                 for part in parts {
                     self.pattern(part, entry);
                 }
@@ -305,6 +337,7 @@ impl Resolver<'_> {
             }
         }
         let invalid = value.as_ref().is_some_and(|value| matches!(value.kind, ExprKind::Invalid));
+        self.no_duplicates(std::iter::once(&*pattern));
         match closure {
             Some(arity) => self.pattern(pattern, &|id| Entry::Closure(id, arity)),
             None if invalid || self.sink.len() > before => self.pattern(pattern, &Entry::Unknown),
@@ -333,9 +366,19 @@ impl Resolver<'_> {
                 self.expr(y);
             }
             ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => self.expr(x),
-            ExprKind::Assign { target, value, .. } | ExprKind::Update { target, value, .. } => {
+            ExprKind::Assign { target, value, .. } => {
+                // One mistake: a closure cannot be assigned, and is no value.
+                let name = target.name().unwrap_or_default();
+                let to_closure = matches!(self.find(&name), Some((Entry::Closure(..), _)));
+                if !(to_closure && matches!(value.kind, ExprKind::Closure(_))) {
+                    self.expr(value);
+                }
+                self.target(target);
+            }
+            ExprKind::Update { target, value, .. } => {
                 self.expr(value);
                 self.target(target);
+                target.bindings().iter().for_each(|id| self.bindings[id.0].read = true);
             }
             ExprKind::Call(call) => self.call(call),
             ExprKind::Closure(_) => {
@@ -358,6 +401,7 @@ impl Resolver<'_> {
                 self.expr(items);
                 self.push(false, body.at.start.start().line);
                 self.pattern(pattern, &Entry::Variable);
+                self.no_duplicates(std::iter::once(&*pattern));
                 self.block(body);
                 self.end();
             }
@@ -411,6 +455,7 @@ impl Resolver<'_> {
                 Entry::Variable(id) | Entry::Constant(id) | Entry::Keyword(id) | Entry::Unknown(id),
                 _,
             )) => {
+                self.bindings[id.0].read = true;
                 return Meaning::Variable(id);
             }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },

@@ -10,7 +10,6 @@ use crate::names::is_path;
 impl Resolver<'_> {
     /// The argument `param` of a call.
     pub(super) fn parameter_name(&mut self, callee: &str, value: &mut Expr) {
-        let at = value.at;
         match &mut value.kind {
             ExprKind::Text { value: name, literal } => match self.pieces(name) {
                 Ok(pieces) => {
@@ -20,11 +19,12 @@ impl Resolver<'_> {
                         _ => None,
                     };
                     if let Some(name) = fixed.filter(|name| !is_path(name)) {
-                        self.sink.error(at, Message::ParameterName { found: name.to_string() });
+                        let message = Message::ParameterName { found: name.to_string() };
+                        return self.refuse(value, message);
                     }
                     value.kind = ExprKind::Template { pieces, literal: literal.clone() };
                 }
-                Err(message) => self.sink.error(at, message),
+                Err(message) => self.refuse(value, message),
             },
             ExprKind::Name { .. } | ExprKind::Index { .. } => self.expr(value),
             ExprKind::Invalid => {}
@@ -33,9 +33,12 @@ impl Resolver<'_> {
                     callee: callee.into(),
                     name: "param".into(),
                     expected: Kind::Name.describe().into(),
-                    found: "not a text".into(),
+                    found: match value.kind {
+                        ExprKind::Number { .. } => value.words(),
+                        _ => "computed; write it out, or give it by a `const`".into(),
+                    },
                 };
-                self.sink.error(at, message);
+                self.refuse(value, message);
             }
         }
     }
