@@ -113,9 +113,9 @@ pub fn each<T, U>(_: T) -> std::option::IntoIter<U> {
     None.into_iter()
 }
 
-/// The named arguments that a call leaves out.
-pub fn rest<T: Default>() -> T {
-    T::default()
+/// A call with its named arguments.
+pub fn with<const N: usize>(x: Var, _: [Var; N]) -> Var {
+    x
 }
 
 macro_rules! layers {
@@ -123,13 +123,17 @@ macro_rules! layers {
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
                    $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
        $($mark:ident)? => $build:expr;)*) => {
-        $(layers!(@marked $($mark)? (@function [$($doc)*] $name [$($arg $arg_doc)*])
-            [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
+        $(
+            $(#[doc = $doc])*
+            ///
+            $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
+            pub fn $name($($arg: Var),*) -> Var {
+                [$($arg),*][0]
+            }
+        )*
 
         /// The named arguments of the layers that have some.
         pub mod named {
-            use super::Var;
-
             $(layers!(@marked $($mark)? (@named $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
         }
 
@@ -166,35 +170,16 @@ macro_rules! layers {
             )+
         }
     };
-    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] []) => {
-        $(#[doc = $doc])*
-        ///
-        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
-        pub fn $name($($arg: Var),*) -> Var {
-            [$($arg),*][0]
-        }
-    };
-    (@function [$($doc:literal)*] $name:ident [$($arg:ident $arg_doc:literal)*] [$($named:tt)+]) => {
-        $(#[doc = $doc])*
-        ///
-        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
-        pub fn $name($($arg: Var,)* _: named::$name) -> Var {
-            [$($arg),*][0]
-        }
-    };
     (@named $name:ident []) => {};
     (@named $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
-        #[doc = concat!("The named arguments of [`", stringify!($name), "`](super::", stringify!($name), ").")]
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name {
-            $(#[doc = $named_doc] pub $named: Var,)+
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                $name { $($named: Var(()),)+ }
-            }
+        #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
+        pub mod $name {
+            $(
+                #[doc = $named_doc]
+                pub fn $named(value: crate::language::Var) -> crate::language::Var {
+                    value
+                }
+            )+
         }
     };
 }

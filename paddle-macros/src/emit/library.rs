@@ -15,7 +15,7 @@ pub(crate) fn functions() -> TokenStream {
             _ => None,
         })
     });
-    let (functions, structs): (Vec<_>, Vec<_>) = files.map(|file| layer(&file)).unzip();
+    let (functions, named): (Vec<_>, Vec<_>) = files.map(|file| layer(&file)).unzip();
     quote! {
         /// Layers that are written in the language itself.
         pub mod library {
@@ -25,9 +25,7 @@ pub(crate) fn functions() -> TokenStream {
 
             /// The named arguments of the layers.
             pub mod named {
-                use super::Var;
-
-                #(#structs)*
+                #(#named)*
             }
         }
     }
@@ -44,28 +42,29 @@ fn layer(function: &syn::ItemFn) -> (TokenStream, TokenStream) {
         if has_default { &mut fields } else { &mut positional }.push(&name.ident);
     }
     let field_docs = fields.iter().map(|field| format!("The argument `{field}`."));
-    let about = format!("The named arguments of [`{ident}`](super::{ident}).");
+    let about = format!("Of [`{ident}`](super::{ident}).");
     let param = names::DOCUMENTATION;
     let called = quote! {
         #(#docs)*
-        pub fn #ident(#(#positional: Var,)* _: named::#ident) -> Var {
+        pub fn #ident(#(#positional: Var),*) -> Var {
             super::v((#(#positional,)*))
         }
     };
     let named = quote! {
         #[doc = #about]
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug)]
-        pub struct #ident {
-            #(#[doc = #field_docs] pub #fields: Var,)*
-            #[doc = #param]
-            pub param: Var,
-        }
+        pub mod #ident {
+            use crate::language::Var;
 
-        impl Default for #ident {
-            fn default() -> Self {
-                let none = crate::language::v(());
-                #ident { #(#fields: none,)* param: none }
+            #(
+                #[doc = #field_docs]
+                pub fn #fields(value: Var) -> Var {
+                    value
+                }
+            )*
+
+            #[doc = #param]
+            pub fn param(value: Var) -> Var {
+                value
             }
         }
     };

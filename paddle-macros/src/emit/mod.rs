@@ -133,7 +133,6 @@ fn expression(
         #table
         #(#assertions)*
         #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug)]
         struct #name {
             /// The names of the parameters.
             pub params: #params,

@@ -106,46 +106,38 @@ impl Names {
         match self.parameter {
             true => {
                 let name = prefix.trim_end_matches('.');
-                quote!(::paddle::ParameterName::new(#name))
+                quote!(::paddle::ParameterName(#name))
             }
-            false => quote!(::paddle::ParameterGroup::new(#prefix)),
+            false => quote!(::paddle::ParameterGroup(#prefix)),
         }
     }
 
     /// The module `params`: a constant for each name, and a module of that name for what is below.
+    ///
+    /// There may be hundreds of them, and rustc checks each: so they are literals, without documentation of their own.
     pub(super) fn module(&self) -> TokenStream {
         let items = self.module_items();
         quote! {
-            /// The names of the parameters.
-            #[allow(dead_code, non_upper_case_globals, non_snake_case)]
+            /// The names of the parameters: `D` is every parameter below `D.`, `D::w` is one.
+            #[allow(dead_code, missing_docs, non_upper_case_globals, non_snake_case)]
             pub mod params { #items }
         }
     }
 
     fn module_items(&self) -> TokenStream {
         let item = |(ident, names): (Ident, &Names)| {
-            let (value, prefix) = (names.value(), &names.prefix);
+            let value = names.value();
             let ty = if names.parameter { quote!(ParameterName) } else { quote!(ParameterGroup) };
-            let (doc, below) = names.docs(prefix);
             let module = (!names.children.is_empty()).then(|| {
                 let items = names.module_items();
-                quote!(#[doc = #below] pub mod #ident { #items })
+                quote!(pub mod #ident { #items })
             });
             quote! {
-                #[doc = #doc]
                 pub const #ident: ::paddle::#ty = #value;
                 #module
             }
         };
         self.items().into_iter().map(item).collect()
-    }
-
-    fn docs(&self, prefix: &str) -> (String, String) {
-        let below = format!("The parameters below `{prefix}`.");
-        match self.parameter {
-            true => (format!("The parameter `{}`.", prefix.trim_end_matches('.')), below),
-            false => (below.clone(), below),
-        }
     }
 
     /// The same as fields: the structs, the type of the root, and its value.
@@ -184,11 +176,11 @@ impl Names {
         });
         structs.push(quote! {
             #[allow(dead_code, non_snake_case)]
-            #[derive(Clone, Copy, Debug)]
+            #[derive(Clone, Copy)]
             struct #ident { #(pub #names: #types),* }
             impl ::core::convert::From<#ident> for ::paddle::ParameterGroup {
                 fn from(_: #ident) -> Self {
-                    ::paddle::ParameterGroup::new(#prefix)
+                    ::paddle::ParameterGroup(#prefix)
                 }
             }
             #as_name

@@ -12,12 +12,9 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
     match call.callee {
         Meaning::Layer(layer) if call.positional.len() == layer.positional.len() => {
             let name = language(layer.name, call.ident.span());
-            if layer.named.is_empty() {
-                return quote!(#name(#(#arguments),*));
-            }
             let known = |name: &str| layer.named(name).is_some();
-            let named = self::named(call, network, language("named", Span::mixed_site()), layer.name, &known);
-            quote!(#name(#(#arguments,)* #named))
+            let called = quote!(#name(#(#arguments),*));
+            with(called, call, network, language("named", Span::mixed_site()), layer.name, &known)
         }
         Meaning::Function(id) => {
             let (ident, function) = (&call.ident, &network.functions[id.0]);
@@ -34,9 +31,8 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
                     let names: Vec<String> =
                         function.named().filter_map(named).chain(["param".into()]).collect();
                     let known = |name: &str| names.iter().any(|known| known == name);
-                    let structs = quote!(#library::named);
-                    let named = self::named(call, network, structs, &text(&function.ident), &known);
-                    quote!(#library::#ident(#(#arguments,)* #named))
+                    let called = quote!(#library::#ident(#(#arguments),*));
+                    with(called, call, network, quote!(#library::named), &text(&function.ident), &known)
                 }
             }
         }
@@ -56,18 +52,24 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
     }
 }
 
-/// The named arguments of a layer, as a struct with documented fields.
-fn named(
+/// A call of a layer with its named arguments, each a documented function of the module `named`. (A struct of them reads
+/// better, but rustc then checks a dozen moves for every call.)
+fn with(
+    called: TokenStream,
     call: &Call,
     network: &Network,
-    structs: TokenStream,
+    named: TokenStream,
     layer: &str,
     known: &dyn Fn(&str) -> bool,
 ) -> TokenStream {
-    let fields = call.named.iter().filter(|named| known(&text(&named.ident))).map(|named| {
-        let (field, value) = (&named.ident, expr(&named.value, network));
-        quote!(#field: #value)
+    let layer = Ident::new(layer, Span::mixed_site());
+    let given = call.named.iter().filter(|given| known(&text(&given.ident))).map(|given| {
+        let (name, value) = (&given.ident, expr(&given.value, network));
+        quote!(#named::#layer::#name(#value))
     });
-    let (name, rest) = (Ident::new(layer, Span::mixed_site()), language("rest", Span::mixed_site()));
-    quote!(#structs::#name { #(#fields,)* ..#rest() })
+    let given: Vec<TokenStream> = given.collect();
+    if given.is_empty() {
+        return called;
+    }
+    helper("with", quote!(#called, [#(#given),*]))
 }
