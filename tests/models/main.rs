@@ -44,6 +44,7 @@ models! {
     distillation
     documented
     double_precision
+    double_precision_training
     element_types
     ensemble
     factorisation_machine
@@ -61,6 +62,8 @@ models! {
     library_of_layers
     logistic_regression
     long_short_term_memory
+    loops_in_branches
+    masked
     match_on_constants
     matrix_factorisation
     memory_attention
@@ -69,7 +72,9 @@ models! {
     multi_task
     multilayer_perceptron
     named_sizes
+    names_of_all_kinds
     newton
+    normalised_by_hand
     options_of_parameters
     ordinal
     pairwise_ranking
@@ -80,13 +85,16 @@ models! {
     radial_basis
     ranking
     recurrent_by_hand
+    regularised_branches
     residual_images
     residual_stack
     robust_losses
     row_spaces
     rows_and_loops
     self_attention
+    sequence_labels
     sequence_tagger
+    several_labels
     siamese
     sizes_in_an_array
     sizes_of_instances
@@ -96,6 +104,7 @@ models! {
     tapped
     temperature
     texts
+    token_decisions
     triplet
     tuples_and_shadowing
     two_towers

@@ -35,7 +35,8 @@ impl Model {
     }
 
     /// Runs a batch of random rows on both backends. They have to agree on the outputs, and where there is
-    /// something to train, on the cost and the parameters behind a step, all of which are finite.
+    /// something to train, on the cost and the parameters behind a step, which are finite and, of several
+    /// rows, not what they were.
     pub(crate) fn run(&self, rows: usize, what: &str) {
         let what = format!("{what}, {rows} rows");
         let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows)).collect();
@@ -54,6 +55,8 @@ impl Model {
             found.assert_close(expected, 1e-4, 1e-5, &what);
             assert!(found.values.numbers().iter().all(|value| value.is_finite()), "{what}: {found:?}");
         }
+        let moved = values(net, &create(cpu(), net)) != found[1..];
+        assert!(moved || rows < 2, "{what}: a step changes nothing");
     }
 
     /// What a step gives: the cost, and the parameters.
@@ -109,28 +112,37 @@ fn cpu() -> Cpu {
     Cpu::with_threads(1).unwrap()
 }
 
+fn create<B: Backend>(backend: B, net: &Network<Dynamic>) -> Parameters<B> {
+    Parameters::create_on(backend, net, 1).unwrap()
+}
+
 fn infer<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
-    let parameters = Parameters::create_on(backend, net, 1).unwrap();
-    let outputs =
-        paddle::infer(net, &parameters, batch(net, inputs)).unwrap_or_else(|error| panic!("{error}"));
+    let outputs = paddle::infer(net, &create(backend, net), batch(net, inputs));
+    let outputs = outputs.unwrap_or_else(|error| panic!("{error}"));
     let program = net.program().unwrap();
     (0..outputs.len()).map(|k| output(&outputs, k, program.ty(program.outputs()[k]).dtype)).collect()
 }
 
+/// The cost, and the parameters behind the step.
 fn step<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
-    let mut parameters = Parameters::create_on(backend, net, 1).unwrap();
+    let mut parameters = create(backend, net);
     let mut trainer = Trainer::new(Sgd::new(0.1));
     let outcome = trainer.step(net, &mut parameters, batch(net, inputs));
     let cost = outcome.unwrap_or_else(|error| panic!("{error}")).cost();
+    [Tensor::f32(&[], &[cost])].into_iter().chain(values(net, &parameters)).collect()
+}
+
+/// The values of the parameters.
+fn values<B: Backend>(net: &Network<Dynamic>, parameters: &Parameters<B>) -> Vec<Tensor> {
     let program = net.program().unwrap();
-    let values = program.parameters().map(|parameter| {
+    let value = |parameter| {
         let name = &program.var(parameter).name;
         match program.ty(parameter).dtype {
-            DType::F32 => parameters.get::<f32>(name).map(|array| tensor(&array, Values::F32)),
-            _ => parameters.get::<f64>(name).map(|array| tensor(&array, Values::F64)),
+            DType::F32 => tensor(&parameters.get::<f32>(name).unwrap(), Values::F32),
+            _ => tensor(&parameters.get::<f64>(name).unwrap(), Values::F64),
         }
-    });
-    [Ok(Tensor::f32(&[], &[cost]))].into_iter().chain(values).map(Result::unwrap).collect()
+    };
+    program.parameters().map(value).collect()
 }
 
 fn batch(net: &Network<Dynamic>, inputs: &[Tensor]) -> Batch<Dynamic> {

@@ -133,7 +133,13 @@ impl<'a> Lowering<'a, '_> {
         }
         let Value::Array(mut parts) = value else {
             let found = format!("{} is {}", x.words(), self.describe(&value));
-            let instead = "bind the parts of a tuple: `let (a, b) = ..`".to_string();
+            let instead = match value {
+                Value::Tuple(_) => "bind the parts of a tuple: `let (a, b) = ..`",
+                _ => {
+                    "a part of a value is `slice(x, [1], [0], [1])`: axes, where they begin and where they end"
+                }
+            };
+            let instead = instead.to_string();
             self.error(x.at, Message::Static { what: "what is indexed".into(), found, instead });
             return Value::Unknown;
         };

@@ -125,7 +125,8 @@ impl Parser<'_> {
                 self.invalid(&repeat.loop_token, "`loop`", "use `while` with a condition")
             }
             syn::Expr::Cast(cast) => {
-                self.invalid(cast, "`as`", "numbers adapt to the value that they are combined with")
+                let instead = "numbers adapt to what they are combined with, and a value is `cast(x, f32)`";
+                self.invalid(cast, "`as`", instead)
             }
             syn::Expr::Reference(reference) => {
                 self.invalid(&reference.and_token, "`&`", "values are used as they are, any number of times")
