@@ -37,7 +37,7 @@ macro_rules! binary {
             }
         }
 
-        /// Runs an expression with `$K` bound to a *constant* kind; see [`with_unary!`].
+        /// Runs an expression with `$K` bound to a *constant* kind; see [`with_unary!`](crate::with_unary).
         #[macro_export]
         macro_rules! with_binary {
             ($d kind:expr, $d K:ident => $d body:expr) => {
