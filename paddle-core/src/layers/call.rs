@@ -177,20 +177,23 @@ impl Call<'_> {
     pub fn wrong(&self, name: &str, kind: MismatchKind, but: &str) -> BuildError {
         let at = self.arguments.iter().position(|passed| passed.name == name);
         let is = self.arguments.iter().find(|passed| passed.name == name).map(|passed| {
+            let list = |parts: Vec<String>| match &parts[..] {
+                [one] => one.clone(),
+                _ => format!("[{}]", parts.join(", ")),
+            };
             let shown = match &passed.given {
-                Given::Value(var) => self.program.show(self.ty(*var)),
+                Given::Value(var) => {
+                    return format!("{} is {}", passed.words, self.program.show(self.ty(*var)));
+                }
                 Given::Values(vars) => {
-                    let shown: Vec<String> =
+                    let types: Vec<String> =
                         vars.iter().map(|&var| self.program.show(self.ty(var))).collect();
-                    shown.join(", ")
+                    return format!("{} is {}", passed.words, types.join(", "));
                 }
                 Given::Size(size) => self.program.show_dim(size),
-                Given::Sizes(sizes) => {
-                    let shown: Vec<String> = sizes.iter().map(|size| self.program.show_dim(size)).collect();
-                    format!("[{}]", shown.join(", "))
-                }
+                Given::Sizes(sizes) => list(sizes.iter().map(|size| self.program.show_dim(size)).collect()),
                 Given::Int(int) => int.to_string(),
-                Given::Ints(ints) => format!("{ints:?}"),
+                Given::Ints(ints) => list(ints.iter().map(i64::to_string).collect()),
                 Given::Number(number) => number.to_string(),
                 Given::Flag(truth) => truth.to_string(),
                 Given::Choice(word) => word.to_string(),
@@ -198,7 +201,8 @@ impl Call<'_> {
                 Given::Activation(layer) => layer.name.to_string(),
                 Given::Initializer(initializer, _) => initializer.name.to_string(),
             };
-            format!("{} is {shown}", passed.words)
+            // What was written is mostly the number itself, which says nothing.
+            format!("`{name}` is {shown}")
         });
         let message = format!("{}, but {but}", is.unwrap_or_default());
         BuildError::Mismatch(Mismatch { input: at, kind, message })
