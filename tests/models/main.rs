@@ -34,6 +34,7 @@ models! {
     bag_of_words
     batch_norm_network
     bilinear
+    bisection
     captured_values
     conditions_of_scalars
     decided_branches
@@ -74,6 +75,7 @@ models! {
     named_sizes
     names_of_all_kinds
     newton
+    no_inputs
     normalised_by_hand
     options_of_parameters
     ordinal
@@ -95,6 +97,7 @@ models! {
     sequence_labels
     sequence_tagger
     several_labels
+    shapes_of_outside_sizes
     siamese
     sizes_in_an_array
     sizes_of_instances
@@ -105,6 +108,7 @@ models! {
     temperature
     texts
     token_decisions
+    towers_of_modules
     triplet
     tuples_and_shadowing
     two_towers

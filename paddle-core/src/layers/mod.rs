@@ -34,6 +34,8 @@ pub enum Kind {
     Size,
     /// One size, or several: `3`, `[3, 5]`.
     Sizes,
+    /// Sizes, of which one may be -1, for what is left: `[3, -1]`.
+    Shape,
     /// A whole number that is known when the network is compiled.
     Int,
     /// One whole number, or several: `1`, `[0, 2]`.
@@ -59,6 +61,9 @@ impl Kind {
             Kind::Value => "a value",
             Kind::Values => "a value, or several in brackets: `[a, b]`",
             Kind::Size => "a size: a whole number above 0, written out or a `const`",
+            Kind::Shape => {
+                "sizes in brackets, written out or `const`s, of which one may be -1, for what is left"
+            }
             Kind::Sizes => "a size, or several in brackets: whole numbers above 0, written out or `const`s",
             Kind::Int => "a whole number, written out or a `const`",
             Kind::Ints => "a whole number, or several in brackets, written out or `const`s",
@@ -371,7 +376,7 @@ macro_rules! with_layers {
                 => shapes::concat;
 
             /// The same elements of each row in another shape.
-            reshape(x: Value "What to shape.", shape: Ints "The sizes behind the rows; one may be -1, for what is left.";)
+            reshape(x: Value "What to shape.", shape: Shape "The sizes behind the rows; one may be -1, for what is left.";)
                 => shapes::reshape;
 
             /// The elements from `starts` to before `ends` along axes. Negative bounds count from the end.

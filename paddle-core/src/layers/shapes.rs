@@ -53,21 +53,19 @@ pub(super) fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 /// One size may be -1: what is left.
 pub(super) fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let sizes = call.ints("shape").unwrap_or_default();
+    let mut dims = call.sizes("shape").unwrap_or_default();
     let wrong = |but: &str| Err(call.wrong("shape", MismatchKind::Attribute, but));
-    if sizes.iter().any(|&size| size < 1 && size != -1)
-        || sizes.iter().filter(|&&size| size == -1).count() > 1
-    {
-        return wrong("sizes are above 0, and one may be -1, for what is left");
+    let is_left = |dim: &Dim| dim.constant() == Some(-1);
+    if dims.iter().filter(|dim| is_left(dim)).count() > 1 {
+        return wrong("only one may be -1, for what is left");
     }
     let product = |dims: &[Dim]| {
         let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
         product.map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))
     };
-    let known: Vec<Dim> = sizes.iter().filter(|&&size| size != -1).map(|&size| Dim::from(size)).collect();
+    let known: Vec<Dim> = dims.iter().filter(|dim| !is_left(dim)).cloned().collect();
     let (all, known) = (product(&call.ty(x).dims)?, product(&known)?);
     let Some(left) = all.floor_div(&known) else { return wrong("sizes are above 0") };
-    let dims = sizes.iter().map(|&size| if size == -1 { left.clone() } else { Dim::from(size) });
-    let dims = dims.collect();
+    dims.iter_mut().filter(|dim| is_left(dim)).for_each(|dim| *dim = left.clone());
     Ok(call.emit(Reshape { dims }, &[x])?[0])
 }

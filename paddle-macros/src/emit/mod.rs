@@ -140,7 +140,7 @@ fn expression(
         #structs
         #spec
         impl #name {
-            #[allow(dead_code, clippy::too_many_arguments)]
+            #[allow(dead_code, clippy::too_many_arguments, clippy::unused_unit)]
             pub fn row(&self, #(#names: #columns),*) -> #row { #value }
         }
         ::paddle::Network::new(#name { params: #param_names })

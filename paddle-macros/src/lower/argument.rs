@@ -63,7 +63,7 @@ impl<'a> Lowering<'a, '_> {
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
             (Kind::Choice(_) | Kind::Initializer, _) => None,
-            (Kind::Sizes, _) => {
+            (Kind::Sizes | Kind::Shape, _) => {
                 let sizes = self.several(expr, |this, part, value| {
                     let operand = this.single(&value, part.at)?;
                     this.size_argument(operand, wanted, part)
@@ -131,7 +131,9 @@ impl<'a> Lowering<'a, '_> {
 
     fn size_argument(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<Dim> {
         match operand {
-            Operand::Constant(Constant { number: Number::Int(size), .. }) if size > 0 => {
+            Operand::Constant(Constant { number: Number::Int(size), .. })
+                if size > 0 || (size == -1 && wanted.kind == Kind::Shape) =>
+            {
                 Some(Dim::from(size))
             }
             Operand::Size(size) => self.above_zero(size, expr.at),
