@@ -231,7 +231,6 @@ fn constructor(function: &Function, spec: &Spec<'_>) -> Constructor {
             },
             declaration: quote! {
                 /// Stands for the network.
-                #[derive(Clone, Copy, Debug)]
                 pub struct Spec #declared;
             },
             inside: quote!(#checks #(#assertions)*),
@@ -244,7 +243,6 @@ fn constructor(function: &Function, spec: &Spec<'_>) -> Constructor {
         outside: TokenStream::new(),
         declaration: quote! {
             /// Stands for the network.
-            #[derive(Clone, Copy, Debug)]
             pub struct Spec #declared {
                 sizes: [i64; #count],
             }
@@ -255,7 +253,7 @@ fn constructor(function: &Function, spec: &Spec<'_>) -> Constructor {
 
             /// The sizes of the network that are known at run time.
             #[allow(non_snake_case)]
-            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[derive(Clone, Debug)]
             pub struct Sizes {
                 #(#[doc = #docs] pub #run_time: usize),*
             }

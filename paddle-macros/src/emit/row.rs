@@ -24,12 +24,14 @@ pub(super) fn row_alias(column: &TokenStream) -> TokenStream {
     }
 }
 
+/// The struct. It derives what rows need in a reader and no more: for each trait that a crate implements, rustc looks at
+/// every implementation in the crates below, ndarray's hundreds too.
 pub(super) fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &TokenStream) -> TokenStream {
     let docs = names.iter().map(|name| format!("The input `{}`.", text(name)));
     let parts = (0..names.len()).map(Literal::usize_unsuffixed);
     quote! {
         /// One sample: a value for each input.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug)]
         pub struct Row {
             #(#[doc = #docs] pub #names: #columns),*
         }
