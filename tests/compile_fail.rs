@@ -64,7 +64,7 @@ fn marks(source: &str) -> Vec<(usize, usize)> {
     let mut marks = Vec::new();
     let mut marked = 0;
     for (at, line) in source.lines().enumerate() {
-        let comment = line.trim_start().strip_prefix("//").unwrap_or("").trim_start();
+        let comment = line.trim_start().strip_prefix("//~").unwrap_or("").trim_start();
         if !comment.starts_with('^') {
             marked = at + 1;
         } else if !comment.ends_with("note") {

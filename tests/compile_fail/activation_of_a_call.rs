@@ -8,7 +8,7 @@ mod line {
 
     pub fn cost(x: Tensor<f32, _, 4>) -> Tensor<f32> {
         mean(brick(x, act = thanh))
-        //                  ^^^^^ unknown-activation
+        //~                 ^^^^^ unknown-activation
     }
 }
 

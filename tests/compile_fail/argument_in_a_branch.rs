@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 1>, y: Tensor<f32, _, 1>| {
         if x > 0.0 { scale(x, y) } else { y * false }
-        //                    ^ argument-kind
-        //                                    ^^^^^ element-type
+        //~                   ^ argument-kind
+        //~                                   ^^^^^ element-type
     });
 }

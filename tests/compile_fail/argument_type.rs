@@ -10,7 +10,7 @@ pub mod line {
 
     pub fn cost(x: Tensor<f32, _, 13>) -> Tensor<f32> {
         mean(predict(x))
-        //           ^ declared-type
+        //~          ^ declared-type
     }
 }
 

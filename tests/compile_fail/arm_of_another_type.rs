@@ -5,7 +5,7 @@ fn main() {
         const MODE: &str = "train";
         match MODE {
             3 => fc(x, 1),
-          //^ constant
+         //~^ constant
             _ => fc(x, 2),
         }
     });

@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         match 3 {
             n @ 1..=3 => fc(x, n),
-          //^^^^^^^^^ not-of-the-language
+         //~^^^^^^^^^ not-of-the-language
             _ => fc(x, 2),
         }
     });

@@ -5,7 +5,7 @@ fn main() {
         let mut sum = y;
         let add = |z| {
             sum = sum + z;
-          //^^^ assign
+         //~^^^ assign
             sum
         };
         mean(add(fc(x, 1)))

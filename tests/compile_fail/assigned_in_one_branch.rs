@@ -7,6 +7,6 @@ fn main() {
             price = fc(x, 1);
         }
         mean(price)
-        //   ^^^^^ unassigned
+        //~  ^^^^^ unassigned
     });
 }

@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         #[cfg(unix)]
-      //^^^^^^^^^^^^ not-of-the-language
+     //~^^^^^^^^^^^^ not-of-the-language
         let price = fc(x, 1);
         mean(price)
     });

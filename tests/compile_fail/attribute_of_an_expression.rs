@@ -4,13 +4,13 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let h = match 1 {
             #[cfg(deep)]
-          //^^^^^^^^^^^^ not-of-the-language
+         //~^^^^^^^^^^^^ not-of-the-language
             1 => fc(x, 1),
             _ => x,
         };
         mean(
             #[rustfmt::skip]
-          //^^^^^^^^^^^^^^^^ not-of-the-language
+         //~^^^^^^^^^^^^^^^^ not-of-the-language
             h,
         )
     });

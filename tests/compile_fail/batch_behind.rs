@@ -2,5 +2,5 @@
 
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, _>| mean(x));
-    //                                             ^ batch-position
+    //~                                            ^ batch-position
 }

@@ -6,7 +6,7 @@ fn main() {
             fc(x, 2)
         } else {
             fc(x, 1)
-          //^^^^^^^^ branch-change
+         //~^^^^^^^^ branch-change
         };
         mean(price)
     });

@@ -5,7 +5,7 @@ fn main() {
         let mut price = y;
         if y > 0.0 {
             price = x > y;
-            //      ^^^^^ branch-change
+            //~     ^^^^^ branch-change
         }
         mean(price)
     });

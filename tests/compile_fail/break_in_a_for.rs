@@ -7,7 +7,7 @@ fn main() {
             h = h + i;
             if i == 1 {
                 break;
-              //^^^^^ not-supported
+             //~^^^^^ not-supported
             }
         }
         mean(h)

@@ -10,7 +10,7 @@ pub mod models {
 
     pub fn caller(x: Tensor<f32, _, 4>) -> _ {
         relu(sized(x))
-        //   ^^^^^ not-of-the-language
+        //~  ^^^^^ not-of-the-language
     }
 }
 

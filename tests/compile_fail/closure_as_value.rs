@@ -4,6 +4,6 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let wide = |x| fc(x, 8);
         mean(x + wide)
-        //       ^^^^ not-a-value
+        //~      ^^^^ not-a-value
     });
 }

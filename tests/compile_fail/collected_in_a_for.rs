@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         for i in 0..3 {
             x * i
-          //^^^^^ not-supported
+         //~^^^^^ not-supported
         }
         mean(x)
     });

@@ -5,7 +5,7 @@ use paddle::attribute::network;
 #[network]
 pub mod line {
     const SIZE: usize = 1.5;
-    //                  ^^^ constant
+    //~                 ^^^ constant
 
     pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, SIZE> {
         fc(x, SIZE)

@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price = if 1 { fc(x, 1) } else { y };
-        //             ^ condition
+        //~            ^ condition
         mean(price - y)
     });
 }

@@ -7,7 +7,7 @@ fn main() {
             i += 1;
             h = h * 2.0;
             continue;
-          //^^^^^^^^ not-supported
+         //~^^^^^^^^ not-supported
         }
         mean(h)
     });

@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price: Tensor<f32, _, 2> = fc(x, 1);
-        //                             ^^^^^^^^ declared-type
+        //~                            ^^^^^^^^ declared-type
         mean(price - y)
     });
 }

@@ -6,15 +6,15 @@ use paddle::attribute::network;
 pub mod line {
     const HALF: f32 = 0.5;
     const LESS: usize = 1 - 2;
-    //                  ^^^^^ constant
+    //~                 ^^^^^ constant
 
     pub fn price(x: Tensor<f32, _, 0>) -> _ {
-        //                         ^ constant
+        //~                        ^ constant
         x
     }
 
     pub fn half(x: Tensor<f32, _, HALF>) -> _ {
-        //                        ^^^^ constant
+        //~                       ^^^^ constant
         x
     }
 }

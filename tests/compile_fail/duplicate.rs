@@ -9,7 +9,7 @@ pub mod line {
     }
 
     fn predict(x: _) -> _ {
-    // ^^^^^^^ duplicate
+    //~^^^^^^^ duplicate
         fc(x, 2)
     }
 

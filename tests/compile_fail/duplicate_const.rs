@@ -9,7 +9,7 @@ pub mod models {
     }
 
     const size: usize = 3;
-    //    ^^^^ duplicate
+    //~   ^^^^ duplicate
 
     pub fn whole(x: Tensor<f32, _, 3>) -> _ {
         size(x)

@@ -3,9 +3,9 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 3>| {
         let (a, a) = (x, -x);
-        //      ^ duplicate
+        //~     ^ duplicate
         let f = |b, b| b + a;
-        //          ^ duplicate
+        //~         ^ duplicate
         f(x, x)
     });
 }

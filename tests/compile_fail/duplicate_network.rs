@@ -6,14 +6,14 @@ use paddle::attribute::network;
 pub mod line {
     const SIZE: usize = 1;
     const SIZE: usize = 2;
-    //    ^^^^ duplicate
+    //~   ^^^^ duplicate
 
     pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, SIZE> {
         fc(x, SIZE)
     }
 
     pub fn price(x: Tensor<f32, _, 14>) -> Tensor<f32, _, SIZE> {
-    //     ^^^^^ duplicate
+    //~    ^^^^^ duplicate
         fc(x, SIZE)
     }
 }

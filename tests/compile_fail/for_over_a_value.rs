@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, n: Tensor<i64>| {
         let mut h = fc(x, 1);
         for i in n {
-            //   ^ static
+            //~  ^ static
             h = h + i;
         }
         mean(h)

@@ -5,12 +5,12 @@ use paddle::attribute::network;
 #[network]
 pub mod models {
     fn part<const N: usize>(x: _) -> _ {
-        //  ^^^^^^^^^^^^^^ not-of-the-language
+        //~ ^^^^^^^^^^^^^^ not-of-the-language
         x
     }
 
     pub fn whole<const RATE: i64>(x: Tensor<f32, _, 4>) -> _ {
-        //                   ^^^ not-of-the-language
+        //~                  ^^^ not-of-the-language
         part(x)
     }
 

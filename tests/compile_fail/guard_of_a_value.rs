@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let h = match 3 {
             n if y > n => fc(x, 1),
-            //   ^^^^^ static
+            //~  ^^^^^ static
             _ => fc(x, 1),
         };
         mean(h - y)

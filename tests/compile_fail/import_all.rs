@@ -3,7 +3,7 @@
 #[paddle::attribute::network]
 mod line {
     use super::parts::*;
-    //                ^ not-of-the-language
+    //~               ^ not-of-the-language
 
     pub fn cost(x: Tensor<f32, _, 4>) -> Tensor<f32> {
         mean(tower(x))

@@ -11,6 +11,6 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 4>| {
         use crate::parts::half;
         half(x, 2)
-        //      ^ argument-count
+        //~     ^ argument-count
     });
 }

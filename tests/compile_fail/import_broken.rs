@@ -6,7 +6,7 @@ mod parts {
 
     pub fn half(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 4> {
         x / tow
-        //  ^^^ unknown-variable
+        //~ ^^^ unknown-variable
     }
 }
 

@@ -10,6 +10,6 @@ mod parts {
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 4>| {
         if mean(x) > 0.0 { use crate::parts::half; half(x) } else { x }
-        //                 ^^^^^^^^^^^^^^^^^^^^^^^ not-of-the-language
+        //~                ^^^^^^^^^^^^^^^^^^^^^^^ not-of-the-language
     });
 }

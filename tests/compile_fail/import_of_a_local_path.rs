@@ -12,7 +12,7 @@ mod parts {
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 4>| {
         use crate::parts::wide;
-        //                ^^^^ not-importable
+        //~               ^^^^ not-importable
         wide(x)
     });
 }

@@ -17,8 +17,8 @@ mod parts {
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 4>| {
         use crate::parts::{wide, half};
-        //                 ^^^^ not-importable
-        //                       ^^^^ not-importable
+        //~                ^^^^ not-importable
+        //~                      ^^^^ not-importable
         half(wide(x))
     });
 }

@@ -18,7 +18,7 @@ mod line {
     pub fn cost(x: Tensor<f32, _, 4>) -> Tensor<f32> {
         let narrow = fc(x, 3);
         mean(gate(x, narrow))
-        //   ^^^^^^^^^^^^^^^ shape
+        //~  ^^^^^^^^^^^^^^^ shape
     }
 }
 

@@ -3,6 +3,6 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 3>| {
         fc(x, 8, init = xavier)
-        //              ^^^^^^ argument-kind
+        //~             ^^^^^^ argument-kind
     });
 }

@@ -2,5 +2,5 @@
 
 fn main() {
     let _net = paddle::network!(|x| mean(fc(x, 1)));
-    //                           ^ input-type
+    //~                          ^ input-type
 }

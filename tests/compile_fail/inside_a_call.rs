@@ -6,12 +6,12 @@ use paddle::attribute::network;
 pub mod line {
     fn error(a: _, b: _) -> _ {
         a - b
-        //  ^ note
+        //~ ^ note
     }
 
     pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 2>) -> Tensor<f32> {
         mean(error(x, y))
-        //   ^^^^^^^^^^^ shape
+        //~  ^^^^^^^^^^^ shape
     }
 }
 

@@ -3,6 +3,6 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         fc(x, { static SIZE: usize = 3; SIZE })
-        //      ^^^^^^^^^^^^^^^^^^^^^^^ not-of-the-language
+        //~     ^^^^^^^^^^^^^^^^^^^^^^^ not-of-the-language
     });
 }

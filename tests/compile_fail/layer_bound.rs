@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let f = relu;
-        //      ^^^^ not-a-value
+        //~     ^^^^ not-a-value
         f(x)
     });
 }

@@ -3,6 +3,6 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 1>| {
         if let Some(y) = x { y } else { x }
-        // ^^^^^^^^^^^^^^^ not-of-the-language
+        //~^^^^^^^^^^^^^^^ not-of-the-language
     });
 }

@@ -3,6 +3,6 @@
 fn main() {
     let _cost = paddle::network!(|x: Tensor<f32, _, 4>, y: Tensor<f32, _, 1>| {
         mean(square_error_cost(fc(x, 3), fc(y, 2)))
-        //   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shape
+        //~  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shape
     });
 }

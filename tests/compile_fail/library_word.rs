@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 1, 8, 8>| {
         let pooled = simple_img_conv_pool(x, 4, 3, 2, 2, pool_kind = mean);
-        //           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ argument-kind
+        //~          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ argument-kind
         pooled
     });
 }

@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let mut h = y;
         while h < 0.0 {
-        //    ^^^^^^^ not-supported
+        //~   ^^^^^^^ not-supported
             h = h + fc(x, 1);
         }
         mean(h)

@@ -6,7 +6,7 @@ fn main() {
         let mut i = 0;
         while i < 3 {
             h = fc(h, 4);
-            //  ^^^^^^^^ loop-change
+            //~ ^^^^^^^^ loop-change
             i += 1;
         }
         mean(h - y)

@@ -6,7 +6,7 @@ fn main() {
         let mut i = 0;
         while i < 3 {
             sum = sum + mean(x - y);
-            //          ^^^^^^^^^^^ element-type
+            //~         ^^^^^^^^^^^ element-type
             i += 1;
         }
         sum

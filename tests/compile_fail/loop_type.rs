@@ -6,7 +6,7 @@ fn main() {
         let mut i = 0;
         while i < 3 {
             h = mean(fc(x, 1) - y);
-            //  ^^^^^^^^^^^^^^^^^^ loop-change
+            //~ ^^^^^^^^^^^^^^^^^^ loop-change
             i += 1;
         }
         h

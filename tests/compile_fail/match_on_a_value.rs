@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let h = match y {
-            //        ^ static
+            //~       ^ static
             _ => fc(x, 1),
         };
         mean(h - y)

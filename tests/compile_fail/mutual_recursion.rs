@@ -10,7 +10,7 @@ pub mod line {
 
     fn odd(x: _) -> _ {
         even(x)
-      //^^^^^^^ recursion
+     //~^^^^^^^ recursion
     }
 
     pub fn cost(x: Tensor<f32, _, 13>) -> Tensor<f32> {

@@ -10,7 +10,7 @@ pub mod sums {
 
     pub fn both(x: Tensor<f32, _, 4>, y: Tensor<f32, _, 3>) -> _ {
         add(x, y)
-        //     ^ declared-type
+        //~    ^ declared-type
     }
 }
 

@@ -5,7 +5,7 @@ fn main() {
         const DEEP: bool = false;
         let h = if DEEP {
             fc(x, 13)
-          //^^^^^^^^^ no-else
+         //~^^^^^^^^^ no-else
         };
         mean(h)
     });

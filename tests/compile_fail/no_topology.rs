@@ -4,7 +4,7 @@ use paddle::attribute::network;
 
 #[network]
 pub mod line {
-//      ^^^^ no-topology
+//~     ^^^^ no-topology
     fn predict(x: _) -> _ {
         fc(x, 1)
     }

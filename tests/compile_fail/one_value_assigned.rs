@@ -5,7 +5,7 @@ fn main() {
         let mut sum = mean(y);
         if y > 0.0 {
             sum = sum + 1.0;
-            //    ^^^^^^^^^ one-value
+            //~   ^^^^^^^^^ one-value
         }
         sum + mean(x)
     });

@@ -7,6 +7,6 @@ fn main() {
             mean(price);
         }
         mean(price)
-        //   ^^^^^ out-of-block
+        //~  ^^^^^ out-of-block
     });
 }

@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let [a, b] = x;
-        //  ^^^^^^ not-of-the-language
+        //~ ^^^^^^ not-of-the-language
         a + b
     });
 }

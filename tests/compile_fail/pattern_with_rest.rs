@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 3>| {
         let (a, ..) = (x, -x, x);
-        //  ^^^^^^^ not-of-the-language
+        //~ ^^^^^^^ not-of-the-language
         a
     });
 }

@@ -3,6 +3,6 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         if true { mean(x) } else { mean(z) }
-        //                              ^ unknown-variable
+        //~                             ^ unknown-variable
     });
 }

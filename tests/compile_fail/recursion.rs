@@ -6,7 +6,7 @@ use paddle::attribute::network;
 pub mod line {
     fn deep(x: _) -> _ {
         deep(fc(x, 1))
-      //^^^^^^^^^^^^^^ recursion
+     //~^^^^^^^^^^^^^^ recursion
     }
 
     pub fn cost(x: Tensor<f32, _, 13>) -> Tensor<f32> {

@@ -16,7 +16,7 @@ pub mod deep {
         let mut h = x;
         for depth in 0..3 {
             h = twice(h);
-            //  ^^^^^^^^ repeated-parameters
+            //~ ^^^^^^^^ repeated-parameters
             h = block(h, param = "block{depth}");
         }
         h

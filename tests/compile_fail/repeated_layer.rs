@@ -5,7 +5,7 @@ fn main() {
         let mut h = x;
         for _ in 0..3 {
             h = fc(h, 13, act = relu);
-            //  ^^^^^^^^^^^^^^^^^^^^^ repeated-parameters
+            //~ ^^^^^^^^^^^^^^^^^^^^^ repeated-parameters
         }
         mean(h)
     });

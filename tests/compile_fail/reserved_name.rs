@@ -5,7 +5,7 @@ use paddle::attribute::network;
 #[network]
 pub mod line {
     pub fn params(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
-         //^^^^^^ reserved-name
+        //~^^^^^^ reserved-name
         fc(x, 1)
     }
 }

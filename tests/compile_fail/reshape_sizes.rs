@@ -3,9 +3,9 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 12>| {
         let left = reshape(x, [-1, 3, -1]);
-        //                    ^^^^^^^^^^^ constant
+        //~                   ^^^^^^^^^^^ constant
         let none = reshape(x, [4, 0]);
-        //                        ^ argument-kind
+        //~                       ^ argument-kind
         mean(left) + mean(none)
     });
 }

@@ -6,7 +6,7 @@ use paddle::attribute::network;
 pub mod line {
     pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 2> {
         fc(x, 1)
-      //^^^^^^^^ declared-type
+     //~^^^^^^^^ declared-type
     }
 }
 

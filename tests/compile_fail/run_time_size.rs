@@ -5,5 +5,5 @@ use paddle::network;
 fn main() {
     #[rustfmt::skip]
     let _ = network!(|x: Tensor<f32, _, 4>| { const WORDS: usize; relu(x) });
-    //                                        ^^^^^^^^^^^^^^^^^^^ not-of-the-language
+    //~                                       ^^^^^^^^^^^^^^^^^^^ not-of-the-language
 }

@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price = fc(x, 1);
         println!("{price}");
-      //^^^^^^^^^^^^^^^^^^^ macro
+     //~^^^^^^^^^^^^^^^^^^^ macro
         mean(square(price - y))
     });
 }

@@ -2,5 +2,5 @@
 
 fn main() {
     let _net = paddle::network!(|self: Tensor<f32, _, 3>| self);
-    //                           ^^^^ not-of-the-language
+    //~                          ^^^^ not-of-the-language
 }

@@ -4,6 +4,6 @@ fn main() {
     let _net = paddle::network!(|words: Seq<i64>| {
         let first = |ids: Tensor<i64, _>| ids;
         first(words)
-        //    ^^^^^ declared-type
+        //~   ^^^^^ declared-type
     });
 }

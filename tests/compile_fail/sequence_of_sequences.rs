@@ -2,5 +2,5 @@
 
 fn main() {
     let _net = paddle::network!(|x: Seq<Seq<i64>>| x);
-    //                                  ^^^^^^^^ not-supported
+    //~                                 ^^^^^^^^ not-supported
 }

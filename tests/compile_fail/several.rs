@@ -3,10 +3,10 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let hidden = fc(x, 8, atc = relu);
-        //                    ^^^ unknown-argument
+        //~                   ^^^ unknown-argument
         let price = fc(hiden, 1);
-        //             ^^^^^ unknown-variable
+        //~            ^^^^^ unknown-variable
         mean(squre(price - y))
-        //   ^^^^^ unknown-layer
+        //~  ^^^^^ unknown-layer
     });
 }

@@ -2,8 +2,8 @@
 
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 2>, z: Tensor<f32, _, 1>| {
-    //                                                                        ^ unused-input
+    //~                                                                       ^ unused-input
         mean(x - y)
-        //       ^ shape
+        //~      ^ shape
     });
 }

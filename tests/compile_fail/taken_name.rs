@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let hidden_1 = fc(x, 13);
         let hidden = fc(fc(hidden_1, 13), 13);
-        //           ^^^^^^^^^^^^^^^^^^^^^^^^ taken-name
+        //~          ^^^^^^^^^^^^^^^^^^^^^^^^ taken-name
         mean(hidden)
     });
 }

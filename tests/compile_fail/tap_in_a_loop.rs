@@ -5,7 +5,7 @@ fn main() {
         let (mut h, mut i) = (x, 0);
         while i < n {
             h = tap(tanh(h), "step");
-            //      ^^^^^^^ constant
+            //~     ^^^^^^^ constant
             i += 1;
         }
         mean(h)

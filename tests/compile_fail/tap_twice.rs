@@ -5,7 +5,7 @@ fn main() {
         let mut h = x;
         for i in 0..2 {
             h = tap(fc(h, 13, param = "layer{i}"), "layer");
-            //                                     ^^^^^^^ constant
+            //~                                    ^^^^^^^ constant
         }
         mean(h)
     });

@@ -5,7 +5,7 @@ fn main() {
         let mut h = x;
         for i in 0..3 {
             h = fc(h, 13 + i, param = "block{i");
-            //                        ^^^^^^^^^ name-template
+            //~                       ^^^^^^^^^ name-template
         }
         mean(h)
     });

@@ -5,7 +5,7 @@ fn main() {
         let mut h = x;
         for depth in 0..3 {
             h = fc(h, 13 + depth, param = "block{dept}");
-            //                            ^^^^^^^^^^^^^ unknown-variable
+            //~                           ^^^^^^^^^^^^^ unknown-variable
         }
         mean(h)
     });

@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let (a, b) = (fc(x, 1), y, y);
-        //  ^^^^^^ tuple
+        //~ ^^^^^^ tuple
         mean(a - b)
     });
 }

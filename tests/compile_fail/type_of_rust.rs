@@ -2,5 +2,5 @@
 
 fn main() {
     let _net = paddle::network!(|x: Vec<f32>| mean(fc(x, 1)));
-    //                              ^^^^^^^^ type-syntax
+    //~                             ^^^^^^^^ type-syntax
 }

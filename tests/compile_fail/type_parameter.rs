@@ -5,7 +5,7 @@ use paddle::attribute::network;
 #[network]
 pub mod models {
     fn part<T>(x: T) -> T
-    //      ^ not-of-the-language
+    //~     ^ not-of-the-language
     where
         T: Copy,
     {

@@ -4,7 +4,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let price;
         let error = price - y;
-        //          ^^^^^ unassigned
+        //~         ^^^^^ unassigned
         price = fc(x, 1);
         mean(error + price)
     });

@@ -9,7 +9,7 @@ pub mod models {
     pub fn repeated(x: Tensor<f32, _, 4>) -> _ {
         let mut h = x;
         for _ in 0..crate::LAYERS {
-            //      ^^^^^^^^^^^^^ undecided-size
+            //~     ^^^^^^^^^^^^^ undecided-size
             h = relu(h);
         }
         h
@@ -17,17 +17,17 @@ pub mod models {
 
     pub fn chosen<const DEEP: usize>(x: Tensor<f32, _, 4>) -> _ {
         if DEEP > 1 { relu(x) } else { x }
-        // ^^^^^^^^ undecided-size
+        //~^^^^^^^^ undecided-size
     }
 
     pub fn scaled(x: Tensor<f32, _, 4>) -> _ {
         x * crate::LAYERS
-        //  ^^^^^^^^^^^^^ undecided-size
+        //~ ^^^^^^^^^^^^^ undecided-size
     }
 
     pub fn factor(x: Tensor<f32, _, 4>) -> _ {
         scale(x, super::LAYERS)
-        //       ^^^^^^^^^^^^^ undecided-size
+        //~      ^^^^^^^^^^^^^ undecided-size
     }
 }
 

@@ -5,7 +5,7 @@ fn main() {
         let mut h = x;
         for _ in 0..1_000 {
             for i in 0..1_000 {
-          //^^^ limit
+         //~^^^ limit
                 h = h + i;
             }
         }

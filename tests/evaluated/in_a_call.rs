@@ -11,6 +11,6 @@ fn main() {
     let _ = network!(|x: Tensor<f32, _, config::WIDTH>, y: Tensor<f32, _, { config::HEIGHT * 4 + 1 }>| {
         let product = |a, b| a * b;
         relu(product(x, y))
-        //   ^^^^^^^^^^^^^ shape
+        //~  ^^^^^^^^^^^^^ shape
     });
 }

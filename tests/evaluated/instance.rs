@@ -6,7 +6,7 @@ use paddle::attribute::network;
 pub mod models {
     pub fn halves<const WIDTH: usize>(x: Tensor<f32, _, WIDTH>) -> _ {
         let y: Tensor<f32, _, { 2 * (WIDTH / 2) }> = relu(x);
-        //                                           ^^^^^^^ declared-type
+        //~                                          ^^^^^^^ declared-type
         y
     }
 }

@@ -4,9 +4,9 @@ use paddle::network;
 
 fn main() {
     let _ = network!(|x: Tensor<f32, _, crate::WIDTH>| {
-        //                                     ^^^^^ rustc
+        //~                                    ^^^^^ rustc
         const HALF: usize = crate::WIDTH / 2;
-        //                         ^^^^^ rustc
+        //~                        ^^^^^ rustc
         let y: Tensor<f32, _, HALF> = relu(x);
         y
     });

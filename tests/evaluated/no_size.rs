@@ -6,5 +6,5 @@ const RATE: f32 = 0.5;
 
 fn main() {
     let _ = network!(|x: Tensor<f32, _, self::RATE>| relu(x));
-    //                                  ^^^^^^^^^^ rustc
+    //~                                 ^^^^^^^^^^ rustc
 }

@@ -8,7 +8,7 @@ pub const WIDTH: usize = 30;
 pub mod models {
     pub fn sum(x: Tensor<f32, _, super::WIDTH>, y: Tensor<f32, _, 32>) -> _ {
         relu(x + y)
-        //   ^^^^^ shape
+        //~  ^^^^^ shape
     }
 }
 

@@ -6,7 +6,7 @@ fn main() {
         let mut price = fc(x, 1);
         let cost = mean(price - y);
         price = y;
-      //^^^^^ rustc
+     //~^^^^^ rustc
         cost
     });
 }

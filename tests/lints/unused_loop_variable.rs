@@ -5,7 +5,7 @@ fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let mut h = x;
         for i in 0..3 {
-          //^ rustc
+         //~^ rustc
             h = fc(h, 13, param = "shared");
         }
         mean(h)

@@ -4,7 +4,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
         let mut price = fc(x, 1);
-        //  ^^^^^^^^^ rustc
+        //~ ^^^^^^^^^ rustc
         mean(price - y)
     });
 }

@@ -1,6 +1,6 @@
 //! The cases of `tests/compile_fail/`: which message, at exactly which tokens.
 //!
-//! A marker is a comment on the line below the tokens to blame: carets under them, then the id. `note` marks the
+//! A marker, `//~`, is a comment on the line below the tokens to blame: carets under them, then the id. `note` marks the
 //! further places of the same mistake.
 
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ fn marks(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut line = 0;
     for (at, source) in text.lines().enumerate() {
-        let comment = source.trim_start().strip_prefix("//").unwrap_or("").trim_start();
+        let comment = source.trim_start().strip_prefix("//~").unwrap_or("").trim_start();
         let carets = comment.chars().take_while(|c| *c == '^').count();
         if carets == 0 {
             line = at + 1;
