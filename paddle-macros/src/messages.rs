@@ -88,7 +88,7 @@ messages! {
     /// A value called.
     "not-callable" NotCallable { name } "`{name}` is a value, not a layer or `fn`; it cannot be called"
     /// A variable behind the end of its block.
-    "out-of-block" OutOfBlock { name, line } "`{name}` is declared inside the block that begins at line {line}, and ends with it; give it out as the block's value: `let {name} = if .. {{ .. }} else {{ .. }};`"
+    "out-of-block" OutOfBlock { name, line } "`{name}` is declared inside the block that begins at line {line}, and ends with it; declare it before the block, or give it out as the block's value: `let {name} = .. {{ .. {name} }};`"
     /// Recursion.
     "recursion" Recursion { cycle } "{cycle}: a sub-network is inlined where it is called, so it cannot call itself; for repetition use `while`"
     /// An assignment to what cannot change.
@@ -119,7 +119,7 @@ messages! {
     /// A size from outside that would have to be known.
     "undecided-size" UndecidedSize { size } "the value of `{size}` is not known while the network is compiled: it can be a size of types and layers, but not a number in the computation, and it decides no condition and no repetition; for these, write the number out, or declare it as a `const` with its value in this network"
     /// A type that was declared otherwise.
-    "declared-type" DeclaredType { what, found, expected } "{what} is {found}, but its declared type is {expected}"
+    "declared-type" DeclaredType { what, found, declared, expected } "{what} is {found}, but {declared} is {expected}"
     /// A constant that does not fit.
     "constant" Constant { text } "{text}"
     /// A value of the network where the compiler has to decide.

@@ -1,6 +1,7 @@
 //! What an expression stands for while a network is lowered.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use paddle_core::layers::Layer;
 use paddle_core::ops::Number;
@@ -27,7 +28,7 @@ pub(crate) enum Value<'a> {
     /// What a parameter of type `Activation` stands for.
     Activation(&'static Layer),
     /// A sub-network, and the values and dimensions that it captured.
-    Closure(&'a ast::Closure, Env<'a>, Dims),
+    Closure(&'a ast::Closure, Rc<(Env<'a>, Dims)>),
     /// Declared, and not assigned on every way.
     Unassigned,
     /// A mistake has been reported; silences its consumers.
@@ -90,6 +91,14 @@ impl Value<'_> {
         match self {
             Value::Constant(Constant { number: Number::Int(size), .. }) => usize::try_from(*size).ok(),
             _ => None,
+        }
+    }
+
+    /// How many values it is made of.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Value::Tuple(parts) | Value::Array(parts) => parts.iter().map(Value::count).sum::<usize>().max(1),
+            _ => 1,
         }
     }
 

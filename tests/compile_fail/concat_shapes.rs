@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 2, 3>, y: Tensor<f32, _, 4, 3>| {
         let both = concat([x, y], axis = 2);
-        //~               ^^^^^^ shape
+        //~                   ^ shape
         embedding(y, [10, 3])
         //~       ^ element-type
     });

@@ -29,6 +29,7 @@ macro_rules! models {
 }
 
 models! {
+    arrays_in_blocks
     adaptive_steps
     autoencoder
     bag_of_words

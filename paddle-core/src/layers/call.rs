@@ -42,12 +42,14 @@ pub struct Passed {
     pub given: Given,
     /// What the user wrote, for messages: `` `price` ``.
     pub words: String,
+    /// The same for each part of a list that is written out.
+    pub parts: Vec<String>,
 }
 
 /// A call of a layer while it is being built.
 ///
 /// The arguments have been checked against the table: all that have a position are there and of their kind.
-/// In a [`Mismatch`] that it returns, `input` is an index into `arguments`.
+/// In a [`Mismatch`] that it returns, `input` counts the arguments, and behind each its parts.
 pub struct Call<'a> {
     /// Where the operators go.
     pub program: &'a mut Program,
@@ -152,6 +154,22 @@ impl Call<'_> {
         })
     }
 
+    /// Appends an operator of which an attribute is the argument `name`: that is to blame if it is not allowed.
+    pub fn emit_with(
+        &mut self,
+        name: &str,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.emit(op, inputs).map_err(|error| match error {
+            BuildError::Mismatch(Mismatch { kind: MismatchKind::Attribute, input, message }) => {
+                let input = self.place(name).or(input);
+                BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message })
+            }
+            other => other,
+        })
+    }
+
     /// Applies the activation that the argument `name` asks for, if it does.
     pub fn activate(&mut self, name: &str, x: VarId) -> Result<VarId, BuildError> {
         let Some(layer) = self.activation(name) else { return Ok(x) };
@@ -161,6 +179,7 @@ impl Call<'_> {
             name: argument.name,
             given: Given::Value(x),
             words: words.clone(),
+            parts: Vec::new(),
         });
         let mut call = Call {
             program: self.program,
@@ -175,54 +194,77 @@ impl Call<'_> {
 
     /// A mistake in the argument `name`: "`x` is `f32[13]`, but …".
     pub fn wrong(&self, name: &str, kind: MismatchKind, but: &str) -> BuildError {
-        let at = self.arguments.iter().position(|passed| passed.name == name);
-        let is = self.arguments.iter().find(|passed| passed.name == name).map(|passed| {
-            let list = |parts: Vec<String>| match &parts[..] {
-                [one] => one.clone(),
-                _ => format!("[{}]", parts.join(", ")),
-            };
-            let shown = match &passed.given {
-                Given::Value(var) => {
-                    return format!("{} is {}", passed.words, self.program.show(self.ty(*var)));
-                }
-                Given::Values(vars) => {
-                    let types: Vec<String> =
-                        vars.iter().map(|&var| self.program.show(self.ty(var))).collect();
-                    return format!("{} is {}", passed.words, types.join(", "));
-                }
-                Given::Size(size) => self.program.show_dim(size),
-                Given::Sizes(sizes) => list(sizes.iter().map(|size| self.program.show_dim(size)).collect()),
-                Given::Int(int) => int.to_string(),
-                Given::Ints(ints) => list(ints.iter().map(i64::to_string).collect()),
-                Given::Number(number) => number.to_string(),
-                Given::Flag(truth) => truth.to_string(),
-                Given::Choice(word) => word.to_string(),
-                Given::Name(text) => text.clone(),
-                Given::Activation(layer) => layer.name.to_string(),
-                Given::Initializer(initializer, _) => initializer.name.to_string(),
-            };
-            // What was written is mostly the number itself, which says nothing.
-            format!("`{name}` is {shown}")
+        let passed = self.arguments.iter().find(|passed| passed.name == name);
+        let is = passed.map(|passed| match &passed.given {
+            Given::Value(_) | Given::Values(_) => {
+                format!("{} is {}", passed.words, self.shown(&passed.given))
+            }
+            // What it is called in the source is what it is.
+            given => format!("`{name}` is {}", self.shown(given)),
         });
         let message = format!("{}, but {but}", is.unwrap_or_default());
-        BuildError::Mismatch(Mismatch { input: at, kind, message })
+        BuildError::Mismatch(Mismatch { input: self.place(name), kind, message })
     }
 
-    fn position(&self, var: VarId) -> Option<usize> {
-        let is_it = |passed: &Passed| match &passed.given {
-            Given::Value(value) => *value == var,
-            Given::Values(values) => values.contains(&var),
-            _ => false,
+    /// A mistake in a value, which may be a part of an argument.
+    pub fn wrong_value(&self, var: VarId, kind: MismatchKind, but: &str) -> BuildError {
+        let message = format!("{} is {}, but {but}", self.words(var), self.program.show(self.ty(var)));
+        BuildError::Mismatch(Mismatch { input: self.position(var), kind, message })
+    }
+
+    fn shown(&self, given: &Given) -> String {
+        let types = |vars: &[VarId]| {
+            vars.iter().map(|&var| self.program.show(self.ty(var))).collect::<Vec<_>>().join(", ")
         };
-        self.arguments.iter().position(is_it)
+        let list = |parts: Vec<String>| match &parts[..] {
+            [one] => one.clone(),
+            parts => format!("[{}]", parts.join(", ")),
+        };
+        match given {
+            Given::Value(var) => types(&[*var]),
+            Given::Values(vars) => types(vars),
+            Given::Size(size) => self.program.show_dim(size),
+            Given::Sizes(sizes) => list(sizes.iter().map(|size| self.program.show_dim(size)).collect()),
+            Given::Int(int) => int.to_string(),
+            Given::Ints(ints) => list(ints.iter().map(i64::to_string).collect()),
+            Given::Number(number) => number.to_string(),
+            Given::Flag(truth) => truth.to_string(),
+            Given::Choice(word) => word.to_string(),
+            Given::Name(text) => text.clone(),
+            Given::Activation(layer) => layer.name.to_string(),
+            Given::Initializer(initializer, _) => initializer.name.to_string(),
+        }
+    }
+
+    /// The place of the argument `name` among the arguments and their parts.
+    fn place(&self, name: &str) -> Option<usize> {
+        let at = self.arguments.iter().position(|passed| passed.name == name)?;
+        Some(self.arguments[..at].iter().map(|passed| 1 + passed.parts.len()).sum())
+    }
+
+    /// The place of a value among the arguments and their parts.
+    fn position(&self, var: VarId) -> Option<usize> {
+        let (passed, part) = self.find_value(var)?;
+        let part = part.filter(|part| *part < passed.parts.len());
+        Some(self.place(passed.name)? + part.map_or(0, |part| 1 + part))
+    }
+
+    /// The argument that a value is, or of which it is this part.
+    fn find_value(&self, var: VarId) -> Option<(&Passed, Option<usize>)> {
+        self.arguments.iter().find_map(|passed| match &passed.given {
+            Given::Value(value) if *value == var => Some((passed, None)),
+            Given::Values(values) => {
+                values.iter().position(|value| *value == var).map(|part| (passed, Some(part)))
+            }
+            _ => None,
+        })
     }
 
     fn words(&self, var: VarId) -> String {
-        match self.position(var) {
-            Some(at) if matches!(self.arguments[at].given, Given::Value(_)) => {
-                self.arguments[at].words.clone()
-            }
-            _ => format!("`{}`", self.program.var(var).name),
-        }
+        let words = self.find_value(var).and_then(|(passed, part)| match part {
+            Some(part) => passed.parts.get(part),
+            None => Some(&passed.words),
+        });
+        words.cloned().unwrap_or_else(|| format!("`{}`", self.program.var(var).name))
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn embedding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let table = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
     let table = call.parameter("w", table)?;
     let op = LookupTable { padding_idx: call.int("padding_idx").unwrap_or(-1) };
-    Ok(call.emit(op, &[ids, table])?[0])
+    Ok(call.emit_with("padding_idx", op, &[ids, table])?[0])
 }
 
 pub(super) fn cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -43,6 +43,6 @@ pub(super) fn rank_loss(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 pub(super) fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
-    let top = call.emit(TopK { k: call.int("k").unwrap_or(1) }, &[x])?;
+    let top = call.emit_with("k", TopK { k: call.int("k").unwrap_or(1) }, &[x])?;
     Ok(call.emit(Accuracy, &[top[0], top[1], label])?[0])
 }

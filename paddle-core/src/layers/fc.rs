@@ -32,13 +32,14 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn product(call: &mut Call<'_>, x: VarId, size: &Dim, role: &str) -> Result<VarId, BuildError> {
     let dtype = call.ty(x).dtype;
     if !dtype.is_float() {
-        return Err(call.wrong("x", MismatchKind::ElementType, "`fc` needs floating-point numbers"));
+        return Err(call.wrong_value(x, MismatchKind::ElementType, "`fc` needs floating-point numbers"));
     }
-    let x = flatten(call, "x", x)?;
+    let given = x;
+    let x = flatten(call, x)?;
     let known = |size: &&Dim| !call.program.depends_on_feed(size);
     let Some(inputs) = call.ty(x).dims.last().filter(known).cloned() else {
         let but = "`fc` has one weight per input: their number has to be known before the network is fed";
-        return Err(call.wrong("x", MismatchKind::Shape, but));
+        return Err(call.wrong_value(given, MismatchKind::Shape, but));
     };
     let ty = Type { dtype, rows: None, dims: vec![inputs, size.clone()] };
     let weight = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
@@ -46,12 +47,12 @@ fn product(call: &mut Call<'_>, x: VarId, size: &Dim, role: &str) -> Result<VarI
     Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0])
 }
 
-/// The value as a matrix: the dimensions behind the first are flattened into one. It is the argument `name`.
-pub(super) fn flatten(call: &mut Call<'_>, name: &str, x: VarId) -> Result<VarId, BuildError> {
+/// The value as a matrix: the dimensions behind the first are flattened into one.
+pub(super) fn flatten(call: &mut Call<'_>, x: VarId) -> Result<VarId, BuildError> {
     let ty = call.ty(x).clone();
     if ty.rank() < 2 {
         let but = format!("`{}` needs rows and at least one dimension", call.layer.name);
-        return Err(call.wrong(name, MismatchKind::Shape, &but));
+        return Err(call.wrong_value(x, MismatchKind::Shape, &but));
     }
     if ty.rank() == 2 {
         return Ok(x);

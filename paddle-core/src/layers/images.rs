@@ -94,5 +94,9 @@ fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
 fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
     let Some(sides) = call.ints("padding") else { return Ok(Padding::Explicit([0; 4])) };
     let but = "padding is one number, [height, width], or [above, below, left, right]";
-    Padding::of(&sides).ok_or_else(|| call.wrong("padding", MismatchKind::Attribute, but))
+    let wrong = |but| call.wrong("padding", MismatchKind::Attribute, but);
+    if sides.iter().any(|side| *side < 0) {
+        return Err(wrong("zeros around an image cannot be fewer than none"));
+    }
+    Padding::of(&sides).ok_or_else(|| wrong(but))
 }

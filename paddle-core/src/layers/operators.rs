@@ -28,7 +28,7 @@ pub(super) fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 pub(super) fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let x = flatten(call, "x", x)?;
+    let x = flatten(call, x)?;
     let y = call.value("y")?;
     Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, y])?[0])
 }

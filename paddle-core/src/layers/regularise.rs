@@ -21,7 +21,8 @@ pub(super) fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         momentum: call.number("momentum").unwrap_or(0.9),
         is_test: false,
     };
-    let y = call.emit(op, &inputs)?[0];
+    let of = if (0.0..=1.0).contains(&op.momentum) { "epsilon" } else { "momentum" };
+    let y = call.emit_with(of, op, &inputs)?[0];
     call.activate("act", y)
 }
 
@@ -34,7 +35,7 @@ pub(super) fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         path: call.path.clone(),
     };
     let inputs: Vec<VarId> = std::iter::once(x).chain(row_numbers(call, x)?).collect();
-    Ok(call.emit(op, &inputs)?[0])
+    Ok(call.emit_with("rate", op, &inputs)?[0])
 }
 
 /// For a value whose rows were chosen by a block, the numbers that these have in what was fed.

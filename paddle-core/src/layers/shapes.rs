@@ -24,7 +24,7 @@ pub(super) fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, Bui
     axes.sort_unstable();
     axes.dedup();
     let keep_dim = call.flag("keep_dim").unwrap_or(false);
-    Ok(call.emit(Reduce { kind, axes, keep_dim }, &[x])?[0])
+    Ok(call.emit_with("axis", Reduce { kind, axes, keep_dim }, &[x])?[0])
 }
 
 pub(super) fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -33,7 +33,7 @@ pub(super) fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         Some(&first) => axes(call, "axis", first)?.and_then(|axes| axes.first().copied()),
         None => None,
     };
-    Ok(call.emit(Concat { axis: axis.unwrap_or(1) }, &inputs)?[0])
+    Ok(call.emit_with("axis", Concat { axis: axis.unwrap_or(1) }, &inputs)?[0])
 }
 
 pub(super) fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -41,13 +41,13 @@ pub(super) fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let axes = axes(call, "axes", x)?.unwrap_or_default();
     let starts = call.ints("starts").unwrap_or_default();
     let ends = call.ints("ends").unwrap_or_default();
-    Ok(call.emit(Slice { axes, starts, ends }, &[x])?[0])
+    Ok(call.emit_with("axes", Slice { axes, starts, ends }, &[x])?[0])
 }
 
 pub(super) fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let perm = axes(call, "axes", x)?.unwrap_or_default();
-    Ok(call.emit(Transpose { perm }, &[x])?[0])
+    Ok(call.emit_with("axes", Transpose { perm }, &[x])?[0])
 }
 
 /// One size may be -1: what is left.

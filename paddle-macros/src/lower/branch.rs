@@ -181,14 +181,17 @@ impl<'a> Lowering<'a, '_> {
         match (&yes.value, &no.value) {
             (Value::Unknown, _) | (_, Value::Unknown) => None,
             (Value::Unassigned, _) | (_, Value::Unassigned) => Some(Shape::Unassigned),
-            (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
+            (Value::Tuple(a), Value::Tuple(b)) | (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
                 let mut parts = Vec::with_capacity(a.len());
                 for (a, b) in a.iter().zip(b) {
                     let yes = Side { value: a.clone(), at: yes.at };
                     let no = Side { value: b.clone(), at: no.at };
                     parts.push(self.join(what, yes, no, join)?);
                 }
-                Some(Shape::Tuple(parts))
+                Some(match yes.value {
+                    Value::Array(_) => Shape::Array(parts),
+                    _ => Shape::Tuple(parts),
+                })
             }
             (Value::Var(_) | Value::Constant(_), Value::Var(_) | Value::Constant(_)) => {
                 let results = self.results(what, [&yes, &no], join)?;
@@ -213,8 +216,21 @@ impl<'a> Lowering<'a, '_> {
             let var = self.localize(var, sides[i].at.start)?;
             let ty = self.program.ty(var).clone();
             if join.per_row.is_some() && ty.rows != self.program.block(join.blocks[i]).rows {
-                let found = self.show(&ty);
-                self.error(sides[i].at, Message::OneValue { what: what.into(), found });
+                let (what, found) = (what.to_string(), self.show(&ty));
+                let own = self.program.block(join.blocks[i]).rows;
+                let message = match (ty.rows, own) {
+                    (Some(other), Some(own)) => {
+                        let names =
+                            [other, own].map(|rows| self.program.show_rows(self.program.drawn_from(rows)));
+                        let [other, own] = names;
+                        let text = format!(
+                            "{what} is {found}, which has {other}, but {own} split here; give each of these its value"
+                        );
+                        Message::RowSpaces { text }
+                    }
+                    _ => Message::OneValue { what, found },
+                };
+                self.error(sides[i].at, message);
                 return None;
             }
             found[i] = Some((var, ty));

@@ -1,10 +1,17 @@
 //! Calls: layers become operators, sub-networks are inlined.
 
-use paddle_core::layers::{self, Given, Layer, Passed};
-use paddle_core::program::BuildError;
+use std::rc::Rc;
+
+use paddle_core::layers::{self, Given, Kind, Layer, Passed};
+use paddle_core::program::{BuildError, Type, VarId};
 
 use super::Lowering;
-use crate::ast::{Call, Expr, Function, Meaning, Named, Origin, Param, PatternKind, Piece, UnitId, text};
+use super::expr::CALL_DEPTH;
+use super::types::ITSELF;
+use super::unroll::LIMIT;
+use crate::ast::{
+    Call, Expr, ExprKind, Function, Meaning, Named, Origin, Param, PatternKind, Piece, UnitId, text,
+};
 use crate::messages::Message;
 use crate::names::is_path;
 use crate::report::{Extent, Frame};
@@ -45,14 +52,14 @@ impl<'a> Lowering<'a, '_> {
                 })
             }
             Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
-                Some(Value::Closure(closure, captured, dims)) => {
+                Some(Value::Closure(closure, captured)) => {
                     let arguments = self.arguments(call, closure.params.iter());
                     let unit = self.unit;
-                    let captured = (captured, dims);
+                    let captured = Rc::unwrap_or_clone(captured);
                     self.inline(call, at, text(&call.ident), arguments, captured, unit, |lowering| {
                         let value = lowering.expr(&closure.body);
                         match &closure.result {
-                            Some(ty) => lowering.ascribe(ty, value, "this result", closure.body.at),
+                            Some(ty) => lowering.ascribe(ty, value, "this result", ITSELF, closure.body.at),
                             None => value,
                         }
                     })
@@ -96,7 +103,7 @@ impl<'a> Lowering<'a, '_> {
             let Some(default) = param.default.as_ref().filter(|_| !is_given) else { continue };
             let value = self.expr(default);
             let value = match &param.ty {
-                Some(ty) => self.ascribe(ty, value, &default.words(), default.at),
+                Some(ty) => self.ascribe(ty, value, &default.words(), ITSELF, default.at),
                 None => value,
             };
             self.bind_param(param, value, default.at);
@@ -115,6 +122,17 @@ impl<'a> Lowering<'a, '_> {
         unit: UnitId,
         body: impl FnOnce(&mut Self) -> Value<'a>,
     ) -> Value<'a> {
+        self.inlined += 1;
+        if self.inlined > LIMIT {
+            // What is left of the calls that led here has nothing to say.
+            if self.inlined == LIMIT + 1 {
+                let text = format!(
+                    "the sub-networks of this network are inlined at more than {LIMIT} calls; repeat with `while`"
+                );
+                self.report(at, Message::Limit { text }, None);
+            }
+            return Value::Unknown;
+        }
         let given = call.named.iter().find(|named| text(&named.ident) == "param");
         let given = given.map(|named| self.parameter_name(&named.value));
         if given == Some(None) {
@@ -129,7 +147,13 @@ impl<'a> Lowering<'a, '_> {
         // Arguments are checked where the call stands, before it is entered.
         for Bound { param, argument, value } in arguments {
             let value = match &param.ty {
-                Some(ty) => self.ascribe(ty, value, &argument.words(), argument.at),
+                Some(ty) => {
+                    let declared = match param.name() {
+                        Some(name) => format!("`{name}` of `{}`", text(&call.ident)),
+                        None => format!("this argument of `{}`", text(&call.ident)),
+                    };
+                    self.ascribe(ty, value, &argument.words(), &declared, argument.at)
+                }
                 None => value,
             };
             self.bind_param(param, value, argument.at);
@@ -142,7 +166,9 @@ impl<'a> Lowering<'a, '_> {
             self.library_call = Some((at.start, self.unit));
         }
         let outer_unit = std::mem::replace(&mut self.unit, unit);
+        self.depth += CALL_DEPTH;
         let value = body(self);
+        self.depth -= CALL_DEPTH;
         self.unit = outer_unit;
         self.library_call = outer_library_call;
         self.calls.pop();
@@ -169,11 +195,23 @@ impl<'a> Lowering<'a, '_> {
         });
         let (mut arguments, mut extents) = (Vec::new(), Vec::new());
         let mut complete = true;
+        let mut values = self.values(layer, call);
         for (argument, value) in by_position.chain(by_name) {
-            match self.argument(layer, argument, value) {
+            let given = match argument.kind {
+                Kind::Value if let Some(value) = values.next() => value.map(Given::Value),
+                _ => self.argument(layer, argument, value),
+            };
+            match given {
                 Some(given) => {
-                    arguments.push(Passed { name: argument.name, given, words: value.words() });
+                    let parts: &[Expr] = match (&given, &value.kind) {
+                        (Given::Values(_), ExprKind::Array(parts) | ExprKind::Tuple(parts)) => parts,
+                        _ => &[],
+                    };
                     extents.push(value.at);
+                    extents.extend(parts.iter().map(|part| part.at));
+                    let (name, words) = (argument.name, value.words());
+                    let parts = parts.iter().map(Expr::words).collect();
+                    arguments.push(Passed { name, given, words, parts });
                 }
                 None => complete = false,
             }
@@ -214,6 +252,29 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// The arguments by position that are values. A number adapts to a value beside it.
+    fn values(&mut self, layer: &Layer, call: &'a Call) -> impl Iterator<Item = Option<VarId>> + use<'a> {
+        let arguments = layer.positional.iter().zip(&call.positional);
+        let arguments = arguments.filter(|(argument, _)| argument.kind == Kind::Value);
+        let values: Vec<_> = arguments.map(|(_, expr)| (self.expr(expr), expr.at)).collect();
+        let dtype = values.iter().find_map(|(value, _)| match value {
+            Value::Var(var) => Some(self.program.ty(*var).dtype),
+            _ => None,
+        });
+        let mut vars = Vec::with_capacity(values.len());
+        for (value, at) in values {
+            let number = match value {
+                Value::Constant(constant) => dtype.and_then(|dtype| Some((constant.adapt(dtype)?, dtype))),
+                _ => None,
+            };
+            vars.push(match number {
+                Some((number, dtype)) => self.fill(number, Type::scalar(dtype), at),
+                None => self.materialize(&value, at),
+            });
+        }
+        vars.into_iter()
+    }
+
     fn parameter_path(
         &mut self,
         layer: &Layer,
@@ -221,7 +282,7 @@ impl<'a> Lowering<'a, '_> {
         call: &Call,
         at: Extent,
     ) -> Option<String> {
-        if call.named.iter().any(|named| named.ident == "param") {
+        if call.named.iter().any(|named| text(&named.ident) == "param") {
             return arguments.iter().find_map(|passed| match &passed.given {
                 Given::Name(name) => Some(name.clone()),
                 _ => None,

@@ -3,6 +3,7 @@
 use paddle_core::program::DType;
 
 use super::Lowering;
+use super::types::show_constant;
 use crate::ast::{self, ConstantType, text};
 use crate::report::Extent;
 use crate::values::{Constant, Value};
@@ -44,7 +45,7 @@ impl<'a> Lowering<'a, '_> {
                 }
                 Value::Array(parts.into_iter().map(|part| self.typed(part, element, at)).collect())
             }
-            (ConstantType::Number { dtype, counts }, Value::Constant(found)) => {
+            (number_type @ ConstantType::Number { dtype, counts }, Value::Constant(found)) => {
                 let number = found.adapt(*dtype);
                 match number.filter(|number| !counts || number.as_i64().is_some_and(|size| size >= 0)) {
                     // A `usize` is not bound to i64: a size of 1 is also a factor.
@@ -53,7 +54,7 @@ impl<'a> Lowering<'a, '_> {
                         Value::Constant(Constant { number, dtype })
                     }
                     None => {
-                        let why = format!("`{}` is not a value of the declared type", found.number);
+                        let why = format!("`{}` is no {}", found.number, show_constant(number_type));
                         self.constant_error(at, why)
                     }
                 }
@@ -62,7 +63,7 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Size(size)) => self.undecided(&size, at),
             (_, value) => {
                 let found = self.describe(&value);
-                self.constant_error(at, format!("{found} is not a value of the declared type"))
+                self.constant_error(at, format!("{found} is no {}", show_constant(ty)))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Expressions: operators on values, and assignments.
 
+use std::rc::Rc;
+
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Scale,
 };
@@ -23,8 +25,29 @@ pub(super) enum Operand {
     Size(Dim),
 }
 
+/// Expressions are walked by recursion on the compiler's stack, which has room for more than so many levels.
+const DEPTH: usize = 600;
+
+/// The levels that a call of a sub-network is worth.
+pub(super) const CALL_DEPTH: usize = 4;
+
 impl<'a> Lowering<'a, '_> {
     pub(super) fn expr(&mut self, expr: &'a Expr) -> Value<'a> {
+        self.depth += 1;
+        let value = match self.depth > DEPTH {
+            true if std::mem::replace(&mut self.is_too_deep, true) => Value::Unknown,
+            true => {
+                let text = "expressions and calls nest too deep here; split them with `let`".to_string();
+                self.error(expr.at, Message::Limit { text });
+                Value::Unknown
+            }
+            false => self.value(expr),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn value(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Number { value, dtype, .. } => self.number(*value, *dtype, expr.at),
             ExprKind::Name { ident, meaning: Meaning::Variable(id) } => {
@@ -37,11 +60,17 @@ impl<'a> Lowering<'a, '_> {
                     None => Value::Unknown,
                 }
             }
-            ExprKind::Tuple(parts) => self.tuple(parts),
+            ExprKind::Tuple(parts) => {
+                let value = self.tuple(parts);
+                self.bounded(value, expr.at)
+            }
             ExprKind::Paren(inner) => self.expr(inner),
             ExprKind::Negate { op, x } => self.negate(*op, x),
             ExprKind::Not { op, x } => self.not(*op, x),
-            ExprKind::Array(parts) => Value::Array(parts.iter().map(|part| self.expr(part)).collect()),
+            ExprKind::Array(parts) => {
+                let value = Value::Array(parts.iter().map(|part| self.expr(part)).collect());
+                self.bounded(value, expr.at)
+            }
             ExprKind::Repeated { x, times } => self.repeated(x, times),
             ExprKind::Index { x, index } => self.index(x, index),
             ExprKind::Range { start, end, inclusive, .. } => self.range(start, end, *inclusive, expr.at),
@@ -60,7 +89,9 @@ impl<'a> Lowering<'a, '_> {
                 Value::unit()
             }
             ExprKind::Call(call) => self.call(call, expr.at),
-            ExprKind::Closure(closure) => Value::Closure(closure, self.env.clone(), self.dims.clone()),
+            ExprKind::Closure(closure) => {
+                Value::Closure(closure, Rc::new((self.env.clone(), self.dims.clone())))
+            }
             ExprKind::If { span, condition, yes, no } => {
                 self.branch(*span, condition, yes, no.as_ref().map(|(_, no)| &**no), expr.at)
             }

@@ -34,6 +34,7 @@ use bound::Bound;
 pub(crate) use inputs::Input;
 use sizes::OutsideSymbols;
 pub(crate) use sizes::{CheckSite, Sizes};
+use types::ITSELF;
 
 /// A topology in its final form.
 #[derive(Debug)]
@@ -97,8 +98,14 @@ struct Lowering<'a, 's> {
     /// The calls that are being inlined, the outermost first.
     calls: Vec<Frame>,
     names: Names,
+    /// How deep the expression at hand is nested, with the calls that led to it.
+    depth: usize,
+    /// Whether that was too deep.
+    is_too_deep: bool,
     /// How often bodies of `for` were lowered.
     iterations: usize,
+    /// How often sub-networks were.
+    inlined: usize,
     /// The variables of the `for`s that are being unrolled.
     loop_variables: Vec<Option<String>>,
     /// The variable that the expression at hand is bound to; names parameters.
@@ -129,7 +136,10 @@ impl<'a, 's> Lowering<'a, 's> {
             library_call: None,
             calls: Vec::new(),
             names: Names::new(),
+            depth: 0,
+            is_too_deep: false,
             iterations: 0,
+            inlined: 0,
             loop_variables: Vec::new(),
             binding: Bound::default(),
             first_uses: BTreeMap::new(),
@@ -178,7 +188,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
         let value = self.block(body);
         match (result, &body.tail) {
-            (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", tail.at),
+            (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", ITSELF, tail.at),
             (Some(ty), None) if !matches!(&ty.kind, crate::ast::TypeKind::Tuple(parts) if parts.is_empty()) =>
             {
                 self.error(body.at.end, Message::NoValue { what: "this sub-network".into() });
@@ -223,7 +233,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let mut bound = self.expr(value);
         self.binding = Bound::default();
         if let Some(ty) = ty {
-            bound = self.ascribe(ty, bound, &value.words(), value.at);
+            bound = self.ascribe(ty, bound, &value.words(), ITSELF, value.at);
         }
         if bound.is_unit() && !matches!(&pattern.kind, PatternKind::Tuple(parts) if parts.is_empty()) {
             self.error(value.at, Message::NoValue { what: "this".into() });

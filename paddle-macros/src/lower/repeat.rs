@@ -113,9 +113,10 @@ impl<'a> Lowering<'a, '_> {
         leaves: &mut Leaves,
     ) -> Option<Shape> {
         match value {
-            Value::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.leaves(part, name, at, span, leaves));
-                Some(Shape::Tuple(parts.collect::<Option<_>>()?))
+            Value::Tuple(parts) | Value::Array(parts) => {
+                let shapes = parts.iter().map(|part| self.leaves(part, name, at, span, leaves));
+                let shapes = shapes.collect::<Option<_>>()?;
+                Some(if let Value::Array(_) = value { Shape::Array(shapes) } else { Shape::Tuple(shapes) })
             }
             Value::Unassigned => {
                 self.unassigned(span, name.into());
@@ -175,7 +176,8 @@ impl<'a> Lowering<'a, '_> {
                     return Some(var);
                 }
                 let found = format!("{} is {}", condition.words(), self.show(ty));
-                let message = if ty.dtype == DType::Bool && ty.rows.is_some() {
+                let per_row = ty.rows.is_some() && ty.dims.iter().all(|dim| dim.constant() == Some(1));
+                let message = if ty.dtype == DType::Bool && per_row && ty.dims.len() <= 1 {
                     let instead = "compare one value for all rows, such as a counter".to_string();
                     Message::NotSupported { what: format!("a `while` per row ({found})"), instead }
                 } else {
@@ -229,7 +231,9 @@ impl<'a> Lowering<'a, '_> {
         let before = |program: &Program, at: &usize| program.ty(params[*at]).clone();
         let (before, whole) = match (shape, &slot.value) {
             (_, Value::Unknown) => return None,
-            (Shape::Tuple(shapes), Value::Tuple(values)) if shapes.len() == values.len() => {
+            (Shape::Tuple(shapes), Value::Tuple(values)) | (Shape::Array(shapes), Value::Array(values))
+                if shapes.len() == values.len() =>
+            {
                 for (shape, value) in shapes.iter().zip(values) {
                     let part = Slot { value: value.clone(), at: slot.at };
                     self.next(name, shape, &part, params, leaves, results)?;
@@ -257,6 +261,7 @@ impl<'a> Lowering<'a, '_> {
             }
             (Shape::Leaf(at), _) => (self.show(&before(&self.program, at)), false),
             (Shape::Tuple(shapes), _) => (format!("a tuple of {}", shapes.len()), false),
+            (Shape::Array(shapes), _) => (format!("an array of {}", shapes.len()), false),
             (Shape::Unassigned, _) => return None,
         };
         let hint = if whole { "; for a float, begin with `0.0`".to_string() } else { String::new() };

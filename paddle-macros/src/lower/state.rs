@@ -31,10 +31,11 @@ fn assigned_in<'t>(exprs: impl IntoIterator<Item = &'t Expr>, env: &Env<'_>) -> 
     found
 }
 
-/// How the values that pass a block's border make up a variable: values one by one, tuples of them.
+/// How the values that pass a block's border make up a variable: values one by one, tuples and arrays of them.
 pub(super) enum Shape {
     Leaf(usize),
     Tuple(Vec<Shape>),
+    Array(Vec<Shape>),
     /// Not assigned on every way.
     Unassigned,
 }
@@ -45,6 +46,7 @@ impl Shape {
         match self {
             Shape::Leaf(at) => vars.get(*at).map_or(Value::Unknown, |&var| Value::Var(var)),
             Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| part.value(vars)).collect()),
+            Shape::Array(parts) => Value::Array(parts.iter().map(|part| part.value(vars)).collect()),
             Shape::Unassigned => Value::Unassigned,
         }
     }

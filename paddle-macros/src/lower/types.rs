@@ -11,14 +11,18 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
 
+/// What has the type that is written beside a value.
+pub(super) const ITSELF: &str = "its declared type";
+
 impl<'a> Lowering<'a, '_> {
     /// Checks a value against a declared type, and binds the dimensions that the type names. A constant takes the
-    /// element type.
+    /// element type. `declared` is what has the type: [`ITSELF`], or a parameter.
     pub(super) fn ascribe(
         &mut self,
         ty: &'a TypeExpr,
         value: Value<'a>,
         what: &str,
+        declared: &str,
         at: Extent,
     ) -> Value<'a> {
         let found = match (&ty.kind, value) {
@@ -29,14 +33,15 @@ impl<'a> Lowering<'a, '_> {
                 return Value::Unknown;
             }
             (TypeKind::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
-                let parts = types.iter().zip(parts).map(|(ty, part)| self.ascribe(ty, part, what, at));
+                let parts =
+                    types.iter().zip(parts).map(|(ty, part)| self.ascribe(ty, part, what, declared, at));
                 return Value::Tuple(parts.collect());
             }
             (TypeKind::Tensor { dtype, dims }, Value::Var(var)) => {
                 let found = self.show(self.program.ty(var));
                 match self.matches(*dtype, dims, var) {
                     Some(depends) => {
-                        self.need_dims(depends, ty, &found, what, at);
+                        self.need_dims(depends, ty, [what, &found, declared], at);
                         return Value::Var(var);
                     }
                     None => found,
@@ -52,7 +57,7 @@ impl<'a> Lowering<'a, '_> {
                 let found = self.show(self.program.ty(var));
                 match self.matches_sequence(*dtype, dims, var) {
                     Some(depends) => {
-                        self.need_dims(depends, ty, &found, what, at);
+                        self.need_dims(depends, ty, [what, &found, declared], at);
                         return Value::Var(var);
                     }
                     None => found,
@@ -73,8 +78,8 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Activation(layer)) => format!("the activation `{}`", layer.name),
             (_, Value::Unassigned) => "not assigned".to_string(),
         };
-        let what = what.to_string();
-        self.error(at, Message::DeclaredType { what, found, expected: self.expected(ty) });
+        let (what, declared) = (what.to_string(), declared.to_string());
+        self.error(at, Message::DeclaredType { what, found, declared, expected: self.expected(ty) });
         self.name_unknown(ty);
         Value::Unknown
     }
@@ -104,25 +109,30 @@ impl<'a> Lowering<'a, '_> {
             return show(ty);
         };
         let mut text = show(ty);
-        for dim in dims {
-            if let DimKind::Name { ident, constant: None } = &dim.kind
-                && let Some(Some(bound)) = self.dims.get(&self::text(ident))
-            {
-                let (name, bound) = (self::text(ident), self.program.show_dim(bound));
-                let note = format!(", where `{name}` is {bound}");
-                if name != bound && !text.contains(&note) {
-                    text.push_str(&note);
+        let mut left: Vec<&DimExpr> = dims.iter().rev().collect();
+        while let Some(dim) = left.pop() {
+            match &dim.kind {
+                DimKind::Name { ident, constant: None } => {
+                    let name = self::text(ident);
+                    let Some(Some(bound)) = self.dims.get(&name) else { continue };
+                    let bound = self.program.show_dim(bound);
+                    let note = format!(", where `{name}` is {bound}");
+                    if name != bound && !text.contains(&note) {
+                        text.push_str(&note);
+                    }
                 }
+                DimKind::Binary(_, x, y) => left.extend([&**y, &**x]),
+                DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => {}
             }
         }
         text
     }
 
     /// What depends on the values of symbols becomes a check.
-    fn need_dims(&mut self, depends: Vec<Condition>, ty: &TypeExpr, found: &str, what: &str, at: Extent) {
+    fn need_dims(&mut self, depends: Vec<Condition>, ty: &TypeExpr, words: [&str; 3], at: Extent) {
         for condition in depends {
-            let (what, found) = (what.to_string(), found.to_string());
-            let message = Message::DeclaredType { what, found, expected: self.expected(ty) };
+            let [what, found, declared] = words.map(str::to_string);
+            let message = Message::DeclaredType { what, found, declared, expected: self.expected(ty) };
             self.test(condition, at, message.to_string());
         }
     }
@@ -249,7 +259,7 @@ fn show(ty: &TypeExpr) -> String {
     }
 }
 
-fn show_constant(ty: &ConstantType) -> String {
+pub(super) fn show_constant(ty: &ConstantType) -> String {
     match ty {
         ConstantType::Number { counts: true, .. } => "usize".to_string(),
         ConstantType::Number { dtype, .. } => dtype.to_string(),
@@ -275,7 +285,11 @@ fn show_dim(dim: &DimExpr) -> String {
                 BinaryKind::Mul => "*",
                 _ => "/",
             };
-            format!("({} {op} {})", show_dim(x), show_dim(y))
+            let part = |dim: &DimExpr| match dim.kind {
+                DimKind::Binary(..) => format!("({})", show_dim(dim)),
+                _ => show_dim(dim),
+            };
+            format!("{} {op} {}", part(x), part(y))
         }
     }
 }

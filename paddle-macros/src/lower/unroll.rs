@@ -12,8 +12,11 @@ use crate::names::Nameless;
 use crate::report::{Extent, Report};
 use crate::values::{Constant, Value};
 
-/// How often bodies may be lowered in one network, and how long an array may be.
-const LIMIT: usize = 10_000;
+/// How often bodies of `for`, and of sub-networks, may be lowered in one network, and how long an array may be.
+pub(super) const LIMIT: usize = 10_000;
+
+/// How many values arrays and tuples may be made of, with all that is in them.
+const VALUES: usize = 100_000;
 
 impl<'a> Lowering<'a, '_> {
     pub(super) fn unroll(&mut self, span: Span, pattern: &'a Pattern, items: &'a Expr, body: &'a Block) {
@@ -114,6 +117,7 @@ impl<'a> Lowering<'a, '_> {
             return self.undecided(size, times.at);
         }
         match count.as_size() {
+            Some(count) if count <= LIMIT && count * value.count() > VALUES => self.too_many_values(x.at),
             Some(count) if count <= LIMIT => Value::Array(vec![value; count]),
             _ if count.is_unknown() => Value::Unknown,
             _ => {
@@ -123,6 +127,17 @@ impl<'a> Lowering<'a, '_> {
                 self.constant_error(times.at, why)
             }
         }
+    }
+
+    /// A tuple or array that has been put together; each may be many times what it is made of.
+    pub(super) fn bounded(&mut self, value: Value<'a>, at: Extent) -> Value<'a> {
+        if value.count() > VALUES { self.too_many_values(at) } else { value }
+    }
+
+    fn too_many_values(&mut self, at: Extent) -> Value<'a> {
+        let text = format!("this is made of more than {VALUES} values; use a tensor, or a loop");
+        self.error(at, Message::Limit { text });
+        Value::Unknown
     }
 
     /// `x[i]`

@@ -11,7 +11,10 @@ struct Attributes(Vec<syn::Attribute>);
 
 impl Visit<'_> for Attributes {
     fn visit_attribute(&mut self, attribute: &syn::Attribute) {
-        self.0.push(attribute.clone());
+        // A comment, where nothing is documented.
+        if !attribute.path().is_ident("doc") {
+            self.0.push(attribute.clone());
+        }
     }
 
     fn visit_fn_arg(&mut self, _: &syn::FnArg) {}

@@ -60,7 +60,7 @@ impl Parser<'_> {
                 syn::Pat::Guard(guarded) => (*guarded.pat, Some(self.expr(*guarded.guard))),
                 case => (case, None),
             };
-            Arm { case: self.case(case), guard, body: self.expr(*arm.body) }
+            Arm { case: self.case(case), guard, body: self.statement(*arm.body) }
         });
         ExprKind::Match { span: choice.match_token.span, value, arms: arms.collect() }
     }

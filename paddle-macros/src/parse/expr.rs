@@ -17,7 +17,18 @@ use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
 
 impl Parser<'_> {
+    /// An expression whose value is used.
     pub(super) fn expr(&mut self, expr: syn::Expr) -> Expr {
+        if let syn::Expr::Assign(_) = expr {
+            let instead = "write it as a statement of its own, ended by `;`; a comparison is `==`";
+            let kind = self.invalid(&expr, "an assignment as a value", instead);
+            return Expr { kind, at: Extent::of(&expr) };
+        }
+        self.statement(expr)
+    }
+
+    /// An expression, or an assignment.
+    pub(super) fn statement(&mut self, expr: syn::Expr) -> Expr {
         let at = Extent::of(&expr);
         let kind = self.kind(expr);
         Expr { kind, at }
@@ -66,7 +77,7 @@ impl Parser<'_> {
                     syn::ReturnType::Default => None,
                     syn::ReturnType::Type(_, ty) => Some(self.ty(&ty)),
                 };
-                ExprKind::Closure(Closure { params, result, body: self.boxed(*closure.body) })
+                ExprKind::Closure(Closure { params, result, body: Box::new(self.statement(*closure.body)) })
             }
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::While(repeat) => {
@@ -105,6 +116,14 @@ impl Parser<'_> {
                 let name = call.method.to_string();
                 let hint = match Layer::find(&name) {
                     Some(layer) => format!("write `{}(x, ..)`", layer.name),
+                    None if matches!(
+                        &*name,
+                        "iter" | "into_iter" | "enumerate" | "rev" | "zip" | "step_by" | "map"
+                    ) =>
+                    {
+                        "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`".to_string()
+                    }
+                    None if name == "clone" => "values are used as they are, any number of times".to_string(),
                     None => {
                         let hint = did_you_mean(&name, paddle_core::layers::LAYERS.iter().map(|l| l.name));
                         format!("call a layer: `layer(x, ..)`{hint}")
@@ -166,17 +185,11 @@ impl Parser<'_> {
                 // `1f32` is an integer by its digits only.
                 (suffix @ ("f32" | "f64"), Ok(value)) => (Number::Float(value as f64), suffix),
                 (suffix, Ok(value)) => (Number::Int(value), suffix),
-                (_, Err(error)) => {
-                    self.syntax(&error);
-                    return ExprKind::Invalid;
-                }
+                (_, Err(_)) => return self.too_large(&literal),
             },
             syn::Lit::Float(float) => match float.base10_parse::<f64>() {
-                Ok(value) => (Number::Float(value), float.suffix()),
-                Err(error) => {
-                    self.syntax(&error);
-                    return ExprKind::Invalid;
-                }
+                Ok(value) if value.is_finite() => (Number::Float(value), float.suffix()),
+                _ => return self.too_large(&literal),
             },
             syn::Lit::Bool(truth) => (Number::Bool(truth.value), ""),
             syn::Lit::Str(text) => {
@@ -204,6 +217,15 @@ impl Parser<'_> {
             },
         };
         ExprKind::Number { value, dtype, literal: tokens }
+    }
+
+    fn too_large(&mut self, literal: &syn::Lit) -> ExprKind {
+        let text = format!(
+            "`{}` is too large: whole numbers have 64 bits, others go to 1.8e308",
+            literal.to_token_stream()
+        );
+        self.error(literal, Message::Constant { text });
+        ExprKind::Invalid
     }
 
     fn binary(&mut self, binary: syn::ExprBinary) -> ExprKind {

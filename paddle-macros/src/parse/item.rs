@@ -186,9 +186,9 @@ impl Parser<'_> {
         for (i, statement) in block.stmts.into_iter().enumerate() {
             match statement {
                 syn::Stmt::Local(local) => statements.push(self.local(local)),
-                syn::Stmt::Expr(expr, None) if i == last => tail = Some(Box::new(self.expr(expr))),
+                syn::Stmt::Expr(expr, None) if i == last => tail = Some(Box::new(self.statement(expr))),
                 syn::Stmt::Expr(expr, semicolon) => {
-                    let value = self.expr(expr);
+                    let value = self.statement(expr);
                     statements.push(Statement::Expr { value, semicolon: semicolon.is_some() });
                 }
                 syn::Stmt::Item(syn::Item::Const(constant)) => {

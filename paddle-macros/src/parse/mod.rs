@@ -45,6 +45,12 @@ pub(crate) struct Invocation {
 impl Invocation {
     /// Takes either form apart. `None` when the tokens are not even Rust.
     pub(crate) fn read(tokens: TokenStream, sink: &mut Sink) -> Option<Self> {
+        if tokens.is_empty() {
+            let what = "an invocation without a network".to_string();
+            let instead = unit::CLOSURE_FORM.to_string();
+            sink.error(Span::call_site(), Message::NotOfTheLanguage { what, instead });
+            return None;
+        }
         let is_module = tokens
             .clone()
             .into_iter()
@@ -106,7 +112,9 @@ fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
     let mut depth = outer;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
-        depth += 1;
+        // What stands before a value takes more room than what stands between two.
+        let is_before = matches!(&token, TokenTree::Punct(punct) if "-!*&|?".contains(punct.as_char()));
+        depth += if is_before { 2 } else { 1 };
         if depth > DEPTH {
             return Some(token.span());
         }

@@ -10,7 +10,8 @@ use crate::library;
 use crate::messages::Message;
 use crate::report::Extent;
 
-const CLOSURE_FORM: &str = "write `network!(|x: Tensor<f32, _, 13>| { .. })`, or a module of `pub fn`s";
+pub(super) const CLOSURE_FORM: &str =
+    "write `network!(|x: Tensor<f32, _, 13>| { .. })`, or a module of `pub fn`s";
 
 /// An invocation that is valid Rust, taken apart.
 pub(crate) enum Syntax {

@@ -3,7 +3,7 @@
 use paddle_core::layers::Kind;
 
 use super::{Entry, Resolver};
-use crate::ast::{Expr, ExprKind, Piece};
+use crate::ast::{Expr, ExprKind, Piece, text};
 use crate::messages::{Message, did_you_mean};
 use crate::names::is_path;
 
@@ -26,6 +26,16 @@ impl Resolver<'_> {
                 }
                 Err(message) => self.refuse(value, message),
             },
+            ExprKind::Name { ident, .. }
+                if self.find(&text(ident)).is_none() && !self.items.may_have_others() =>
+            {
+                let name = text(ident);
+                let hint = match did_you_mean(&name, self.names_in_scope()) {
+                    none if none.is_empty() => format!("; a name for parameters is in quotes: `\"{name}\"`"),
+                    hint => hint,
+                };
+                self.refuse(value, Message::UnknownVariable { name, hint });
+            }
             ExprKind::Name { .. } | ExprKind::Index { .. } => self.expr(value),
             ExprKind::Invalid => {}
             _ => {

@@ -1,0 +1,10 @@
+//! What a `for` goes over is not an iterator.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let mut h = x;
+        for i in (0..3).rev() { h += i; }
+        //~             ^^^^^ method
+        h
+    });
+}
