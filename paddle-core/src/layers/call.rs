@@ -260,8 +260,10 @@ impl Call<'_> {
         })
     }
 
-    fn words(&self, var: VarId) -> String {
+    /// What the user calls a value.
+    pub(super) fn words(&self, var: VarId) -> String {
         let words = self.find_value(var).and_then(|(passed, part)| match part {
+            Some(part) if passed.parts.is_empty() => (part == 0).then_some(&passed.words),
             Some(part) => passed.parts.get(part),
             None => Some(&passed.words),
         });

@@ -1,7 +1,7 @@
 //! `fc`: fully connected.
 
 use super::{Call, initializers};
-use crate::ops::{Binary, BinaryKind, Matmul, MismatchKind, Reshape};
+use crate::ops::{Binary, BinaryKind, Matmul, Mismatch, MismatchKind, Reshape};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -13,7 +13,10 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         let role = if inputs.len() == 1 { "w".to_string() } else { format!("w{at}") };
         let product = product(call, x, &size, &role)?;
         sum = Some(match sum {
-            Some(sum) => call.emit(add, &[sum, product])?[0],
+            Some(sum) => {
+                let added = call.emit(add, &[sum, product]);
+                added.map_err(|error| beside(call, inputs[0], x, error))?[0]
+            }
             None => product,
         });
     }
@@ -26,6 +29,14 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         sum
     };
     call.activate("act", sum)
+}
+
+/// The products of two inputs do not add up: that is a mistake in the second, beside the first.
+fn beside(call: &Call<'_>, first: VarId, x: VarId, error: BuildError) -> BuildError {
+    let BuildError::Mismatch(Mismatch { kind, .. }) = error else { return error };
+    let one = if kind == MismatchKind::ElementType { "one element type" } else { "the same rows" };
+    let shown = call.program.show(call.ty(first));
+    call.wrong_value(x, kind, &format!("{} is {shown}: the inputs of `fc` need {one}", call.words(first)))
 }
 
 /// One input times its weight.

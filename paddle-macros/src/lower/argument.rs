@@ -34,8 +34,9 @@ impl<'a> Lowering<'a, '_> {
             (Kind::Activation, _) => match self.expr(expr) {
                 Value::Activation(layer) => Some(Given::Activation(layer)),
                 Value::Unknown => None,
-                _ => {
-                    self.wrong_argument("something else".to_string(), wanted, expr);
+                other => {
+                    let found = self.describe(&other);
+                    self.wrong_argument(found, wanted, expr);
                     None
                 }
             },
@@ -43,7 +44,15 @@ impl<'a> Lowering<'a, '_> {
                 Some(Given::Choice(word))
             }
             (Kind::Choice(words), ExprKind::Name { meaning: Meaning::Variable(_), .. }) => {
-                let Value::Text(found) = self.expr(expr) else { return None };
+                let found = match self.expr(expr) {
+                    Value::Text(found) => found,
+                    Value::Unknown => return None,
+                    other => {
+                        let found = self.describe(&other);
+                        self.wrong_argument(found, wanted, expr);
+                        return None;
+                    }
+                };
                 match words.iter().find(|word| **word == found) {
                     Some(word) => Some(Given::Choice(word)),
                     None => {

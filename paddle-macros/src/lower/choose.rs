@@ -30,6 +30,9 @@ impl<'a> Lowering<'a, '_> {
         if found.is_unknown() {
             return Value::Unknown;
         }
+        if let Value::Size(size) = &found {
+            return self.undecided(size, value.at);
+        }
         if !found.is_static() {
             let found = format!("{} is {}", value.words(), self.describe(&found));
             let instead = "for values of the network use `if` and `else if`".to_string();

@@ -109,6 +109,7 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::Name { ident, meaning: Meaning::Word } => Value::Text(text(ident)),
             ExprKind::Name { ident, meaning: Meaning::Dimension } => match self.dims.get(&text(ident)) {
                 Some(size) => size.clone().map_or(Value::Unknown, Value::size),
+                None if !self.is_known => Value::Unknown,
                 None => self.constant_error(expr.at, unknown_dimension(ident)),
             },
             ExprKind::Outside(size) => Value::Size(self.outside(size)),

@@ -207,6 +207,8 @@ impl<'a> Lowering<'a, '_> {
                 },
                 None => match self.dims.get(&text(ident)) {
                     Some(dim) => dim.clone(),
+                    // It may be of a type that is in error.
+                    None if !self.is_known => None,
                     None => self.no_size(dim, unknown_dimension(ident)),
                 },
             },

@@ -30,6 +30,14 @@ impl Parser<'_> {
         for parameter in &generics.params {
             match parameter {
                 syn::GenericParam::Const(size) if topology && is_usize(&size.ty) => {
+                    let mut size = size.clone();
+                    if let Some((_, default)) = size.default.take() {
+                        self.foreign(
+                            &default,
+                            "a default of a const parameter",
+                            "its caller gives it: `net::<256>()`",
+                        );
+                    }
                     let origin = SizeOrigin::Generic(size.ident.clone());
                     sizes.push(self.declared(size.ident.clone(), origin, size.to_token_stream()));
                 }
@@ -71,7 +79,11 @@ impl Parser<'_> {
             self.foreign(&ty, "a `const` of this type without a value", instead);
         }
         let origin = SizeOrigin::RunTime(ident.clone());
-        Some(self.declared(ident, origin, tokens.clone()))
+        let mut size = self.declared(ident, origin, tokens.clone());
+        if !is_usize(&ty) {
+            size.ty = ConstantType::Invalid;
+        }
+        Some(size)
     }
 }
 

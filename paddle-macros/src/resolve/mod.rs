@@ -5,6 +5,7 @@
 mod call;
 mod cycles;
 mod items;
+mod pattern;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,9 +14,8 @@ use paddle_core::layers::Layer;
 use proc_macro2::Ident;
 
 use crate::ast::{
-    Arm, Binding, BindingId, Block, Case, CaseKind, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind,
-    FunctionId, Meaning, Network, Param, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr,
-    TypeKind, UnitId, text,
+    Arm, Binding, BindingId, Block, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind, FunctionId,
+    Meaning, Network, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, UnitId, text,
 };
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
@@ -180,62 +180,6 @@ impl Resolver<'_> {
 
     fn names_in_scope(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().flat_map(|scope| scope.names.keys()).map(String::as_str)
-    }
-
-    fn params(&mut self, params: &mut [Param]) {
-        for param in &mut *params {
-            let keyword = param.keyword();
-            if let Some(default) = &mut param.default {
-                match keyword {
-                    Some(keyword) => {
-                        let function = self.functions[self.current.0].name.clone();
-                        self.keyword(keyword, &function, "default", default);
-                    }
-                    None => self.expr(default),
-                }
-            }
-            if let Some(ty) = &mut param.ty {
-                self.ty(ty);
-            }
-            let entry = if keyword.is_some() { Entry::Keyword } else { Entry::Variable };
-            self.pattern(&mut param.pattern, &entry);
-        }
-        self.no_duplicates(params.iter().map(|param| &param.pattern));
-    }
-
-    /// Names that are bound together have to be told apart.
-    fn no_duplicates<'p>(&mut self, patterns: impl Iterator<Item = &'p Pattern>) {
-        let mut seen = BTreeMap::new();
-        let mut left: Vec<&Pattern> = patterns.collect();
-        left.reverse();
-        while let Some(pattern) = left.pop() {
-            match &pattern.kind {
-                PatternKind::Name { ident, binding, .. } => {
-                    if let Some(first) = seen.insert(text(ident), *binding) {
-                        self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
-                        // What reads the name may mean either.
-                        first.iter().for_each(|id| self.bindings[id.0].read = true);
-                    }
-                }
-                PatternKind::Tuple(parts) => left.extend(parts.iter().rev()),
-                PatternKind::Invalid(_) | PatternKind::Wildcard => {}
-            }
-        }
-    }
-
-    /// Declares the variables of a pattern.
-    fn pattern(&mut self, pattern: &mut Pattern, entry: &dyn Fn(BindingId) -> Entry) {
-        match &mut pattern.kind {
-            PatternKind::Name { ident, binding, .. } => {
-                *binding = Some(self.declare(ident, entry));
-            }
-            PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => {
-                for part in parts {
-                    self.pattern(part, entry);
-                }
-            }
-            PatternKind::Wildcard => {}
-        }
     }
 
     fn ty(&mut self, ty: &mut TypeExpr) {
@@ -418,31 +362,6 @@ impl Resolver<'_> {
                 }
             }
             ExprKind::Block(block) => self.block(block),
-        }
-    }
-
-    /// The pattern of an arm; one of several alternatives binds nothing.
-    fn case(&mut self, case: &mut Case, binds: bool) {
-        match &mut case.kind {
-            CaseKind::Name { ident, constant, binding } => match self.find(&text(ident)) {
-                Some((Entry::Constant(id), _)) => (*constant, *binding) = (true, Some(id)),
-                _ if binds => *binding = Some(self.declare(ident, Entry::Variable)),
-                _ => {
-                    let what = "a name in an alternative".to_string();
-                    let instead = "write an arm for each alternative, or a literal or `const`".to_string();
-                    self.sink.error(ident.span(), Message::NotOfTheLanguage { what, instead });
-                }
-            },
-            CaseKind::Value(value) => self.expr(value),
-            CaseKind::Range { start, end, .. } => start.iter_mut().chain(end).for_each(|x| self.expr(x)),
-            CaseKind::Either(cases) => cases.iter_mut().for_each(|case| self.case(case, false)),
-            CaseKind::Tuple(parts) => parts.iter_mut().for_each(|part| self.case(part, binds)),
-            CaseKind::Any => {}
-            CaseKind::Invalid(names) => {
-                for name in names {
-                    self.declare(name, Entry::Unknown);
-                }
-            }
         }
     }
 
