@@ -24,10 +24,17 @@ pub(crate) struct Analysis {
     pub(crate) reports: Vec<Report>,
 }
 
-/// Analyses an invocation whose imports have these sources.
+/// Analyses the tokens of an invocation whose imports have these sources.
+#[cfg(test)]
 pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
     let mut sink = Sink::default();
-    let Some(invocation) = Invocation::read(tokens, &mut sink) else {
+    let invocation = Invocation::read(tokens, &mut sink);
+    analyse_invocation(invocation, imported, sink)
+}
+
+/// Analyses an invocation whose imports have these sources. `sink` has what was wrong with its tokens.
+fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut sink: Sink) -> Analysis {
+    let Some(invocation) = invocation else {
         return Analysis { source: None, lowered: Vec::new(), reports: sink.finish() };
     };
     let mut source = invocation.parse(payloads(imported), &mut sink);
@@ -60,12 +67,12 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
     let mut sink = Sink::default();
     let invocation = Invocation::read(tokens.clone(), &mut sink);
+    let nothing = TokenStream::new();
+    let Some((invocation, first)) = invocation.as_ref().and_then(|all| Some((all, all.uses.first()?))) else {
+        return compile(invocation, nothing, sink, true);
+    };
     // What is wrong with it is reported when everything is imported.
     sink.finish();
-    let Some((invocation, first)) = invocation.as_ref().and_then(|all| Some((all, all.uses.first()?))) else {
-        return compile(tokens, TokenStream::new(), true);
-    };
-    let nothing = TokenStream::new();
     match invocation.head() {
         None => import::call(first, quote!(::paddle::__import), &nothing, &tokens),
         Some(head) => {
@@ -81,18 +88,20 @@ pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: b
     let Some((done, rest)) = import::called_back(tokens) else { return TokenStream::new() };
     let mut sink = Sink::default();
     let invocation = Invocation::read(rest.clone(), &mut sink);
-    sink.finish();
     let next =
         invocation.as_ref().and_then(|invocation| invocation.uses.get(done.clone().into_iter().count()));
     match next {
-        Some(next) => import::call(next, continuation, &done, &rest),
-        None => compile(rest, done, shell),
+        Some(next) => {
+            sink.finish();
+            import::call(next, continuation, &done, &rest)
+        }
+        None => compile(invocation, done, sink, shell),
     }
 }
 
 /// Compiles an invocation. Without `shell`, a module's items alone are emitted.
-fn compile(tokens: TokenStream, imported: TokenStream, shell: bool) -> TokenStream {
-    let Analysis { source, lowered, reports } = analyse(tokens, imported.clone());
+fn compile(invocation: Option<Invocation>, imported: TokenStream, sink: Sink, shell: bool) -> TokenStream {
+    let Analysis { source, lowered, reports } = analyse_invocation(invocation, imported.clone(), sink);
     match source {
         Some(source) => emit(&source, &lowered, &reports, &imported, shell),
         None => {

@@ -158,14 +158,11 @@ impl<T: Column> Column for Vec<T> {
     const DTYPE: DType = T::DTYPE;
 
     fn dims(&self, dims: &mut Vec<usize>) {
-        dims.push(self.len());
-        if let Some(first) = self.first() {
-            first.dims(dims);
-        }
+        self.as_slice().dims(dims);
     }
 
     fn write(&self, cell: &mut Cell<'_>) {
-        cell.array(self.len(), |cell| T::write_all(self, cell));
+        self.as_slice().write(cell);
     }
 }
 

@@ -18,7 +18,7 @@ use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 
 /// An argument of a sub-network, and the parameter that it is for.
-struct Bound<'a> {
+struct Argument<'a> {
     param: &'a Param,
     argument: &'a Expr,
     value: Value<'a>,
@@ -79,17 +79,17 @@ impl<'a> Lowering<'a, '_> {
 
     /// The arguments of a call of a sub-network, with the parameters that they are for. They are computed where the
     /// call stands.
-    fn arguments(&mut self, call: &'a Call, params: impl Iterator<Item = &'a Param>) -> Vec<Bound<'a>> {
-        let mut bound: Vec<Bound<'a>> = Vec::new();
+    fn arguments(&mut self, call: &'a Call, params: impl Iterator<Item = &'a Param>) -> Vec<Argument<'a>> {
+        let mut bound: Vec<Argument<'a>> = Vec::new();
         for (param, argument) in params.zip(&call.positional) {
-            bound.push(Bound { param, argument, value: self.expr(argument) });
+            bound.push(Argument { param, argument, value: self.expr(argument) });
         }
         if let Meaning::Function(id) = call.callee {
             let function = &self.network.functions[id.0];
             for Named { ident, value: argument } in &call.named {
                 let named = text(ident);
                 if let Some(param) = function.named().find(|param| param.name().as_ref() == Some(&named)) {
-                    bound.push(Bound { param, argument, value: self.expr(argument) });
+                    bound.push(Argument { param, argument, value: self.expr(argument) });
                 }
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Lowering<'a, '_> {
         call: &'a Call,
         at: Extent,
         segment: String,
-        arguments: Vec<Bound<'a>>,
+        arguments: Vec<Argument<'a>>,
         (env, dims): (Env<'a>, Dims),
         unit: UnitId,
         body: impl FnOnce(&mut Self) -> Value<'a>,
@@ -145,7 +145,7 @@ impl<'a> Lowering<'a, '_> {
         let outer_dims = std::mem::replace(&mut self.dims, dims);
         let outer_binding = std::mem::take(&mut self.binding);
         // Arguments are checked where the call stands, before it is entered.
-        for Bound { param, argument, value } in arguments {
+        for Argument { param, argument, value } in arguments {
             let value = match &param.ty {
                 Some(ty) => {
                     let declared = match param.name() {
