@@ -115,15 +115,20 @@ impl<const FUSED: bool> Neg for Fast<FUSED> {
     }
 }
 
+/// Functions that are those of `f32`.
+macro_rules! plain {
+    ($($name:ident)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            Fast(Real::$name(self.0))
+        }
+    )*};
+}
+
 impl<const FUSED: bool> Real for Fast<FUSED> {
     #[inline(always)]
     fn of(value: f64) -> Self {
         Fast(value as f32)
-    }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        Fast(self.0.abs())
     }
 
     #[inline(always)]
@@ -142,17 +147,11 @@ impl<const FUSED: bool> Real for Fast<FUSED> {
     }
 
     #[inline(always)]
-    fn sqrt(self) -> Self {
-        Fast(self.0.sqrt())
-    }
-
-    #[inline(always)]
     fn tanh(self) -> Self {
         Fast(math::tanh::<FUSED>(self.0))
     }
 
-    #[inline(always)]
-    fn floor(self) -> Self {
-        Fast(self.0.floor())
+    plain! {
+        abs floor ceil round trunc sqrt exp_m1 ln_1p log2 log10 sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc
     }
 }

@@ -1,0 +1,252 @@
+//! The numbers that formulas are written for.
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// Numbers that formulas are written for: `f32`, `f64`, and the vectorised numbers of a backend.
+///
+/// The functions with a body are written such that nothing cancels: the relative error of each is a few times that of
+/// the functions without a body, wherever the result is a normal number.
+pub trait Real:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The nearest value to a constant.
+    fn of(value: f64) -> Self;
+
+    /// `|self|`.
+    fn abs(self) -> Self;
+    /// The largest whole number not above.
+    fn floor(self) -> Self;
+    /// The smallest whole number not below.
+    fn ceil(self) -> Self;
+    /// The nearest whole number; of two, the one further from 0.
+    fn round(self) -> Self;
+    /// The whole number next to it towards 0.
+    fn trunc(self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+
+    /// `e` to the power of `self`.
+    fn exp(self) -> Self;
+    /// `eˣ - 1`.
+    fn exp_m1(self) -> Self;
+    /// The natural logarithm.
+    fn ln(self) -> Self;
+    /// `ln(1 + x)`.
+    fn ln_1p(self) -> Self;
+    /// The logarithm to base 2.
+    fn log2(self) -> Self;
+    /// The logarithm to base 10.
+    fn log10(self) -> Self;
+    /// `self` to the power of another, as IEEE 754 defines it.
+    fn pow(self, power: Self) -> Self;
+
+    /// Sine.
+    fn sin(self) -> Self;
+    /// Cosine.
+    fn cos(self) -> Self;
+    /// Tangent.
+    fn tan(self) -> Self;
+    /// Arc sine; not a number outside [-1, 1].
+    fn asin(self) -> Self;
+    /// Arc cosine; not a number outside [-1, 1].
+    fn acos(self) -> Self;
+    /// Arc tangent.
+    fn atan(self) -> Self;
+
+    /// Hyperbolic sine.
+    fn sinh(self) -> Self;
+    /// Hyperbolic cosine.
+    fn cosh(self) -> Self;
+    /// Hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// Inverse hyperbolic sine.
+    fn asinh(self) -> Self;
+    /// Inverse hyperbolic cosine; not a number below 1.
+    fn acosh(self) -> Self;
+    /// Inverse hyperbolic tangent; not a number outside [-1, 1].
+    fn atanh(self) -> Self;
+
+    /// The error function, 2/√π ∫₀ˣ exp(-t²) dt.
+    fn erf(self) -> Self;
+    /// `1 - erf(x)`, which is small, but not 0, for large `x`.
+    fn erfc(self) -> Self;
+
+    /// `this` where `condition` holds, else `other`.
+    fn select(condition: bool, this: Self, other: Self) -> Self {
+        if condition { this } else { other }
+    }
+
+    /// The larger one; `other` where they do not compare.
+    fn max(self, other: Self) -> Self {
+        Self::select(self > other, self, other)
+    }
+
+    /// The smaller one; `other` where they do not compare.
+    fn min(self, other: Self) -> Self {
+        Self::select(self < other, self, other)
+    }
+
+    /// 1, 0 or -1, as `self` is above, at or below 0; not a number where that is none.
+    fn sign(self) -> Self {
+        let zero = Self::of(0.0);
+        Self::select(self > zero, Self::of(1.0), Self::select(self < zero, Self::of(-1.0), self))
+    }
+
+    /// `1 / √x`.
+    fn rsqrt(self) -> Self {
+        Self::of(1.0) / self.sqrt()
+    }
+
+    /// `1 / (1 + e⁻ˣ)`.
+    fn sigmoid(self) -> Self {
+        let small = (-self.abs()).exp();
+        Self::select(self >= Self::of(0.0), Self::of(1.0), small) / (Self::of(1.0) + small)
+    }
+
+    /// `ln(1 + eˣ)`.
+    fn softplus(self) -> Self {
+        self.max(Self::of(0.0)) + (-self.abs()).exp().ln_1p()
+    }
+
+    /// `ln(sigmoid(x))`.
+    fn log_sigmoid(self) -> Self {
+        -(-self).softplus()
+    }
+
+    /// `x · sigmoid(x)`; not a number at -∞, as `x · 0`.
+    fn silu(self) -> Self {
+        self * self.sigmoid()
+    }
+
+    /// `x · tanh(softplus(x))`; not a number at -∞, as `x · 0`.
+    fn mish(self) -> Self {
+        // tanh(ln(1 + e)) = ((1 + e)² - 1) / ((1 + e)² + 1), which is 1 for every `e` beyond e³⁰.
+        let e = Self::of(30.0).min(self).exp();
+        let n = e * (e + Self::of(2.0));
+        self * (n / (n + Self::of(2.0)))
+    }
+
+    /// `x · Φ(x)`, with the distribution function Φ of the normal distribution: Hendrycks and Gimpel (2016); not a number
+    /// at -∞, as `x · 0`.
+    fn gelu(self) -> Self {
+        self * (Self::of(0.5) * (self * Self::of(-FRAC_1_SQRT_2)).erfc())
+    }
+
+    /// `x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))`, the approximation of [`gelu`](Real::gelu) by its authors; not a
+    /// number at -∞, as `x · 0`.
+    fn gelu_tanh(self) -> Self {
+        // √(2/π) = 2/√π · 1/√2, and (1 + tanh u) / 2 = sigmoid(2u).
+        let inner = self * (Self::of(1.0) + Self::of(0.044715) * self * self);
+        self * (Self::of(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * inner).sigmoid()
+    }
+}
+
+macro_rules! real {
+    ($float:ident: $($name:ident = $function:path),* $(,)?) => {
+        impl Real for $float {
+            #[inline(always)]
+            fn of(value: f64) -> Self {
+                value as $float
+            }
+
+            #[inline(always)]
+            fn pow(self, power: Self) -> Self {
+                self.powf(power)
+            }
+
+            $(
+                #[inline(always)]
+                fn $name(self) -> Self {
+                    $function(self)
+                }
+            )*
+        }
+    };
+    ($($float:ident: $acosh:ident, $erf:ident, $erfc:ident;)*) => {$(
+        real! {
+            $float:
+            abs = $float::abs,
+            floor = $float::floor,
+            ceil = $float::ceil,
+            round = $float::round,
+            trunc = $float::trunc,
+            sqrt = $float::sqrt,
+            exp = $float::exp,
+            exp_m1 = $float::exp_m1,
+            ln = $float::ln,
+            ln_1p = $float::ln_1p,
+            log2 = $float::log2,
+            log10 = $float::log10,
+            sin = $float::sin,
+            cos = $float::cos,
+            tan = $float::tan,
+            asin = $float::asin,
+            acos = $float::acos,
+            atan = $float::atan,
+            sinh = $float::sinh,
+            cosh = $float::cosh,
+            tanh = $float::tanh,
+            asinh = $float::asinh,
+            acosh = libm::$acosh,
+            atanh = $float::atanh,
+            erf = libm::$erf,
+            erfc = libm::$erfc,
+        }
+    )*};
+}
+// The standard library's `acosh` loses half of its digits next to 1, and it has no error function.
+real!(f32: acoshf, erff, erfcf; f64: acosh, erf, erfc;);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compositions_do_not_cancel() {
+        let near = |found: f64, exact: f64| {
+            assert!((found / exact - 1.0).abs() < 1e-13, "{found:e} is not {exact:e}");
+        };
+        // By arithmetic of 50 digits.
+        near(Real::sigmoid(-700.0), 9.8596765437597709e-305);
+        near(Real::softplus(-40.0), 4.248354255291589e-18);
+        near(Real::log_sigmoid(40.0), -4.248354255291589e-18);
+        near(Real::silu(-40.0), -1.6993417021166356e-16);
+        near(Real::mish(-40.0), -1.6993417021166356e-16);
+        near(Real::mish(1e-3), 0.00060031998395413298);
+        near(Real::gelu(-12.0), -2.1317785344932148e-32);
+        near(Real::gelu_tanh(-5.0), -2.291796196629506e-7);
+    }
+
+    #[test]
+    fn limits() {
+        assert_eq!([f64::NEG_INFINITY, -0.0, f64::INFINITY].map(Real::sigmoid), [0.0, 0.5, 1.0]);
+        assert_eq!([f64::NEG_INFINITY, f64::INFINITY].map(Real::softplus), [0.0, f64::INFINITY]);
+        for f in [Real::silu, Real::mish, Real::gelu, Real::gelu_tanh] {
+            assert_eq!([0.0, 1e300, f64::INFINITY].map(f), [0.0, 1e300, f64::INFINITY]);
+        }
+        for f in [
+            Real::sign,
+            Real::sigmoid,
+            Real::softplus,
+            Real::log_sigmoid,
+            Real::silu,
+            Real::mish,
+            Real::gelu,
+            Real::gelu_tanh,
+        ] {
+            assert!(f(f64::NAN).is_nan());
+        }
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        assert_eq!([0.5, 1.5, 2.5, -0.5, -2.5].map(<f64 as Real>::round), [1.0, 2.0, 3.0, -1.0, -3.0]);
+    }
+}
