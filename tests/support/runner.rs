@@ -51,6 +51,11 @@ impl<B: Backend + Clone> Runner<B> {
         }
     }
 
+    /// Updates parameters by what the last batch gave, as the program's last operators say.
+    pub(crate) fn update(&mut self) {
+        self.executor.run(Part::Update, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
+    }
+
     /// The outputs for a batch.
     pub(crate) fn run(&mut self, inputs: &[Tensor]) -> Vec<Tensor> {
         assert_eq!(self.executor.input_count(), inputs.len());

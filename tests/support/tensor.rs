@@ -1,5 +1,7 @@
 //! Tensors on the host: shape and elements.
 
+use std::fmt::Debug;
+
 use paddle::core::plan::{Feed, HostSlice, HostSliceMut};
 use paddle::core::program::DType;
 use paddle::core::wire::{TensorRecord, VarKind};
@@ -62,6 +64,10 @@ impl Values {
             Values::F32(values) => HostSliceMut::F32(values),
             Values::F64(values) => HostSliceMut::F64(values),
         }
+    }
+
+    pub(crate) fn is_float(&self) -> bool {
+        matches!(self, Values::F32(_) | Values::F64(_))
     }
 
     /// As numbers that can be compared with a tolerance.
@@ -137,13 +143,40 @@ impl Tensor {
 
     /// Same shape, offsets and element type, values within `|a - b| ≤ atol + rtol · |b|`.
     pub(crate) fn assert_close(&self, expected: &Tensor, rtol: f64, atol: f64, what: &str) {
-        assert_eq!(self.shape, expected.shape, "{what}: shapes");
-        assert_eq!(self.offsets, expected.offsets, "{what}: offsets");
-        assert_eq!(self.values.element(), expected.values.element(), "{what}: element types");
+        self.compare(expected, rtol, atol).unwrap_or_else(|difference| panic!("{what}: {difference}"));
+    }
+
+    /// The same, as the largest `|a - b| / max(1, |b|)`, or what differs.
+    pub(crate) fn compare(&self, expected: &Tensor, rtol: f64, atol: f64) -> Result<f64, String> {
+        self.compare_shape(expected)?;
         let (a, b) = (self.values.numbers(), expected.values.numbers());
+        let mut worst = 0f64;
         for (i, (a, b)) in a.iter().zip(&b).enumerate() {
-            let close = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= atol + rtol * b.abs();
-            assert!(close, "{what}: element {i} is {a}, expected {b}");
+            if a == b || (a.is_nan() && b.is_nan()) {
+                continue;
+            }
+            let error = (a - b).abs();
+            let close = if self.values.is_float() { error <= atol + rtol * b.abs() } else { false };
+            if !close {
+                return Err(format!("element {i} is {a}, expected {b}"));
+            }
+            worst = worst.max(error / b.abs().max(1.0));
         }
+        Ok(worst)
+    }
+
+    /// Same shape, offsets and element type.
+    pub(crate) fn compare_shape(&self, expected: &Tensor) -> Result<(), String> {
+        let differs = |what: &str, found: &dyn Debug, expected: &dyn Debug| {
+            Err(format!("its {what} is {found:?}, expected {expected:?}"))
+        };
+        if self.shape != expected.shape {
+            return differs("shape", &self.shape, &expected.shape);
+        }
+        if self.offsets != expected.offsets {
+            return differs("offsets", &self.offsets, &expected.offsets);
+        }
+        let (found, expected) = (self.values.element(), expected.values.element());
+        if found != expected { differs("element type", &found, &expected) } else { Ok(()) }
     }
 }

@@ -1,10 +1,11 @@
 //! From the wire: rules for operators on numbers of classes and entries.
 
 use super::error::{ConvertError, Fault};
+use super::from_wire::one;
 use super::reading::Reading;
 use crate::ops::{
-    CrossEntropy, CrossEntropyGrad, LookupTable, LookupTableGrad, Reshape, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, TopK, TopKGrad,
+    CrossEntropy, CrossEntropyGrad, LookupTable, LookupTableGrad, Reshape, Scale, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, TopK, TopKGrad, Unary, UnaryKind,
 };
 use crate::program::Dim;
 
@@ -27,13 +28,24 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// The second version has class ids only, and what it keeps for its gradient is dead.
     pub(super) fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
         let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
         self.same_slots(match self.desc.r#type.as_str() {
             "cross_entropy_grad" => CrossEntropyGrad { soft_label, ignore_index }.into(),
             _ => CrossEntropy { soft_label, ignore_index }.into(),
         })
+    }
+
+    /// The second version has class ids only, and hands out the probability of the class, too.
+    pub(super) fn cross_entropy2(&mut self) -> Result<bool, ConvertError> {
+        let (x, label, ignore_index) = (self.input("X")?, self.input("Label")?, self.ignore_index()?);
+        let entropy = CrossEntropy { soft_label: false, ignore_index };
+        let (desc, inputs) = (self.desc, [x, label]);
+        self.define(entropy, &inputs, &[], &[one(desc.output("Y"), "Y")?])?;
+        let [matched] = desc.output("MatchX") else { return Ok(true) };
+        let entropy = self.read(&desc.output("Y")[0])?;
+        let logarithm = self.emit(Scale { scale: -1.0, bias: 0.0 }, &[entropy])?;
+        self.define(Unary::of(UnaryKind::Exp), &[logarithm], &[], &[matched])
     }
 
     /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.

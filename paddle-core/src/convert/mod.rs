@@ -78,5 +78,6 @@ pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 pub use export::{Export, ExportError, export};
 pub use from_wire::from_wire;
 pub use legalise::{LegaliseError, legalise};
+pub use operators::is_known;
 pub use params::load_params;
 pub use to_wire::{WireProgram, to_wire};

@@ -46,7 +46,8 @@ fn rule(name: &str) -> Option<Rule> {
         "transpose2"                                                        => |x| x.transpose(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
-        "cross_entropy" | "cross_entropy2" | "cross_entropy_grad"           => |x| x.cross_entropy(),
+        "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
+        "cross_entropy2"                                                    => |x| x.cross_entropy2(),
         "lookup_table" | "lookup_table_v2" | "lookup_table_v2_grad"         => |x| x.lookup_table(),
         "top_k" | "top_k_v2" | "top_k_v2_grad"                              => |x| x.top_k(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
@@ -70,6 +71,12 @@ fn rule(name: &str) -> Option<Rule> {
         _ if unary(name).is_some()                                          => |x| x.unary(),
         _ => return None,
     })
+}
+
+/// Whether [`from_wire`](super::from_wire) has a rule for operators of this type. The others stay foreign, as do forms
+/// of an operator that its rule does not know.
+pub fn is_known(op_type: &str) -> bool {
+    rule(op_type).is_some()
 }
 
 /// The element-wise function of this name, or its gradient.
