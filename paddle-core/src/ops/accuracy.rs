@@ -1,6 +1,8 @@
 //! `accuracy`: how often the class of a row is among those that were predicted.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// The share of rows whose `Label` is among their `Indices`; 0 over no rows.
@@ -61,6 +63,10 @@ impl Operation for Accuracy {
 
     fn reads(&self, k: usize) -> bool {
         k != 0
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("one division of whole numbers")
     }
 
     fn prototypes() -> Vec<Self> {

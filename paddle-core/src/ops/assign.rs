@@ -1,6 +1,6 @@
 //! `assign`: a copy.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
 use crate::program::{Type, VarId};
 
 /// Copies `X`, of any type, to `Out`.
@@ -26,6 +26,10 @@ impl Operation for Assign {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![Some(g.grad(0)?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,8 +1,8 @@
 //! `batch_norm`: normalises each channel by its mean and its variance over the batch.
 
 use super::{
-    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation,
-    Sample, Scale, Schema,
+    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
+    Operation, Sample, Scale, Schema,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -134,6 +134,10 @@ impl Operation for BatchNorm {
         Some(BatchNorm { is_test: true, ..*self }.into())
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("sums over the rows of a batch, and distances from their mean")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![BatchNorm { epsilon: 1e-5, momentum: 0.9, is_test: false }]
     }
@@ -179,6 +183,10 @@ impl Operation for BatchNormGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("sums over the rows of a batch")
     }
 
     fn prototypes() -> Vec<Self> {

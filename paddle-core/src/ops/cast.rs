@@ -1,6 +1,6 @@
 //! `cast`: the same numbers as another element type.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
 use crate::program::{DType, Type, VarId};
 
 /// `X` as another element type. A fraction is rounded to floating point and truncated to integers, which saturate; a
@@ -36,6 +36,10 @@ impl Operation for Cast {
         }
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Cast { dtype }, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("one rounding")
     }
 
     fn prototypes() -> Vec<Self> {

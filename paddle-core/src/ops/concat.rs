@@ -1,6 +1,8 @@
 //! `concat`, `split`: values side by side along an axis, and apart again.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{Dim, Type, VarId};
 
 /// The inputs one after another along an axis, which is not that of the rows. They agree in element type, rows and all
@@ -77,6 +79,10 @@ impl Operation for Concat {
         Ok(parts.into_iter().map(Some).collect())
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Concat { axis: 1 }]
     }
@@ -130,6 +136,10 @@ impl Operation for Split {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let parts = (0..self.sections.len()).map(|k| g.grad(k)).collect::<Result<Vec<_>, _>>()?;
         Ok(vec![Some(g.emit(Concat { axis: self.axis }, &parts)?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

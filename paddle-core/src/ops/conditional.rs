@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Schema,
+    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
+    Schema,
 };
 use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
 
@@ -156,6 +157,10 @@ impl Operation for If {
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
         let results = operator.blocks.iter().map(|&block| &program.block(block).results);
         results.flat_map(|results| results.iter().copied().zip(operator.outputs.iter().copied())).collect()
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("what its blocks compute is judged by itself")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -3,8 +3,8 @@
 
 use super::window::Image;
 use super::{
-    Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError, Infer,
-    Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
+    Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -116,6 +116,10 @@ impl Operation for Conv2d {
         Ok(grads)
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Conv2d::PLAIN]
     }
@@ -189,6 +193,10 @@ impl Operation for Conv2dGrad {
     /// Of what it is the gradient of, it needs the shape only.
     fn reads(&self, k: usize) -> bool {
         k != self.of as usize
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products")
     }
 
     fn prototypes() -> Vec<Self> {

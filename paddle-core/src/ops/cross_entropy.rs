@@ -1,6 +1,8 @@
 //! `cross_entropy`: the loss of a classifier, from probabilities.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, labels};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, labels,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// `Y[i] = -ln X[i, Label[i]]`, or `-Σⱼ Label[i, j] · ln X[i, j]` with `soft_label`; logarithms are no less than -10²⁰.
@@ -64,6 +66,10 @@ impl Operation for CrossEntropy {
         k == 0
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products, of logarithms that are near 0 at 1")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![CrossEntropy { soft_label: false, ignore_index: -100 }]
     }
@@ -103,6 +109,10 @@ impl Operation for CrossEntropyGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Rounding("a product and a quotient")
     }
 
     fn prototypes() -> Vec<Self> {

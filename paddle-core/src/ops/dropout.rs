@@ -4,8 +4,8 @@
 //! of the operator, the number of the row in what was fed, and the place in the row.
 
 use super::{
-    Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
-    Operation, Sample, Scale, Schema,
+    AccuracyClass, Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
+    MismatchKind, Op, Operation, Sample, Scale, Schema,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -143,6 +143,10 @@ impl Operation for Dropout {
         })
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Rounding("a quotient of a rounded divisor")
+    }
+
     fn prototypes() -> Vec<Self> {
         let dropout_implementation = DropoutImplementation::DowngradeInInfer;
         vec![Dropout { dropout_prob: 0.5, dropout_implementation, path: String::new() }]
@@ -190,6 +194,10 @@ impl Operation for DropoutGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Rounding("a quotient of a rounded divisor")
     }
 
     fn prototypes() -> Vec<Self> {

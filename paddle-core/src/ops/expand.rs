@@ -2,8 +2,8 @@
 
 use super::reduce::reduced;
 use super::{
-    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce, ReduceKind, Sample,
-    Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce,
+    ReduceKind, Sample, Schema,
 };
 use crate::program::{Type, VarId};
 
@@ -60,6 +60,10 @@ impl Operation for Expand {
         k == 0
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Expand { axes: Vec::new(), keep_dim: false }]
     }
@@ -107,6 +111,10 @@ impl Operation for Size {
 
     fn reads(&self, _k: usize) -> bool {
         false
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("a whole number, rounded once")
     }
 
     fn prototypes() -> Vec<Self> {

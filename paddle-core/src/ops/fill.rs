@@ -1,7 +1,8 @@
 //! `fill_constant`: a value written in the source, or made by a pass.
 
 use super::{
-    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
+    Sample, Schema,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -53,6 +54,10 @@ impl Operation for Fill {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(Vec::new())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("a constant, rounded once")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,6 @@
 //! Operators of other systems that this one does not have. They are kept, shown and converted back, not run.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Schema};
 use crate::program::{Type, VarId};
 
 /// An operator known by its description only.
@@ -38,6 +38,10 @@ impl Operation for Foreign {
     /// What it changes is not known.
     fn changes(&self) -> &'static [usize] {
         &[]
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("it is not run")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `gather_rows`: a value of an ancestor row space, on the rows that a block runs on.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+};
 use crate::program::{Type, VarId};
 
 /// The rows of `X` that the block runs on, in order. `X` is of the parent of the block's row space.
@@ -38,6 +40,10 @@ impl Operation for GatherRows {
     /// that of the other rows.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![Some(g.grad(0)?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// `Out[.., j] = W[Ids[..], j]`.
@@ -71,6 +73,10 @@ impl Operation for LookupTable {
         Ok(vec![None, Some(g.emit(op, &[ids, table, grad])?)])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![LookupTable { padding_idx: -1 }]
     }
@@ -113,6 +119,10 @@ impl Operation for LookupTableGrad {
 
     fn reads(&self, k: usize) -> bool {
         k != 1
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over the places of an id")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `matmul_v2`: the product of two matrices.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{Dim, RowsId, Type, VarId};
 
 /// `Out[m, n] = Σₖ X[m, k] · Y[k, n]`, of floating-point matrices; either may be read transposed.
@@ -108,6 +110,10 @@ impl Operation for Matmul {
             (true, true) => product(g, grad, true, x, self.trans_x)?,
         };
         Ok(vec![dx, dy])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products")
     }
 
     fn prototypes() -> Vec<Self> {

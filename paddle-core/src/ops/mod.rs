@@ -9,6 +9,7 @@
 mod attribute;
 
 mod accuracy;
+mod accuracy_class;
 mod assign;
 mod batch_norm;
 mod cast;
@@ -47,6 +48,7 @@ mod while_loop;
 mod window;
 
 pub use accuracy::Accuracy;
+pub use accuracy_class::{AccuracyClass, Terms};
 pub use assign::Assign;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
 pub use batch_norm::{BatchNorm, BatchNormGrad};
@@ -148,6 +150,10 @@ pub trait Operation {
     fn is_differentiable(&self) -> bool {
         true
     }
+
+    /// How near to the exact results those of `output` are; behind the outputs, those of the inputs that it
+    /// [changes](Operation::changes).
+    fn accuracy(&self, output: usize) -> AccuracyClass;
 
     /// How values pass between the operator and the blocks it owns: pairs of (from, to). Empty for operators without
     /// blocks, whose outputs depend on all of their inputs.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::window::Image;
 use super::{
-    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -166,6 +166,13 @@ impl Operation for Pool2d {
         Ok(vec![Some(g.emit(Pool2dGrad(*self), &inputs)?)])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        match self.pooling_type {
+            PoolKind::Max => AccuracyClass::Exact("the largest element is moved"),
+            PoolKind::Avg => AccuracyClass::Accumulating("a sum over a window"),
+        }
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Pool2d::of_size(PoolKind::Max, [1, 1])]
     }
@@ -222,6 +229,10 @@ impl Operation for Pool2dGrad {
     /// Where the maxima are is found out again; averages are linear.
     fn reads(&self, k: usize) -> bool {
         k == 2 || self.0.pooling_type == PoolKind::Max
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over the windows that an element is in")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// Uniform on `[min, max)`.
@@ -114,6 +116,10 @@ impl Operation for UniformRandom {
         Ok(Vec::new())
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("drawn in f64 and rounded once")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![UniformRandom { min: -1.0, max: 1.0, fan: None, ty: Type::scalar(DType::F32) }]
     }
@@ -145,6 +151,10 @@ impl Operation for GaussianRandom {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(Vec::new())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("drawn in f64 and rounded once")
     }
 
     fn prototypes() -> Vec<Self> {

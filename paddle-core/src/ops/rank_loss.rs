@@ -1,8 +1,8 @@
 //! `rank_loss`: how wrong the order of two scores is.
 
 use super::{
-    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Real,
-    Sample, Schema, Unary, UnaryKind,
+    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind,
+    Operation, Real, Sample, Schema, Unary, UnaryKind,
 };
 use crate::program::{Type, VarId};
 
@@ -68,6 +68,10 @@ impl Operation for RankLoss {
 
     fn passes_gradient(&self, k: usize) -> bool {
         k != 0
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a difference of scores, and of their loss and a product")
     }
 
     fn prototypes() -> Vec<Self> {

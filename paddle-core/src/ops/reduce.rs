@@ -1,8 +1,9 @@
 //! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`: one value for all elements along axes.
 
 use super::{
-    AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare, CompareKind, Effects,
-    Expand, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Size,
+    AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
+    CompareKind, Effects, Expand, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Size,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -122,6 +123,13 @@ impl Operation for Reduce {
         let chosen = g.emit(Compare { kind: CompareKind::Equal }, &[x, out])?;
         let chosen = g.emit(Cast { dtype }, &[chosen])?;
         Ok(vec![Some(g.emit(Binary { kind: BinaryKind::Mul }, &[grad, chosen])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        match self.kind {
+            ReduceKind::Max | ReduceKind::Min => AccuracyClass::Exact("one element is moved"),
+            ReduceKind::Sum | ReduceKind::Mean => AccuracyClass::Accumulating("a sum"),
+        }
     }
 
     fn prototypes() -> Vec<Self> {

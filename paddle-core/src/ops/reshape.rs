@@ -1,6 +1,8 @@
 //! `reshape2`: the same elements in another shape.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{Dim, DimOverflow, Type, VarId};
 
 /// Gives `X` other dimensions behind its rows; the number of elements of a row stays.
@@ -44,6 +46,10 @@ impl Operation for Reshape {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (dims, grad) = (g.ty(g.input(0)).dims.clone(), g.grad(0)?);
         Ok(vec![Some(g.emit(Reshape { dims }, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

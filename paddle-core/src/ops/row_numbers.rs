@@ -1,6 +1,8 @@
 //! `row_numbers`: 0, 1, 2, … along rows.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+};
 use crate::program::{DType, RowsId, Type, VarId};
 
 /// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and
@@ -46,6 +48,10 @@ impl Operation for RowNumbers {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(Vec::new())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("whole numbers")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,6 @@
 //! `scale`: an affine function with constant coefficients.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
 use crate::program::{Type, VarId};
 
 /// `Out = scale · X + bias`, of numbers. On integers the coefficients are truncated to whole numbers.
@@ -33,6 +33,10 @@ impl Operation for Scale {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Scale { scale: self.scale, bias: 0.0 }, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a product and a sum")
     }
 
     fn prototypes() -> Vec<Self> {

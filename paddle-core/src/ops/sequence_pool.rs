@@ -1,8 +1,8 @@
 //! `sequence_pool`: one row for each sequence, made of its tokens.
 
 use super::{
-    Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
-    Sample, Schema,
+    AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
+    MismatchKind, Operation, Sample, Schema,
 };
 use crate::program::{RowOrigin, RowsId, Type, VarId};
 
@@ -119,6 +119,17 @@ impl Operation for SequencePool {
         Some(0)
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        match self.pooltype {
+            PoolType::Max | PoolType::First | PoolType::Last => {
+                AccuracyClass::Exact("elements are moved, not changed")
+            }
+            PoolType::Sum | PoolType::Average | PoolType::Sqrt => {
+                AccuracyClass::Accumulating("a sum over a sequence")
+            }
+        }
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![SequencePool { pooltype: PoolType::Average, pad_value: 0.0 }]
     }
@@ -171,6 +182,15 @@ impl Operation for SequencePoolGrad {
 
     fn sequences(&self) -> Option<usize> {
         Some(0)
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        match self.pooltype {
+            PoolType::Sqrt => AccuracyClass::Rounding("a rounded root, and a quotient"),
+            PoolType::Sum | PoolType::Average | PoolType::Max | PoolType::First | PoolType::Last => {
+                AccuracyClass::Exact("one quotient at most")
+            }
+        }
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `sgd`: stochastic gradient descent.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+};
 use crate::program::{Type, VarId};
 
 /// `Param -= LearningRate · Grad`, in place. `LearningRate` is a scalar.
@@ -35,6 +37,10 @@ impl Operation for Sgd {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a product and a difference")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{Dim, Type, VarId};
 
 /// The elements of `Input` from `starts` to before `ends` along `axes`, which are not that of the rows. Negative bounds
@@ -106,6 +108,10 @@ impl Operation for Slice {
         Ok(vec![Some(g.emit(SliceGrad { axes, starts, ends }, &[input, grad])?)])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Slice { axes: Vec::new(), starts: Vec::new(), ends: Vec::new() }]
     }
@@ -147,6 +153,10 @@ impl Operation for SliceGrad {
 
     fn reads(&self, k: usize) -> bool {
         k == 1
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

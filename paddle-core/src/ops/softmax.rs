@@ -1,6 +1,6 @@
 //! `softmax`: normalised exponentials along the last axis.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
 use crate::program::{Type, VarId};
 
 /// `Out[.., i] = exp X[.., i] / Σⱼ exp X[.., j]`, computed with the maximum subtracted.
@@ -34,6 +34,10 @@ impl Operation for Softmax {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (out, grad) = (g.output(0), g.grad(0)?);
         Ok(vec![Some(g.emit(SoftmaxGrad, &[out, grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of exponentials")
     }
 
     fn prototypes() -> Vec<Self> {
@@ -72,6 +76,10 @@ impl Operation for SoftmaxGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products")
     }
 
     fn prototypes() -> Vec<Self> {

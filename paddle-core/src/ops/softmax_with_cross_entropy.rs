@@ -2,8 +2,8 @@
 
 use super::cross_entropy::loss_type;
 use super::{
-    Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
-    SoftmaxGrad, labels,
+    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample,
+    Schema, SoftmaxGrad, labels,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -86,6 +86,10 @@ impl Operation for SoftmaxWithCrossEntropy {
         k == 0
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of exponentials")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![Self::HARD]
     }
@@ -134,6 +138,10 @@ impl Operation for SoftmaxWithCrossEntropyGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a difference of probabilities")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `top_k_v2`: the largest elements along the last axis.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// The `k` largest elements along the last axis of `X`, largest first, and where they are. Of equal elements, the first
@@ -60,6 +62,10 @@ impl Operation for TopK {
         Ok(vec![Some(g.emit(TopKGrad { k: self.k }, &[x, indices, grad])?)])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![TopK { k: 1 }]
     }
@@ -94,6 +100,10 @@ impl Operation for TopKGrad {
 
     fn reads(&self, k: usize) -> bool {
         k != 0
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,6 +1,8 @@
 //! `transpose2`: the axes of a value in another order.
 
-use super::{Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
 use crate::program::{Type, VarId};
 
 /// Axis `i` of `Out` is axis `perm[i]` of `X`. Rows stay first.
@@ -47,6 +49,10 @@ impl Operation for Transpose {
         }
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
     }
 
     fn prototypes() -> Vec<Self> {

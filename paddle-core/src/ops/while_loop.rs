@@ -1,7 +1,8 @@
 //! `while` on a scalar condition.
 
 use super::{
-    Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Schema,
+    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
+    Schema,
 };
 use crate::program::{Block, DType, Operator, Program, Type, VarId};
 
@@ -171,6 +172,10 @@ impl Operation for While {
         flow
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("what its blocks compute is judged by itself")
+    }
+
     fn prototypes() -> Vec<Self> {
         vec![While { limit: While::DEFAULT_LIMIT }]
     }
@@ -218,6 +223,10 @@ impl Operation for WhileGrad {
             ]);
         }
         flow
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("what its blocks compute is judged by itself")
     }
 
     fn prototypes() -> Vec<Self> {

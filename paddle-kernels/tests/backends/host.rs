@@ -47,6 +47,10 @@ impl Host {
         self.slice().len()
     }
 
+    pub(crate) fn is_float(&self) -> bool {
+        self.slice().dtype().is_float()
+    }
+
     /// Floating-point elements, widened.
     pub(crate) fn floats(&self) -> Vec<f64> {
         match self {

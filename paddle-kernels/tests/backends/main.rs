@@ -15,6 +15,7 @@ mod reference;
 mod rows;
 mod run;
 mod samples;
+mod terms;
 mod tolerance;
 
 /// Makes a test of each function, for each backend.

@@ -1,11 +1,13 @@
 //! Arithmetic on two values.
 
-use super::{Compare, CompareKind, Real, Unary, UnaryKind};
-use crate::ops::{Cast, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Scale, Schema};
+use super::{Compare, CompareKind, Real, Unary, UnaryKind, class};
+use crate::ops::{
+    AccuracyClass, Cast, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Scale, Schema,
+};
 use crate::program::{Type, VarId};
 
 macro_rules! binary {
-    ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal |$x:ident, $y:ident| $formula:expr;)*) => {
+    ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal [$class:ident] |$x:ident, $y:ident| $formula:expr;)*) => {
         /// Element-wise arithmetic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum BinaryKind {
@@ -21,6 +23,12 @@ macro_rules! binary {
             pub fn apply<T: Real>(self, left: T, right: T) -> T {
                 match self {
                     $(BinaryKind::$kind => { let ($x, $y) = (left, right); $formula })*
+                }
+            }
+
+            fn accuracy(self) -> AccuracyClass {
+                match self {
+                    $(BinaryKind::$kind => class::$class,)*
                 }
             }
 
@@ -54,23 +62,23 @@ macro_rules! binary {
 
 binary! { $
     /// x + y.
-    Add "elementwise_add" |x, y| x + y;
+    Add "elementwise_add" [EXACT] |x, y| x + y;
     /// x - y.
-    Sub "elementwise_sub" |x, y| x - y;
+    Sub "elementwise_sub" [EXACT] |x, y| x - y;
     /// x · y.
-    Mul "elementwise_mul" |x, y| x * y;
+    Mul "elementwise_mul" [EXACT] |x, y| x * y;
     /// x / y; of integers, rounded towards zero.
-    Div "elementwise_div" |x, y| x / y;
+    Div "elementwise_div" [EXACT] |x, y| x / y;
     /// The larger one.
-    Max "elementwise_max" |x, y| x.max(y);
+    Max "elementwise_max" [EXACT] |x, y| x.max(y);
     /// The smaller one.
-    Min "elementwise_min" |x, y| x.min(y);
+    Min "elementwise_min" [EXACT] |x, y| x.min(y);
     /// The remainder of x / y, with the sign of y.
-    Mod "elementwise_mod" |x, y| x - y * (x / y).floor();
+    Mod "elementwise_mod" [ACCUMULATING] |x, y| x - y * (x / y).floor();
     /// ⌊x / y⌋.
-    FloorDiv "elementwise_floordiv" |x, y| (x / y).floor();
+    FloorDiv "elementwise_floordiv" [EXACT] |x, y| (x / y).floor();
     /// x to the power of y; of integers, 0 where it is a fraction.
-    Pow "elementwise_pow" |x, y| x.pow(y);
+    Pow "elementwise_pow" [ROUNDING] |x, y| x.pow(y);
 }
 
 impl BinaryKind {
@@ -210,6 +218,10 @@ impl Operation for Binary {
 
     fn is_differentiable(&self) -> bool {
         self.kind != BinaryKind::FloorDiv
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        self.kind.accuracy()
     }
 
     fn prototypes() -> Vec<Self> {

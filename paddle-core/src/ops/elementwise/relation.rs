@@ -1,6 +1,8 @@
 //! Comparisons and truth functions.
 
-use crate::ops::{Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use crate::ops::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
+};
 use crate::program::{DType, Type, VarId};
 
 macro_rules! relation {
@@ -97,6 +99,10 @@ impl Operation for Compare {
         Ok(vec![None, None])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("truth values")
+    }
+
     fn prototypes() -> Vec<Self> {
         CompareKind::ALL.iter().map(|&kind| Compare { kind }).collect()
     }
@@ -119,6 +125,10 @@ impl Operation for Logical {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![None, None])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("truth values")
     }
 
     fn prototypes() -> Vec<Self> {
@@ -150,6 +160,10 @@ impl Operation for Not {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![None])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("truth values")
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,9 +1,9 @@
 //! Functions of one value.
 
-use super::Real;
+use super::{Real, class};
 use crate::ops::{
-    Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, Operation, Sample, Schema,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
+    GradientError, Infer, Mismatch, Operation, Sample, Schema,
 };
 use crate::program::{Type, VarId};
 
@@ -24,7 +24,7 @@ const TESTED: (f64, f64) = (-8.0, 8.0);
 
 macro_rules! unary {
     ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal
-       $(($($attribute:ident = $default:literal),*))? $(in $tested:expr;)?
+       $(($($attribute:ident = $default:literal),*))? [$class:ident, $grad_class:ident] $(in $tested:expr;)?
        |$x:ident| $formula:expr, $saved:ident |$s:ident| $derivative:expr;)*) => {
         /// Element-wise functions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,6 +72,13 @@ macro_rules! unary {
             fn saved(self) -> Saved {
                 match self {
                     $(UnaryKind::$kind => Saved::$saved,)*
+                }
+            }
+
+            /// How accurate the function is, and its gradient.
+            fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
+                match self {
+                    $(UnaryKind::$kind => (class::$class, class::$grad_class),)*
                 }
             }
 
@@ -123,22 +130,22 @@ macro_rules! unary {
 
 unary! { $
     /// |x|; its derivative at 0 is 0.
-    Abs "abs" |x| x.abs(),
+    Abs "abs" [EXACT, EXACT] |x| x.abs(),
         X |x| T::select(x > T::of(0.0), T::of(1.0), T::select(x < T::of(0.0), T::of(-1.0), T::of(0.0)));
     /// x, but not below min and not above max.
-    Clip "clip" (min = -1.0, max = 1.0) |x| x.max(min).min(max),
+    Clip "clip" (min = -1.0, max = 1.0) [EXACT, EXACT] |x| x.max(min).min(max),
         X |x| T::select((x > min) & (x < max), T::of(1.0), T::of(0.0));
     /// x, and alpha (eˣ - 1) where x is negative.
-    Elu "elu" (alpha = 1.0) |x| T::select(x > T::of(0.0), x, alpha * (x.exp() - T::of(1.0))),
+    Elu "elu" (alpha = 1.0) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * (x.exp() - T::of(1.0))),
         X |x| T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
     /// eˣ.
-    Exp "exp" |x| x.exp(), Out |y| y;
+    Exp "exp" [ROUNDING, EXACT] |x| x.exp(), Out |y| y;
     /// slope · x + offset, but not below 0 and not above 1.
-    HardSigmoid "hard_sigmoid" (slope = 0.2, offset = 0.5)
+    HardSigmoid "hard_sigmoid" (slope = 0.2, offset = 0.5) [ACCUMULATING, ROUNDING]
         |x| (slope * x + offset).max(T::of(0.0)).min(T::of(1.0)),
         Out |y| T::select((y > T::of(0.0)) & (y < T::of(1.0)), slope, T::of(0.0));
     /// x · min(max(x + offset, 0), threshold) / scale.
-    HardSwish "hard_swish" (threshold = 6.0, scale = 6.0, offset = 3.0)
+    HardSwish "hard_swish" (threshold = 6.0, scale = 6.0, offset = 3.0) [ACCUMULATING, ACCUMULATING]
         |x| x * (x + offset).max(T::of(0.0)).min(threshold) / scale,
         X |x| T::select(
             x + offset < threshold,
@@ -146,43 +153,43 @@ unary! { $
             threshold / scale
         );
     /// x, and alpha · x where x is negative.
-    LeakyRelu "leaky_relu" (alpha = 0.02) |x| T::select(x > T::of(0.0), x, alpha * x),
+    LeakyRelu "leaky_relu" (alpha = 0.02) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * x),
         X |x| T::select(x > T::of(0.0), T::of(1.0), alpha);
     /// The natural logarithm.
-    Log "log" in (0.1, 8.0); |x| x.ln(), X |x| T::of(1.0) / x;
+    Log "log" [ROUNDING, EXACT] in (0.1, 8.0); |x| x.ln(), X |x| T::of(1.0) / x;
     /// The logarithm of `sigmoid`.
-    LogSigmoid "logsigmoid" |x| -(-x).softplus(), X |x| (-x).sigmoid();
+    LogSigmoid "logsigmoid" [ROUNDING, ROUNDING] |x| -(-x).softplus(), X |x| (-x).sigmoid();
     /// x to the power of factor.
-    Pow "pow" (factor = 1.0) in (0.1, 3.0); |x| x.pow(factor), X |x| factor * x.pow(factor - T::of(1.0));
+    Pow "pow" (factor = 1.0) [ROUNDING, ROUNDING] in (0.1, 3.0); |x| x.pow(factor), X |x| factor * x.pow(factor - T::of(1.0));
     /// 1 / x.
-    Reciprocal "reciprocal" in (0.1, 3.0); |x| T::of(1.0) / x, Out |y| -y * y;
+    Reciprocal "reciprocal" [EXACT, ROUNDING] in (0.1, 3.0); |x| T::of(1.0) / x, Out |y| -y * y;
     /// max(x, 0); its derivative at 0 is 0.
-    Relu "relu" |x| T::select(x > T::of(0.0), x, T::of(0.0)), Out |y| T::select(y > T::of(0.0), T::of(1.0), T::of(0.0));
+    Relu "relu" [EXACT, EXACT] |x| T::select(x > T::of(0.0), x, T::of(0.0)), Out |y| T::select(y > T::of(0.0), T::of(1.0), T::of(0.0));
     /// x, but not below 0 and not above threshold.
-    Relu6 "relu6" (threshold = 6.0) |x| x.max(T::of(0.0)).min(threshold),
+    Relu6 "relu6" (threshold = 6.0) [EXACT, EXACT] |x| x.max(T::of(0.0)).min(threshold),
         Out |y| T::select((y > T::of(0.0)) & (y < threshold), T::of(1.0), T::of(0.0));
     /// 1 / √x.
-    Rsqrt "rsqrt" in (0.1, 3.0); |x| T::of(1.0) / x.sqrt(), Out |y| T::of(-0.5) * y * y * y;
+    Rsqrt "rsqrt" [ROUNDING, ROUNDING] in (0.1, 3.0); |x| T::of(1.0) / x.sqrt(), Out |y| T::of(-0.5) * y * y * y;
     /// 1 / (1 + e⁻ˣ).
-    Sigmoid "sigmoid" |x| x.sigmoid(), Out |y| y * (T::of(1.0) - y);
+    Sigmoid "sigmoid" [ROUNDING, ACCUMULATING] |x| x.sigmoid(), Out |y| y * (T::of(1.0) - y);
     /// x · sigmoid(x).
-    Silu "silu" |x| x * x.sigmoid(), X |x| x.sigmoid() * (T::of(1.0) + x * (-x).sigmoid());
+    Silu "silu" [ROUNDING, ACCUMULATING] |x| x * x.sigmoid(), X |x| x.sigmoid() * (T::of(1.0) + x * (-x).sigmoid());
     /// ln(1 + exp(beta · x)) / beta; x itself where beta · x is above threshold.
-    Softplus "softplus" (beta = 1.0, threshold = 20.0)
+    Softplus "softplus" (beta = 1.0, threshold = 20.0) [ROUNDING, ROUNDING]
         |x| T::select(beta * x > threshold, x, (beta * x).softplus() / beta),
         X |x| T::select(beta * x > threshold, T::of(1.0), (beta * x).sigmoid());
     /// x / (1 + |x|).
-    Softsign "softsign" |x| x / (T::of(1.0) + x.abs()),
+    Softsign "softsign" [ROUNDING, ROUNDING] |x| x / (T::of(1.0) + x.abs()),
         X |x| T::of(1.0) / ((T::of(1.0) + x.abs()) * (T::of(1.0) + x.abs()));
     /// √x.
-    Sqrt "sqrt" in (0.1, 8.0); |x| x.sqrt(), Out |y| T::of(0.5) / y;
+    Sqrt "sqrt" [EXACT, ROUNDING] in (0.1, 8.0); |x| x.sqrt(), Out |y| T::of(0.5) / y;
     /// x².
-    Square "square" |x| x * x, X |x| T::of(2.0) * x;
+    Square "square" [EXACT, EXACT] |x| x * x, X |x| T::of(2.0) * x;
     /// x · sigmoid(beta · x).
-    Swish "swish" (beta = 1.0) |x| x * (beta * x).sigmoid(),
+    Swish "swish" (beta = 1.0) [ACCUMULATING, ACCUMULATING] |x| x * (beta * x).sigmoid(),
         X |x| (beta * x).sigmoid() * (T::of(1.0) + beta * x * (-beta * x).sigmoid());
     /// Hyperbolic tangent.
-    Tanh "tanh" |x| x.tanh(), Out |y| T::of(1.0) - y * y;
+    Tanh "tanh" [ROUNDING, ACCUMULATING] |x| x.tanh(), Out |y| T::of(1.0) - y * y;
 }
 
 impl UnaryKind {
@@ -282,6 +289,10 @@ impl Operation for Unary {
         Ok(vec![Some(g.emit(op, &[saved, grad])?)])
     }
 
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        self.kind.accuracy().0
+    }
+
     fn prototypes() -> Vec<Self> {
         UnaryKind::ALL.iter().map(|&kind| Unary::of(kind)).collect()
     }
@@ -317,6 +328,10 @@ impl Operation for UnaryGrad {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.second_order())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        self.kind.accuracy().1
     }
 
     fn prototypes() -> Vec<Self> {

@@ -1,0 +1,81 @@
+//! What the results of an operator are sums of, found by changing its inputs.
+//!
+//! To first order a result `y` is made of the terms `x · ∂y/∂x`, one for each element `x` of an input: they are what a
+//! kernel adds up, or as much as the roundings of a kernel that loses no digits come to. An element that is changed by
+//! a small part of itself changes `y` by that part of its term, so the differences of the reference in `f64` show the
+//! terms of any operator.
+//!
+//! In a sum of products each operand has every product once. So the terms of the operands are not summed: those of one
+//! operand count, of the one that has the most.
+
+use paddle_core::ops::Terms;
+use paddle_kernels::reference::Reference;
+
+use crate::draw::Draw;
+use crate::host::Host;
+use crate::run::Case;
+
+/// The part of itself that an element is changed by: small beside what functions bend on, large beside the roundings
+/// of `f64`.
+const PART: f64 = 1.0 / (1 << 20) as f64;
+
+/// An operand with more elements than this is changed a group of elements at a time. Terms of a group may cancel, so
+/// its elements give fewer and smaller terms, and allow less than they could.
+const GROUPS: usize = 64;
+
+/// The terms of each element of each result.
+pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {
+    let mut all: Vec<Vec<Terms>> = exact.iter().map(itself).collect();
+    let op = case.op().operation();
+    let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float() && op.reads(k));
+    for operand in operands {
+        for (all, of_operand) in all.iter_mut().zip(of_operand(case, exact, operand)) {
+            for (most, terms) in all.iter_mut().zip(of_operand) {
+                most.count = most.count.max(terms.count);
+                most.size = most.size.max(terms.size);
+            }
+        }
+    }
+    all
+}
+
+/// A result is no larger than its terms.
+fn itself(result: &Host) -> Vec<Terms> {
+    match result.is_float() {
+        true => result.floats().into_iter().map(|y| Terms { count: 1, size: y.abs() }).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn of_operand(case: &Case, exact: &[Host], operand: usize) -> Vec<Vec<Terms>> {
+    let values = case.inputs[operand].floats();
+    let groups = groups(values.len());
+    let mut found: Vec<Vec<Terms>> =
+        exact.iter().map(|result| vec![Terms::default(); itself(result).len()]).collect();
+    for group in 0..values.len().min(GROUPS) {
+        let changed = values.iter().zip(&groups).map(|(&x, &of)| if of == group { x + x * PART } else { x });
+        let mut case = case.clone();
+        case.inputs[operand] = Host::F64(changed.collect());
+        let results = case.run(&Reference::double()).expect("a small change is accepted");
+        for ((found, result), exact) in found.iter_mut().zip(&results).zip(exact) {
+            if !exact.is_float() {
+                continue;
+            }
+            for ((terms, y), exact) in found.iter_mut().zip(result.floats()).zip(exact.floats()) {
+                terms.count += usize::from(y != exact);
+                terms.size += (y - exact).abs() / PART;
+            }
+        }
+    }
+    found
+}
+
+/// The group of each of so many elements: a different one for each, where there are enough.
+fn groups(elements: usize) -> Vec<usize> {
+    let mut groups: Vec<usize> = (0..elements).map(|i| i % GROUPS).collect();
+    let mut draw = Draw::new(3);
+    for last in (1..elements).rev() {
+        groups.swap(last, draw.below(last + 1));
+    }
+    groups
+}
