@@ -51,6 +51,16 @@ impl Host {
         self.slice().dtype().is_float()
     }
 
+    /// Floating-point elements in the type of `other`; others as they are.
+    pub(crate) fn rounded_as(&self, other: &Host) -> Host {
+        match (self, other) {
+            (Host::F64(values), Host::F32(_)) => {
+                Host::F32(values.iter().map(|&value| value as f32).collect())
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// Floating-point elements, widened.
     pub(crate) fn floats(&self) -> Vec<f64> {
         match self {

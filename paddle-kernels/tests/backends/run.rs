@@ -63,11 +63,6 @@ impl Case {
         &self.group.ops[0].op
     }
 
-    /// The shape of an operand in this launch.
-    pub(crate) fn shape(&self, layout: &Layout) -> Vec<usize> {
-        layout.shape.iter().map(|extent| extent.get(&self.sizes)).collect()
-    }
-
     /// The results of a launch: the outputs, then the state that it changed.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
         let kernel = backend.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));

@@ -21,7 +21,7 @@ const PART: f64 = 1.0 / (1 << 20) as f64;
 
 /// An operand with more elements than this is changed a group of elements at a time. Terms of a group may cancel, so
 /// its elements give fewer and smaller terms, and allow less than they could.
-const GROUPS: usize = 64;
+const GROUPS: usize = 32;
 
 /// The terms of each element of each result.
 pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {

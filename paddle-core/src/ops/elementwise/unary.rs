@@ -136,7 +136,7 @@ unary! { $
     Clip "clip" (min = -1.0, max = 1.0) [EXACT, EXACT] |x| x.max(min).min(max),
         X |x| T::select((x > min) & (x < max), T::of(1.0), T::of(0.0));
     /// x, and alpha (eˣ - 1) where x is negative.
-    Elu "elu" (alpha = 1.0) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * (x.exp() - T::of(1.0))),
+    Elu "elu" (alpha = 1.0) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
         X |x| T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
     /// eˣ.
     Exp "exp" [ROUNDING, EXACT] |x| x.exp(), Out |y| y;
@@ -156,7 +156,7 @@ unary! { $
     LeakyRelu "leaky_relu" (alpha = 0.02) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * x),
         X |x| T::select(x > T::of(0.0), T::of(1.0), alpha);
     /// The natural logarithm.
-    Log "log" [ROUNDING, EXACT] in (0.1, 8.0); |x| x.ln(), X |x| T::of(1.0) / x;
+    Log "log" [ROUNDING, ROUNDING] in (0.1, 8.0); |x| x.ln(), X |x| T::of(1.0) / x;
     /// The logarithm of `sigmoid`.
     LogSigmoid "logsigmoid" [ROUNDING, ROUNDING] |x| -(-x).softplus(), X |x| (-x).sigmoid();
     /// x to the power of factor.
@@ -175,7 +175,7 @@ unary! { $
     /// x · sigmoid(x).
     Silu "silu" [ROUNDING, ACCUMULATING] |x| x * x.sigmoid(), X |x| x.sigmoid() * (T::of(1.0) + x * (-x).sigmoid());
     /// ln(1 + exp(beta · x)) / beta; x itself where beta · x is above threshold.
-    Softplus "softplus" (beta = 1.0, threshold = 20.0) [ROUNDING, ROUNDING]
+    Softplus "softplus" (beta = 1.0, threshold = 20.0) [ACCUMULATING, ROUNDING]
         |x| T::select(beta * x > threshold, x, (beta * x).softplus() / beta),
         X |x| T::select(beta * x > threshold, T::of(1.0), (beta * x).sigmoid());
     /// x / (1 + |x|).
