@@ -45,6 +45,7 @@ models! {
     denoising
     distillation
     documented
+    dot_product_attention
     double_precision
     double_precision_training
     element_types

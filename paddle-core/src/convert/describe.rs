@@ -149,7 +149,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             Vec::new()
         }
         // These are not PaddlePaddle's.
-        Op::GatherRows(_) | Op::If(_) | Op::WhileGrad(_) => ours(&mut desc, []),
+        Op::Contract(_) | Op::GatherRows(_) | Op::If(_) | Op::WhileGrad(_) => ours(&mut desc, []),
         Op::While(op) => ours(&mut desc, [OpAttr::long("limit", op.limit)]),
         Op::Size(op) => ours(&mut desc, [OpAttr::longs("axes", op.axes.clone())]),
         Op::Expand(op) => {

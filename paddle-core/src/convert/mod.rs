@@ -10,7 +10,7 @@
 //!
 //! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
 //! * An operator that it lacks, or means something else by, has a name that starts with `rust.`: `rust.if`,
-//!   `rust.while`, `rust.while_grad`, `rust.gather_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`. (PaddlePaddle's `while`
+//!   `rust.while`, `rust.while_grad`, `rust.contract`, `rust.gather_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`. (PaddlePaddle's `while`
 //!   overwrites variables of outer blocks. Ours does not, so it must not be mistaken for it.)
 //! * So do attributes that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
 //!   where that is not a number of single precision; `rust.type` is a type with row space and symbolic sizes.
@@ -40,6 +40,7 @@
 //! | `to_wire.rs` | programs → wire |
 //! | `operators.rs` | wire → operators: one rule per operator |
 //! | `constants.rs` | the same, for operators without inputs |
+//! | `products.rs` | the same, for products of matrices |
 //! | `images.rs` | the same, both ways, for operators on images |
 //! | `foreign.rs` | operators that are not known, both ways |
 //! | `reading.rs` | what the rules are written with |
@@ -68,6 +69,7 @@ mod names;
 mod operators;
 mod options;
 mod params;
+mod products;
 mod reading;
 mod shapes;
 mod to_wire;

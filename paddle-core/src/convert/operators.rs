@@ -10,10 +10,10 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::OURS;
 use super::reading::Reading;
-use super::types::{dtype, is_small_product, product};
+use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, AttributeValue, Cast, Expand, Matmul, Op, Operation, PoolType, Reduce, ReduceKind,
-    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
+    Assign, Attribute, AttributeValue, Cast, Expand, Op, Operation, PoolType, Reduce, ReduceKind, Reshape,
+    Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -35,8 +35,11 @@ fn rule(name: &str) -> Option<Rule> {
         "scale"                                                             => |x| x.scale(),
         "increment"                                                         => |x| x.increment(),
         "cast"                                                              => |x| x.cast(),
-        "matmul_v2"                                                         => |x| x.matmul(),
+        "addmm"                                                             => |x| x.addmm(),
+        "bmm" | "matmul" | "matmul_v2"                                      => |x| x.matmul("Y"),
+        "dot"                                                               => |x| x.dot(),
         "mul"                                                               => |x| x.mul(),
+        "mv"                                                                => |x| x.matmul("Vec"),
         "mean"                                                              => |x| x.mean(),
         "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
         "concat"                                                            => |x| x.concat(),
@@ -61,7 +64,7 @@ fn rule(name: &str) -> Option<Rule> {
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
         // Ours.
-        "rust.gather_rows"                                                  => |x| x.plain(),
+        "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
         "rust.size"                                                         => |x| x.size(),
         "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control::read_if,
@@ -196,50 +199,6 @@ impl Reading<'_, '_> {
             Some(dtype) => self.out(Cast { dtype }, &[x]),
             None => Ok(false),
         }
-    }
-
-    /// Matrices only.
-    fn matmul(&mut self) -> Result<bool, ConvertError> {
-        let (x, y) = (self.input("X")?, self.input("Y")?);
-        if self.ty(x).rank() != 2 || self.ty(y).rank() != 2 {
-            return Ok(false);
-        }
-        let op = Matmul { trans_x: self.bool("trans_x", false)?, trans_y: self.bool("trans_y", false)? };
-        self.out(op, &[x, y])
-    }
-
-    /// The product of two values as matrices: the first `num_col_dims` dimensions are one, the others are the other.
-    fn mul(&mut self) -> Result<bool, ConvertError> {
-        let inputs = [("X", "x_num_col_dims"), ("Y", "y_num_col_dims")];
-        let mut matrices = [VarId(0); 2];
-        let mut kept = Vec::new();
-        for (side, (slot, attribute)) in inputs.into_iter().enumerate() {
-            let var = self.input(slot)?;
-            let split = i64::from(self.desc.attr_int(attribute)?.unwrap_or(1));
-            let (rows, dims) = (self.ty(var).rows.is_some(), self.ty(var).dims.clone());
-            let rank = self.ty(var).rank();
-            let Some(split) = usize::try_from(split).ok().filter(|&split| 0 < split && split < rank) else {
-                let message = format!("{split} does not split {rank} dimensions in two");
-                return Err(Fault::Attribute { attribute, message }.into());
-            };
-            // Rows are a dimension of the product by themselves, or not at all.
-            if (rows && split != 1) || !is_small_product(&dims) {
-                return Ok(false);
-            }
-            let (left, right) = dims.split_at(split - usize::from(rows));
-            kept.extend_from_slice(if side == 0 { left } else { right });
-            matrices[side] = var;
-            if rank != 2 {
-                let dims = if rows { vec![product(right)?] } else { vec![product(left)?, product(right)?] };
-                matrices[side] = self.emit(Reshape { dims }, &[var])?;
-            }
-        }
-        let product = Matmul { trans_x: false, trans_y: false };
-        if kept.len() + usize::from(self.ty(matrices[0]).rows.is_some()) == 2 {
-            return self.out(product, &matrices);
-        }
-        let product = self.emit(product, &matrices)?;
-        self.out(Reshape { dims: kept }, &[product])
     }
 
     fn mean(&mut self) -> Result<bool, ConvertError> {

@@ -78,6 +78,20 @@ impl<'a> Reading<'_, 'a> {
         Ok(true)
     }
 
+    /// Appends operators of which each but the first takes the result of the one before, the last one's output being the
+    /// variable in slot `Out`.
+    pub(super) fn out_of_chain(&mut self, ops: Vec<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        let mut inputs = inputs.to_vec();
+        let last = ops.len().saturating_sub(1);
+        for (i, op) in ops.into_iter().enumerate() {
+            if i == last {
+                return self.out(op, &inputs);
+            }
+            inputs = vec![self.emit(op, &inputs)?];
+        }
+        Ok(false)
+    }
+
     /// Appends an operator whose only output is the variable in slot `Out`.
     pub(super) fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
         let desc = self.desc;

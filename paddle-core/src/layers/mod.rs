@@ -12,6 +12,7 @@ pub(crate) mod initializers;
 mod library;
 mod operators;
 mod parameters;
+mod products;
 mod regularise;
 mod shapes;
 mod tap;
@@ -187,14 +188,18 @@ macro_rules! with_layers {
                     mode: Choice(upscale_in_train, downgrade_in_infer) "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise; the former if it is left out.")
                 => regularise::dropout;
 
-            /// The product of two matrices: `Σₖ x[m, k] · y[k, n]`.
-            matmul(x: Value "The left matrix.", y: Value "The right matrix.";)
-                => operators::matmul;
+            /// Products of matrices, which are the last two axes: `Σₖ x[.., m, k] · y[.., k, n]`. The axes before them count
+            /// matrices: as many of both, or one that all of the other are multiplied with. A vector, which has one axis,
+            /// is a row as `x` and a column as `y`.
+            matmul(x: Value "The left matrices.", y: Value "The right matrices.";
+                   transpose_x: Flag "Whether the left ones are read as their transposes; they are not if this is left out.",
+                   transpose_y: Flag "Whether the right ones are read as their transposes; they are not if this is left out.")
+                => products::matmul;
 
             /// The product of two matrices, of which the first is made by flattening the dimensions of `x` behind the
             /// first. Element by element it is `x * y`.
             mul(x: Value "The left matrix.", y: Value "The right matrix.";)
-                => operators::mul;
+                => products::mul;
 
             /// The mean of all elements, a scalar, or along axes; 0 over no elements.
             mean(x: Value "What to reduce.";

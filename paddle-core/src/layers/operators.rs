@@ -1,9 +1,8 @@
 //! Layers that are one operator, or hardly more.
 
 use super::Call;
-use super::fc::flatten;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Matmul, PoolType, Scale, SequencePool, Softmax, Unary, UnaryKind,
+    Assign, Binary, BinaryKind, Cast, PoolType, Scale, SequencePool, Softmax, Unary, UnaryKind,
 };
 use crate::program::{BuildError, DType, VarId};
 
@@ -19,18 +18,6 @@ pub(super) fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, Build
 pub(super) fn binary(call: &mut Call<'_>, kind: BinaryKind) -> Result<VarId, BuildError> {
     let (x, y) = (call.value("x")?, call.value("y")?);
     Ok(call.emit(Binary { kind }, &[x, y])?[0])
-}
-
-pub(super) fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let (x, y) = (call.value("x")?, call.value("y")?);
-    Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, y])?[0])
-}
-
-pub(super) fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let x = call.value("x")?;
-    let x = flatten(call, x)?;
-    let y = call.value("y")?;
-    Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, y])?[0])
 }
 
 pub(super) fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -1,45 +1,93 @@
-//! `matmul_v2`: the product of two matrices.
+//! `matmul_v2`: products of matrices.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Contract, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
+    Reshape, Sample, Schema, Transpose,
 };
 use crate::program::{Dim, RowsId, Type, VarId};
 
-/// `Out[m, n] = Σₖ X[m, k] · Y[k, n]`, of floating-point matrices; either may be read transposed.
+/// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes; either may be
+/// read transposed.
 ///
-/// Rows may be `m` (they are those of the result) or the summed `k` of both (the result has none). Nothing else: the
-/// rows of `Y` cannot become the columns of the result.
+/// The axes before them count matrices, and broadcast: they are aligned from the last, and 1 matches any size and rows.
+/// A value that is one matrix is a factor of all of the other. Rows may also be the `m` of one matrix (they are those of
+/// the result), or the summed `k` of both (the result has none). The rows of `Y` cannot become the columns of the result.
+///
+/// A value of one axis is a matrix of one row as `X`, and of one column as `Y`, which the result does not have. It is not
+/// transposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matmul {
-    /// Reads `X` as its transpose.
+    /// Reads the matrices of `X` as their transposes.
     pub trans_x: bool,
-    /// Reads `Y` as its transpose.
+    /// Reads the matrices of `Y` as their transposes.
     pub trans_y: bool,
 }
 
 attributes!(Matmul { trans_x = false, trans_y = false });
 
+impl Matmul {
+    /// Of matrices as they are.
+    pub const PLAIN: Matmul = Matmul { trans_x: false, trans_y: false };
+}
+
+#[derive(Clone)]
 enum Axis {
     Rows(RowsId),
     Size(Dim),
 }
 
-/// The two axes of a matrix, as the product reads them.
-fn axes(ty: &Type, transposed: bool) -> Option<[Axis; 2]> {
+/// The axes that count matrices, and the two axes of each as the product reads them.
+fn axes(ty: &Type, transposed: bool, missing: usize) -> Option<(Vec<Axis>, [Axis; 2])> {
     let rows = ty.rows.map(Axis::Rows);
-    let mut axes = rows.into_iter().chain(ty.dims.iter().cloned().map(Axis::Size));
-    let (first, second) = (axes.next()?, axes.next()?);
-    if axes.next().is_some() {
-        return None;
+    let mut axes: Vec<Axis> = rows.into_iter().chain(ty.dims.iter().cloned().map(Axis::Size)).collect();
+    let transposed = transposed && axes.len() > 1;
+    if axes.len() == 1 {
+        axes.insert(missing, Axis::Size(Dim::from(1)));
     }
-    Some(if transposed { [second, first] } else { [first, second] })
+    let (second, first) = (axes.pop()?, axes.pop()?);
+    Some((axes, if transposed { [second, first] } else { [first, second] }))
+}
+
+/// The axes that count the matrices of the result.
+fn counted(cx: &Infer<'_>, x: &[Axis], y: &[Axis]) -> Result<Vec<Axis>, Mismatch> {
+    let fail = || {
+        let message = format!(
+            "{}, but {}: `{}` needs as many matrices of both, or one",
+            cx.is(1),
+            cx.is(0),
+            cx.operator
+        );
+        cx.wrong(1, MismatchKind::Shape, message)
+    };
+    let count = x.len().max(y.len());
+    let one = Axis::Size(Dim::from(1));
+    let at =
+        |axes: &[Axis], i: usize| (i + axes.len()).checked_sub(count).map_or(&one, |at| &axes[at]).clone();
+    let is_one = |axis: &Axis| matches!(axis, Axis::Size(dim) if dim.constant() == Some(1));
+    let mut result = Vec::with_capacity(count);
+    for i in 0..count {
+        result.push(match (at(x, i), at(y, i)) {
+            (axis, other) if is_one(&other) => axis,
+            (other, axis) if is_one(&other) => axis,
+            (Axis::Rows(rows), Axis::Rows(_)) => {
+                cx.common_rows(0, 1)?;
+                Axis::Rows(rows)
+            }
+            (Axis::Size(p), Axis::Size(q)) => {
+                cx.need_equal(&p, &q, fail)?;
+                Axis::Size(if p.constant().is_some() { p } else { q })
+            }
+            _ => return Err(fail()),
+        });
+    }
+    Ok(result)
 }
 
 impl Operation for Matmul {
     fn schema(&self) -> &'static Schema {
         &Schema {
             name: "matmul_v2",
-            doc: "Σₖ x[m, k] · y[k, n].",
+            doc: "Σₖ x[.., m, k] · y[.., k, n].",
             inputs: &["X", "Y"],
             outputs: &["Out"],
             effects: Effects::PURE,
@@ -51,13 +99,13 @@ impl Operation for Matmul {
         cx.need_float(1)?;
         cx.same_dtype(0, 1)?;
         let matrix = |input: usize, transposed| {
-            axes(cx.ty(input), transposed).ok_or_else(|| {
-                let message = format!("{}, but `{}` needs matrices", cx.is(input), cx.operator);
+            axes(cx.ty(input), transposed, input).ok_or_else(|| {
+                let message = format!("{}, but `{}` needs matrices or vectors", cx.is(input), cx.operator);
                 cx.wrong(input, MismatchKind::Shape, message)
             })
         };
-        let [m, inner] = matrix(0, self.trans_x)?;
-        let [k, n] = matrix(1, self.trans_y)?;
+        let (x_count, [m, inner]) = matrix(0, self.trans_x)?;
+        let (y_count, [k, n]) = matrix(1, self.trans_y)?;
         let unequal = || {
             let size = |axis: &Axis| match axis {
                 Axis::Rows(rows) => format!("the rows `{}`", cx.program.row_space(*rows).name),
@@ -78,38 +126,61 @@ impl Operation for Matmul {
             (Axis::Size(inner), Axis::Size(k)) => cx.need_equal(inner, k, unequal)?,
             _ => return Err(unequal()),
         }
-        let Axis::Size(n) = n else {
-            let message = format!(
-                "{}: its rows would become columns of the product, but rows stay apart in `{}`",
-                cx.is(1),
-                cx.operator
-            );
-            return Err(cx.wrong(1, MismatchKind::Rows, message));
-        };
-        let dtype = cx.ty(0).dtype;
-        Ok(vec![match m {
-            Axis::Rows(rows) => Type { dtype, rows: Some(rows), dims: vec![n] },
-            Axis::Size(m) => Type { dtype, rows: None, dims: vec![m, n] },
-        }])
+        let mut result = counted(cx, &x_count, &y_count)?;
+        let is_vector = [0, 1].map(|input| cx.ty(input).rank() == 1);
+        result.extend((!is_vector[0]).then_some(m));
+        let columns = result.len();
+        result.extend((!is_vector[1]).then_some(n));
+        let mut ty = Type { dtype: cx.ty(0).dtype, rows: None, dims: Vec::with_capacity(columns + 1) };
+        for (i, axis) in result.into_iter().enumerate() {
+            match axis {
+                Axis::Size(dim) => ty.dims.push(dim),
+                Axis::Rows(rows) if i == 0 => ty.rows = Some(rows),
+                Axis::Rows(rows) => {
+                    let side = usize::from(cx.ty(1).rows == Some(rows));
+                    let place = if i == columns { "become columns of" } else { "not come first in" };
+                    let message = format!(
+                        "{}: its rows would {place} the product, but rows stay apart in `{}`",
+                        cx.is(side),
+                        cx.operator
+                    );
+                    return Err(cx.wrong(side, MismatchKind::Rows, message));
+                }
+            }
+        }
+        Ok(vec![ty])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, y, grad) = (g.input(0), g.input(1), g.grad(0)?);
-        let product = |g: &mut Gradient<'_>, a, trans_x, b, trans_y| {
-            g.emit(Matmul { trans_x, trans_y }, &[a, b]).map(Some)
-        };
-        // With A = op(X), B = op(Y): dA = dOut · Bᵀ and dB = Aᵀ · dOut, each transposed back where it was read so.
-        let dx = match (g.wants(0), self.trans_x) {
-            (false, _) => None,
-            (true, false) => product(g, grad, false, y, !self.trans_y)?,
-            (true, true) => product(g, y, self.trans_y, grad, true)?,
-        };
-        let dy = match (g.wants(1), self.trans_y) {
-            (false, _) => None,
-            (true, false) => product(g, x, !self.trans_x, grad, false)?,
-            (true, true) => product(g, grad, true, x, self.trans_x)?,
-        };
-        Ok(vec![dx, dy])
+        let is_vector = [x, y].map(|var| g.ty(var).rank() == 1);
+        // Vectors as matrices, and the axes in the result that these have.
+        let mut op = *self;
+        let (mut of_x, mut of_y) = (g.ty(x).dims.clone(), g.ty(y).dims.clone());
+        let mut of_out = g.ty(grad).dims.clone();
+        if is_vector[0] {
+            // Rows stay first: a column of them is read transposed.
+            op.trans_x = g.ty(x).rows.is_some();
+            of_x.insert(0, Dim::from(1));
+            of_out.insert(of_out.len() - usize::from(!is_vector[1]), Dim::from(1));
+        }
+        if is_vector[1] {
+            op.trans_y = false;
+            of_y.push(Dim::from(1));
+            of_out.push(Dim::from(1));
+        }
+        let x = shaped(g, x, of_x)?;
+        let y = shaped(g, y, of_y)?;
+        let grad = shaped(g, grad, of_out)?;
+        let mut grads = [op.of_x(g, x, y, grad)?, op.of_y(g, x, y, grad)?];
+        for (k, grad) in grads.iter_mut().enumerate() {
+            if let (Some(found), true) = (*grad, is_vector[k]) {
+                let dims = g.ty(g.input(k)).dims.clone();
+                *grad = Some(shaped(g, found, dims)?);
+            }
+            *grad = g.sum_to_input(*grad, k)?;
+        }
+        Ok(grads.into())
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -117,7 +188,7 @@ impl Operation for Matmul {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![Matmul { trans_x: false, trans_y: false }]
+        vec![Matmul::PLAIN]
     }
 
     fn samples() -> Vec<Sample> {
@@ -131,6 +202,95 @@ impl Operation for Matmul {
             op(false, false).rows(0, &[4]).dense(&[4, 5]),
             op(false, false).rows(1, &[7]).dense(&[7, 1]),
             op(true, false).rows(0, &[2]).rows(0, &[5]),
+            // Many matrices: of both, of one, and of sizes that broadcast.
+            op(false, false).rows(3, &[2, 4]).rows(3, &[4, 5]),
+            op(true, true).rows(3, &[4, 2]).rows(3, &[5, 4]),
+            op(false, false).rows(3, &[2, 4]).dense(&[4, 5]),
+            op(true, true).rows(3, &[4, 2]).dense(&[5, 4]),
+            op(false, false).dense(&[2, 4]).rows(3, &[4, 5]),
+            op(true, true).dense(&[4, 2]).rows(3, &[5, 4]),
+            op(false, false).rows(2, &[3, 2, 4]).rows(2, &[1, 4, 2]),
+            op(false, true).dense(&[1, 2, 4]).rows(2, &[3, 4]),
+            op(false, false).dense(&[2, 1, 2, 3]).dense(&[3, 3, 1]),
+            op(false, true).rows(0, &[2, 4]).rows(0, &[3, 4]),
+            op(false, false).rows(0, &[2, 4]).dense(&[4, 3]),
+            // Vectors.
+            op(false, false).dense(&[4]).dense(&[4]),
+            op(true, true).dense(&[4]).dense(&[3, 4]),
+            op(false, true).rows(3, &[4]).dense(&[4]),
+            op(false, false).rows(3, &[]).rows(3, &[2]),
+            op(true, false).rows(3, &[2]).rows(3, &[]),
+            op(false, false).dense(&[4]).rows(3, &[4, 2]),
+            op(true, false).rows(3, &[4, 2]).dense(&[4]),
         ]
     }
+}
+
+impl Matmul {
+    // With A = op(X), B = op(Y): dA = dOut · Bᵀ and dB = Aᵀ · dOut, each transposed back where it was read so. Of one
+    // matrix that is a factor of many products, the sum of all.
+
+    fn of_x(
+        self,
+        g: &mut Gradient<'_>,
+        x: VarId,
+        y: VarId,
+        grad: VarId,
+    ) -> Result<Option<VarId>, GradientError> {
+        let many = g.ty(x).rank() == 2 && g.ty(y).rank() > 2;
+        Ok(match (g.wants(0), many, self.trans_x) {
+            (false, ..) => None,
+            (true, false, false) => Some(product(g, grad, false, y, !self.trans_y)?),
+            (true, false, true) => Some(product(g, y, self.trans_y, grad, true)?),
+            (true, true, trans_x) => {
+                let grad = turned(g, grad, true)?;
+                let y = turned(g, y, !self.trans_y)?;
+                Some(g.emit(Contract, &if trans_x { [y, grad] } else { [grad, y] })?)
+            }
+        })
+    }
+
+    fn of_y(
+        self,
+        g: &mut Gradient<'_>,
+        x: VarId,
+        y: VarId,
+        grad: VarId,
+    ) -> Result<Option<VarId>, GradientError> {
+        let many = g.ty(y).rank() == 2 && g.ty(x).rank() > 2;
+        Ok(match (g.wants(1), many, self.trans_y) {
+            (false, ..) => None,
+            (true, false, false) => Some(product(g, x, !self.trans_x, grad, false)?),
+            (true, false, true) => Some(product(g, grad, true, x, self.trans_x)?),
+            (true, true, trans_y) => {
+                let x = turned(g, x, self.trans_x)?;
+                Some(g.emit(Contract, &if trans_y { [grad, x] } else { [x, grad] })?)
+            }
+        })
+    }
+}
+
+fn product(
+    g: &mut Gradient<'_>,
+    x: VarId,
+    trans_x: bool,
+    y: VarId,
+    trans_y: bool,
+) -> Result<VarId, GradientError> {
+    g.emit(Matmul { trans_x, trans_y }, &[x, y])
+}
+
+/// The value with these dimensions.
+fn shaped(g: &mut Gradient<'_>, value: VarId, dims: Vec<Dim>) -> Result<VarId, GradientError> {
+    if g.ty(value).dims == dims { Ok(value) } else { g.emit(Reshape { dims }, &[value]) }
+}
+
+/// The matrices of a value, transposed if `swap` says so.
+fn turned(g: &mut Gradient<'_>, value: VarId, swap: bool) -> Result<VarId, GradientError> {
+    if !swap {
+        return Ok(value);
+    }
+    let rank = g.ty(value).rank() as i64;
+    let perm = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
+    g.emit(Transpose { perm }, &[value])
 }

@@ -15,6 +15,7 @@ mod batch_norm;
 mod cast;
 mod concat;
 mod conditional;
+mod contract;
 mod conv2d;
 mod cross_entropy;
 mod dropout;
@@ -55,6 +56,7 @@ pub use batch_norm::{BatchNorm, BatchNormGrad};
 pub use cast::Cast;
 pub use concat::{Concat, Split};
 pub use conditional::{If, Join};
+pub use contract::Contract;
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
 pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
@@ -257,6 +259,8 @@ operators! {
     Compare,
     /// Values one after another along an axis.
     Concat,
+    /// Sums of products over all axes but the last.
+    Contract,
     /// Filters that slide over images.
     Conv2d,
     /// Gradients of [`Conv2d`].

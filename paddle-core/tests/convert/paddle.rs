@@ -113,13 +113,12 @@ fn products() {
     let flat = ["reshape2: f32[_, 12] = reshape2(x, dims=[12])", "out: f32[_, 2] = matmul_v2(reshape2, y)"];
     assert_eq!(lines(&[-1, 3, 4], &[12, 2], mul(1, 1)), flat);
     let both = [
-        "reshape2: f32[6, 4] = reshape2(x, dims=[6, 4])",
-        "reshape2_1: f32[4, 10] = reshape2(y, dims=[4, 10])",
-        "matmul_v2: f32[6, 10] = matmul_v2(reshape2, reshape2_1)",
+        "reshape2: f32[4, 10] = reshape2(y, dims=[4, 10])",
+        "matmul_v2: f32[2, 3, 10] = matmul_v2(x, reshape2)",
         "out: f32[2, 3, 2, 5] = reshape2(matmul_v2, dims=[2, 3, 2, 5])",
     ];
     assert_eq!(lines(&[2, 3, 4], &[4, 2, 5], mul(2, 1)), both);
-    assert!(lines(&[-1, 3, 4], &[4, 2], mul(2, 1))[0].contains("foreign"));
+    assert_eq!(lines(&[-1, 3, 4], &[4, 2], mul(2, 1)), ["out: f32[_, 3, 2] = matmul_v2(x, y)"]);
     assert!(matches!(
         fault(&[-1, 4], &[4, 2], mul(0, 1)),
         Fault::Attribute { attribute: "x_num_col_dims", .. }
@@ -132,7 +131,29 @@ fn products() {
 
     let matmul = op2("matmul_v2", "x", "y", "out").with_attr(OpAttr::bool("trans_y", true));
     assert_eq!(lines(&[-1, 4], &[2, 4], matmul.clone()), ["out: f32[_, 2] = matmul_v2(x, y, trans_y=true)"]);
-    assert!(lines(&[-1, 2, 4], &[2, 4], matmul)[0].contains("foreign"));
+    assert_eq!(
+        lines(&[-1, 3, 4], &[2, 4], matmul.clone()),
+        ["out: f32[_, 3, 2] = matmul_v2(x, y, trans_y=true)"]
+    );
+    assert_eq!(lines(&[-1, 4], &[4], matmul), ["out: f32[_] = matmul_v2(x, y, trans_y=true)"]);
+
+    let legacy = op2("matmul", "x", "y", "out").with_attr(OpAttr::bool("transpose_X", true));
+    let scaled = legacy.clone().with_attr(OpAttr::float("alpha", 0.5));
+    let both = [
+        "matmul_v2: f32[_, 3, 2] = matmul_v2(x, y, trans_x=true)",
+        "out: f32[_, 3, 2] = scale(matmul_v2, scale=0.5)",
+    ];
+    assert_eq!(lines(&[-1, 4, 3], &[-1, 4, 2], scaled), both);
+    let vectors =
+        ["matmul_v2: f32[] = matmul_v2(x, y, trans_x=true)", "out: f32[1] = reshape2(matmul_v2, dims=[1])"];
+    assert_eq!(lines(&[3], &[3], legacy.clone()), vectors);
+    let heads = legacy.with_attr(OpAttr::int("head_number", 2));
+    assert!(lines(&[3, 4], &[3, 4], heads)[0].contains("foreign"));
+    let dot = [
+        "elementwise_mul: f32[_, 3] = elementwise_mul(x, y)",
+        "out: f32[_] = reduce_sum(elementwise_mul, axes=[1])",
+    ];
+    assert_eq!(lines(&[-1, 3], &[-1, 3], op2("dot", "x", "y", "out")), dot);
 }
 
 #[test]

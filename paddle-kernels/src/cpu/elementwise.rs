@@ -212,6 +212,7 @@ impl<'a> Compiler<'a> {
             | Op::BatchNorm(_)
             | Op::BatchNormGrad(_)
             | Op::Concat(_)
+            | Op::Contract(_)
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
             | Op::CrossEntropy(_)

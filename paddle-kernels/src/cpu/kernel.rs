@@ -46,6 +46,7 @@ impl Kernel {
             | Op::Cast(_)
             | Op::Compare(_)
             | Op::Concat(_)
+            | Op::Contract(_)
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
             | Op::CrossEntropy(_)
@@ -249,6 +250,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
         Op::LookupTable(op) => lookup_table::compile(&single, *op),
         Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
+        Op::Contract(_) => product::compile_contract(&single),
         Op::Matmul(op) => product::compile(&single, op),
         Op::Pool2d(op) => pool2d::compile(&single, op),
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),

@@ -41,24 +41,13 @@ impl Matmul {
         &self,
         isa: Isa,
         team: &Team,
-        [a, b]: [*const T; 2],
+        from: [*const T; 2],
         c: *mut T,
         accumulate: bool,
         finish: &(dyn Fn(Range<usize>, Range<usize>) + Sync),
     ) {
-        let Matmul { m, n, k, trans_a, trans_b } = *self;
-        // The distances between neighbours in a column and in a row of the matrix as it is multiplied.
-        let a = Operand { start: a, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } };
-        let b = Operand { start: b, row: if trans_b { 1 } else { n }, column: if trans_b { k } else { 1 } };
-        // A product with a column is the transpose of a product with a row, which keeps whole registers busy.
-        let flip = n == 1;
-        let product = if flip {
-            Product { k, a: b.transposed(), b: a.transposed(), c, c_row: m, accumulate }
-        } else {
-            Product { k, a, b, c, c_row: n, accumulate }
-        };
-        let (m, n) = if flip { (n, m) } else { (m, n) };
-        let grid = Grid::new::<T>(m, n, k);
+        let (grid, flip) = self.grid::<T>();
+        let product = self.product(from, c, accumulate);
         team.run(grid.tiles(), &|tile| {
             let (rows, columns) = grid.tile(tile);
             // SAFETY: the tile lies inside C and no other overlaps it.
@@ -66,6 +55,72 @@ impl Matmul {
             let (rows, columns) = if flip { (columns, rows) } else { (rows, columns) };
             finish(rows, columns);
         });
+    }
+
+    /// Computes `count` products. `starts` says where the matrices of each begin in A and B; those of C are one behind
+    /// the other. Allocates nothing.
+    ///
+    /// # Safety
+    /// As for [`run`](Matmul::run), of every product.
+    pub(crate) unsafe fn run_many<T: Element>(
+        &self,
+        isa: Isa,
+        team: &Team,
+        [a, b]: [*const T; 2],
+        c: *mut T,
+        count: usize,
+        starts: &(dyn Fn(usize) -> [usize; 2] + Sync),
+    ) {
+        let (grid, _) = self.grid::<T>();
+        let (from, to, tiles) = ((Shared(a.cast_mut()), Shared(b.cast_mut())), Shared(c), grid.tiles());
+        let work = self.m.saturating_mul(self.n).saturating_mul(self.k).max(1);
+        // Small ones together, so that a thread has something to do.
+        let at_once = if tiles == 1 { (ONE_TILE / work).clamp(1, count.max(1)) } else { 1 };
+        team.run(count.div_ceil(at_once) * tiles, &|index| {
+            let (first, tile) = (index / tiles * at_once, index % tiles);
+            let (rows, columns) = grid.tile(tile);
+            for product in first..count.min(first + at_once) {
+                let [a, b] = starts(product);
+                // SAFETY: the parts are the caller's; the tile lies inside its own product of C and no other overlaps it.
+                unsafe {
+                    let from = [from.0.at(a).cast_const(), from.1.at(b).cast_const()];
+                    let product = self.product(from, to.at(product * self.m * self.n), false);
+                    product.compute(isa, rows.clone(), columns.clone());
+                }
+            }
+        });
+    }
+
+    /// The tiles, and whether they are those of the transpose: a product with a column is the transpose of a product
+    /// with a row, which keeps whole registers busy.
+    fn grid<T>(&self) -> (Grid, bool) {
+        let Matmul { m, n, k, .. } = *self;
+        if n == 1 { (Grid::new::<T>(n, m, k), true) } else { (Grid::new::<T>(m, n, k), false) }
+    }
+
+    /// The product whose tiles are those of [`Matmul::grid`].
+    fn product<T>(&self, [a, b]: [*const T; 2], c: *mut T, accumulate: bool) -> Product<T, Operand<T>> {
+        let Matmul { m, n, k, trans_a, trans_b } = *self;
+        // The distances between neighbours in a column and in a row of the matrix as it is multiplied.
+        let a = Operand { start: a, row: if trans_a { 1 } else { k }, column: if trans_a { m } else { 1 } };
+        let b = Operand { start: b, row: if trans_b { 1 } else { n }, column: if trans_b { k } else { 1 } };
+        match n {
+            1 => Product { k, a: b.transposed(), b: a.transposed(), c, c_row: m, accumulate },
+            _ => Product { k, a, b, c, c_row: n, accumulate },
+        }
+    }
+}
+
+/// Where matrices are that several threads read, or write parts of.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+
+// SAFETY: an address of elements that may be used on any thread; who dereferences it says why that is sound.
+unsafe impl<T: Sync> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn at(self, element: usize) -> *mut T {
+        self.0.wrapping_add(element)
     }
 }
 

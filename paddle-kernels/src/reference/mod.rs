@@ -113,6 +113,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
         Op::LookupTable(op) => Box::new(move |call| lookup_table::forward(op, call)),
         Op::LookupTableGrad(op) => Box::new(move |call| lookup_table::grad(op, call)),
+        Op::Contract(_) => infallible(matmul::contract),
         Op::Matmul(op) => infallible(move |call| matmul::matmul(op, call)),
         Op::Not(_) => infallible(elementwise::not),
         Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),

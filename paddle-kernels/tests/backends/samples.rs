@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, CrossEntropy, CrossEntropyGrad, LookupTable,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, LookupTable,
     LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, Scale, SequencePool,
     SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
     SoftmaxWithCrossEntropyGrad, Split, TopK, TopKGrad, Transpose, Unary, UnaryGrad, UnaryKind,
@@ -124,6 +124,23 @@ fn wide() -> Vec<Sample> {
                 .rows(k as usize, &[m])
                 .rows(k as usize, &[n]),
         );
+    }
+    // Many matrices, of which small ones are computed together.
+    for (count, m, k, n) in [(3, 70, 130, 65), (200, 5, 3, 9), (2, 1, 300, 1), (40, 33, 17, 1), (1, 2, 2, 2)]
+    {
+        for (trans_x, trans_y) in [(false, false), (true, false), (false, true), (true, true)] {
+            let x = if trans_x { [k, m] } else { [m, k] };
+            let y = if trans_y { [n, k] } else { [k, n] };
+            let op = || Sample::of(Matmul { trans_x, trans_y });
+            samples.extend([
+                op().rows(count, &x).rows(count, &y),
+                op().rows(count, &x).dense(&y),
+                op().dense(&x).rows(count, &y),
+                op().rows(count, &[2, x[0], x[1]]).rows(count, &[1, y[0], y[1]]),
+                op().dense(&[3, 1, x[0], x[1]]).dense(&[2, y[0], y[1]]),
+            ]);
+        }
+        samples.push(Sample::of(Contract).rows(count, &[k, m]).rows(count, &[k, n]));
     }
     for width in [1, 63, 64, 65, 200] {
         for lengths in [&[1, 7, 8, 9, 0, 65, 200][..], &[1000], &[3; 100]] {

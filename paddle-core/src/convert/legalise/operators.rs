@@ -52,6 +52,7 @@ impl Legaliser<'_> {
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
             Op::BatchNormGrad(_)
+            | Op::Contract(_)
             | Op::Conv2dGrad(_)
             | Op::CrossEntropyGrad(_)
             | Op::Dropout(_)

@@ -1,0 +1,75 @@
+//! `contract`: the sum, over everything but the last axis, of what is beside each other.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Matmul, Mismatch, MismatchKind, Operation,
+    Sample, Schema,
+};
+use crate::program::{Type, VarId};
+
+/// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values, over all axes but the last, rows included.
+///
+/// The gradient of a matrix that is a factor of many: one product, however many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contract;
+
+attributes!(Contract {});
+
+impl Operation for Contract {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "contract",
+            doc: "Σ x[.., m] · y[.., n] over all axes but the last.",
+            inputs: &["X", "Y"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.same_dtype(0, 1)?;
+        let (x, y) = (cx.ty(0), cx.ty(1));
+        let wrong = || {
+            let message = format!(
+                "{}, but {}: `{}` needs shapes of two axes or more that are equal, but for the last one",
+                cx.is(1),
+                cx.is(0),
+                cx.operator
+            );
+            cx.wrong(1, MismatchKind::Shape, message)
+        };
+        if x.rows != y.rows || x.rank() < 2 {
+            return Err(wrong());
+        }
+        let (Some((m, x)), Some((n, y))) = (x.dims.split_last(), y.dims.split_last()) else {
+            return Err(wrong());
+        };
+        cx.need_equal_dims(x, y, wrong)?;
+        Ok(vec![Type { dtype: cx.ty(0).dtype, rows: None, dims: vec![m.clone(), n.clone()] }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, y, grad) = (g.input(0), g.input(1), g.grad(0)?);
+        let dx = g.emit(Matmul { trans_x: false, trans_y: true }, &[y, grad])?;
+        let dy = g.emit(Matmul::PLAIN, &[x, grad])?;
+        Ok(vec![Some(dx), Some(dy)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of products")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Contract]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = || Sample::of(Contract);
+        vec![
+            op().rows(3, &[2, 4]).rows(3, &[2, 5]),
+            op().rows(3, &[4]).rows(3, &[1]),
+            op().dense(&[2, 3, 2]).dense(&[2, 3, 4]),
+            op().rows(0, &[2, 4]).rows(0, &[2, 3]),
+        ]
+    }
+}
