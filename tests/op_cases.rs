@@ -260,8 +260,7 @@ fn run<B: Backend + Clone>(
     let inputs = program.inputs().iter().map(input).collect::<Result<Vec<Tensor>, String>>()?;
     let mut runner = Runner::new(backend.clone(), program);
     runner.set(&parameters);
-    let outputs = runner.run(&inputs);
-    runner.update();
+    let outputs = runner.step(&inputs);
     Ok((outputs, runner.parameters()))
 }
 

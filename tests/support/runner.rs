@@ -51,16 +51,22 @@ impl<B: Backend + Clone> Runner<B> {
         }
     }
 
-    /// Updates parameters by what the last batch gave, as the program's last operators say.
-    pub(crate) fn update(&mut self) {
-        self.executor.run(Part::Update, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
-    }
-
     /// The outputs for a batch.
     pub(crate) fn run(&mut self, inputs: &[Tensor]) -> Vec<Tensor> {
+        self.compute(inputs, &[Part::Compute])
+    }
+
+    /// The outputs for a batch, and after it the updates of the parameters.
+    pub(crate) fn step(&mut self, inputs: &[Tensor]) -> Vec<Tensor> {
+        self.compute(inputs, &[Part::Compute, Part::Update])
+    }
+
+    fn compute(&mut self, inputs: &[Tensor], parts: &[Part]) -> Vec<Tensor> {
         assert_eq!(self.executor.input_count(), inputs.len());
         self.executor.begin(&|i| inputs[i].feed()).unwrap_or_else(|error| panic!("{error}"));
-        self.executor.run(Part::Compute, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
+        for &part in parts {
+            self.executor.run(part, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
+        }
         let output = |i| {
             let shape = self.executor.output_shape(i).to_vec();
             let mut values = Values::zeros(self.executor.output_dtype(i), shape.iter().product());

@@ -4,10 +4,11 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
 use crate::ops::{
-    CrossEntropy, CrossEntropyGrad, LookupTable, LookupTableGrad, Reshape, Scale, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, TopK, TopKGrad, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, LookupTable,
+    LookupTableGrad, Number, Reshape, Scale, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK,
+    TopKGrad, Unary, UnaryKind,
 };
-use crate::program::Dim;
+use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
     fn ignore_index(&self) -> Result<i64, Fault> {
@@ -38,29 +39,45 @@ impl Reading<'_, '_> {
 
     /// The second version has class ids only, and hands out the probability of the class, too.
     pub(super) fn cross_entropy2(&mut self) -> Result<bool, ConvertError> {
-        let (x, label, ignore_index) = (self.input("X")?, self.input("Label")?, self.ignore_index()?);
+        let (x, label, ignore_index) = (self.input("X")?, self.ids("Label")?, self.ignore_index()?);
         let entropy = CrossEntropy { soft_label: false, ignore_index };
         let (desc, inputs) = (self.desc, [x, label]);
         self.define(entropy, &inputs, &[], &[one(desc.output("Y"), "Y")?])?;
         let [matched] = desc.output("MatchX") else { return Ok(true) };
         let entropy = self.read(&desc.output("Y")[0])?;
         let logarithm = self.emit(Scale { scale: -1.0, bias: 0.0 }, &[entropy])?;
-        self.define(Unary::of(UnaryKind::Exp), &[logarithm], &[], &[matched])
+        let probability = self.emit(Unary::of(UnaryKind::Exp), &[logarithm])?;
+        // 0 for classes that are ignored.
+        let ignored = Fill { value: Number::Int(ignore_index), ty: Type::scalar(self.ty(label).dtype) };
+        let ignored = self.emit(ignored, &[])?;
+        let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[label, ignored])?;
+        let counts = self.emit(Cast { dtype: self.ty(x).dtype }, &[counts])?;
+        self.define(Binary { kind: BinaryKind::Mul }, &[probability, counts], &[], &[matched])
+    }
+
+    /// Numbers of classes or entries in a slot, of the element type that ours have.
+    fn ids(&mut self, slot: &'static str) -> Result<VarId, Fault> {
+        let ids = self.input(slot)?;
+        match self.ty(ids).dtype {
+            DType::I32 => self.emit(Cast { dtype: DType::I64 }, &[ids]),
+            _ => Ok(ids),
+        }
     }
 
     /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.
     pub(super) fn lookup_table(&mut self) -> Result<bool, ConvertError> {
         let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
-        let (mut ids, table) = (self.input("Ids")?, self.input("W")?);
-        match self.desc.r#type.as_str() {
-            "lookup_table_v2_grad" => return self.same_slots(LookupTableGrad { padding_idx }.into()),
-            "lookup_table" => match &self.ty(ids).dims[..] {
+        if self.desc.r#type == "lookup_table_v2_grad" {
+            return self.same_slots(LookupTableGrad { padding_idx }.into());
+        }
+        let (mut ids, table) = (self.ids("Ids")?, self.input("W")?);
+        if self.desc.r#type == "lookup_table" {
+            match &self.ty(ids).dims[..] {
                 [dims @ .., one] if *one == Dim::from(1) => {
                     ids = self.emit(Reshape { dims: dims.to_vec() }, &[ids])?;
                 }
                 _ => return Ok(false),
-            },
-            _ => {}
+            }
         }
         self.out(LookupTable { padding_idx }, &[ids, table])
     }

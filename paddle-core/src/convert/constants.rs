@@ -87,7 +87,7 @@ fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault
 }
 
 /// The value of a constant: `str_value` if there is one, which is exact.
-fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
+pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
     let attribute = "str_value";
     let text = desc.attr_string(attribute)?.unwrap_or_default();
     let single = desc.attr_float("value")?.unwrap_or(0.0);

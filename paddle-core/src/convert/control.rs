@@ -11,7 +11,7 @@ use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
     /// The block in an attribute, as long as this operator can own it.
-    fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
+    pub(super) fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
         let index = self.desc.attr_block(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         let wrong = |reason| Fault::BlockReference { attribute, index, reason };
         let blocks = &self.reader.blocks;

@@ -345,18 +345,20 @@ impl<'a> Reader<'a> {
         }
         let kind = VarKind::try_from(var.r#type.r#type);
         let kind = kind.map_err(|_| wrong(VariableFault::Number(var.r#type.r#type)))?;
-        if kind != VarKind::LodTensor {
-            return Err(wrong(VariableFault::Kind(kind)));
-        }
-        let desc = var.r#type.lod_tensor.as_ref().ok_or_else(|| wrong(VariableFault::NoTensor))?;
-        let level = desc.lod_level.unwrap_or(0);
+        let (desc, level) = match (kind, &var.r#type.lod_tensor, &var.r#type.selected_rows) {
+            (VarKind::LodTensor, Some(desc), _) => (&desc.tensor, desc.lod_level.unwrap_or(0)),
+            // The rows of a gradient that are not zeros: a representation, not another value.
+            (VarKind::SelectedRows, _, Some(desc)) => (desc, 0),
+            (VarKind::LodTensor | VarKind::SelectedRows, _, _) => return Err(wrong(VariableFault::NoTensor)),
+            _ => return Err(wrong(VariableFault::Kind(kind))),
+        };
         if level > 1 {
             return Err(wrong(VariableFault::Sequences));
         }
-        let element = VarKind::try_from(desc.tensor.data_type);
-        let element = element.map_err(|_| wrong(VariableFault::Number(desc.tensor.data_type)))?;
+        let element = VarKind::try_from(desc.data_type);
+        let element = element.map_err(|_| wrong(VariableFault::Number(desc.data_type)))?;
         let dtype = dtype(element).ok_or_else(|| wrong(VariableFault::Element(element)))?;
-        let wire = &desc.tensor.dims;
+        let wire = &desc.dims;
         if wire.iter().any(|&dim| dim < if may_vary { -1 } else { 0 }) {
             return Err(wrong(VariableFault::Dimensions(wire.clone())));
         }

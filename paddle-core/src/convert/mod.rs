@@ -28,7 +28,7 @@
 //!
 //! # PaddlePaddle's dialect
 //!
-//! A variable may be written many times: each write is a new version, a value of its own. `while` is raised to ours.
+//! A variable may be written many times: each write is a new version, a value of its own. `while` and `conditional_block` are raised to ours.
 //! A leading dimension of -1 is the batch `_`, any other one a size of its own. What no rule knows stays
 //! [foreign](crate::ops::Foreign).
 //!
@@ -41,10 +41,13 @@
 //! | `operators.rs` | wire → operators: one rule per operator |
 //! | `constants.rs` | the same, for operators without inputs |
 //! | `products.rs` | the same, for products of matrices |
+//! | `likes.rs` | the same, for constants in the shape of other values |
+//! | `views.rs` | the same, for operators that give elements another shape |
 //! | `images.rs` | the same, both ways, for operators on images |
 //! | `foreign.rs` | operators that are not known, both ways |
 //! | `reading.rs` | what the rules are written with |
 //! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
+//! | `branches.rs` | the same, for PaddlePaddle's branches, raised to ours |
 //! | `versions.rs` | variables that are written many times |
 //! | `blocks.rs` | what is checked of blocks before they are read |
 //! | `from_wire.rs` | wire → programs |
@@ -55,6 +58,7 @@
 //! | `error.rs` | everything that can be wrong |
 
 mod blocks;
+mod branches;
 mod classes;
 mod constants;
 mod control;
@@ -65,6 +69,7 @@ mod foreign;
 mod from_wire;
 mod images;
 mod legalise;
+mod likes;
 mod names;
 mod operators;
 mod options;
@@ -75,6 +80,7 @@ mod shapes;
 mod to_wire;
 mod types;
 mod versions;
+mod views;
 
 pub use error::{ConvertError, Fault, VariableFault, WirePlace};
 pub use export::{Export, ExportError, export};

@@ -12,8 +12,8 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, AttributeValue, Cast, Expand, Op, Operation, PoolType, Reduce, ReduceKind, Reshape,
-    Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
+    Assign, Attribute, AttributeValue, Binary, BinaryKind, Cast, Expand, Op, Operation, PoolType, Reduce,
+    ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -34,6 +34,11 @@ fn rule(name: &str) -> Option<Rule> {
         "equal" | "not_equal"                                               => |x| x.aligned(),
         "scale"                                                             => |x| x.scale(),
         "increment"                                                         => |x| x.increment(),
+        "sum"                                                               => |x| x.sum(),
+        "print"                                                             => |x| x.print(),
+        "label_smooth"                                                      => |x| x.label_smooth(),
+        "fill_any_like" | "fill_zeros_like"                                 => |x| x.fill_like(),
+        "fill_constant_batch_size_like"                                     => |x| x.fill_batch_size_like(),
         "cast"                                                              => |x| x.cast(),
         "addmm"                                                             => |x| x.addmm(),
         "bmm" | "matmul" | "matmul_v2"                                      => |x| x.matmul("Y"),
@@ -43,10 +48,14 @@ fn rule(name: &str) -> Option<Rule> {
         "mean"                                                              => |x| x.mean(),
         "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
         "concat"                                                            => |x| x.concat(),
-        "reshape2"                                                          => |x| x.reshape(),
+        "reshape" | "reshape2"                                              => |x| x.reshape(),
+        "squeeze" | "squeeze2"                                              => |x| x.squeeze(),
+        "unsqueeze" | "unsqueeze2"                                          => |x| x.unsqueeze(),
+        "flatten" | "flatten2"                                              => |x| x.flatten(),
+        "flatten_contiguous_range"                                          => |x| x.flatten_range(),
         "slice" | "slice_grad"                                              => |x| x.slice(),
         "split"                                                             => |x| x.split(),
-        "transpose2"                                                        => |x| x.transpose(),
+        "transpose" | "transpose2"                                          => |x| x.transpose(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
         "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
@@ -63,6 +72,8 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
+        "conditional_block"                                                 => |x| x.conditional_block(),
+        "select_input"                                                      => |x| x.select_input(),
         // Ours.
         "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
         "rust.size"                                                         => |x| x.size(),
@@ -146,10 +157,13 @@ impl Reading<'_, '_> {
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
-    /// at the end, so `Y` gets trailing dimensions of 1.
+    /// at the end, so `Y` gets trailing dimensions of 1. Comparisons have the attribute, but align at the end.
     fn aligned(&mut self) -> Result<bool, ConvertError> {
         let (x, mut y) = (self.input("X")?, self.input("Y")?);
-        let axis = i64::from(self.desc.attr_int("axis")?.unwrap_or(-1));
+        let axis = match self.desc.r#type.starts_with("elementwise_") {
+            true => i64::from(self.desc.attr_int("axis")?.unwrap_or(-1)),
+            false => -1,
+        };
         let (x_rank, y_rank) = (self.ty(x).rank() as i64, self.ty(y).rank() as i64);
         if axis >= 0 && y_rank > 0 {
             let missing = x_rank - axis - y_rank;
@@ -191,6 +205,44 @@ impl Reading<'_, '_> {
         self.out(Scale { scale: 1.0, bias: step }, &[x])
     }
 
+    /// Of any number of values, in their order.
+    fn sum(&mut self) -> Result<bool, ConvertError> {
+        let inputs = self.inputs("X")?;
+        let Some((&last, before)) = inputs.split_last() else {
+            return Err(Fault::Slot { slot: "X", found: 0, expected: 1 }.into());
+        };
+        let Some((&first, others)) = before.split_first() else { return self.out(Assign, &[last]) };
+        let mut sum = first;
+        for &other in others {
+            sum = self.emit(Binary { kind: BinaryKind::Add }, &[sum, other])?;
+        }
+        self.out(Binary { kind: BinaryKind::Add }, &[sum, last])
+    }
+
+    /// Nothing is printed.
+    fn print(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("In")?;
+        self.out(Assign, &[x])
+    }
+
+    /// `(1 - ε) · x + ε · prior`, where the prior is 1 of the number of classes if there is none.
+    fn label_smooth(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 0.0)?;
+        if self.has(&["PriorDist"]) {
+            let prior = self.input("PriorDist")?;
+            let prior = self.emit(Scale { scale: epsilon, bias: 0.0 }, &[prior])?;
+            let kept = self.emit(Scale { scale: 1.0 - epsilon, bias: 0.0 }, &[x])?;
+            return self.out(Binary { kind: BinaryKind::Add }, &[kept, prior]);
+        }
+        match self.ty(x).dims.last().and_then(Dim::constant) {
+            Some(classes) if classes > 0 => {
+                self.out(Scale { scale: 1.0 - epsilon, bias: epsilon / classes as f64 }, &[x])
+            }
+            _ => Ok(false),
+        }
+    }
+
     fn cast(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let attribute = "out_dtype";
@@ -220,10 +272,7 @@ impl Reading<'_, '_> {
         let mut axes = Vec::new();
         if !self.bool("reduce_all", false)? {
             for axis in self.desc.attr_longs("dim")?.unwrap_or_else(|| vec![0]) {
-                let Some(axis) = self.axis(x, axis) else {
-                    let message = format!("there is no axis {axis} of {} dimensions", self.ty(x).rank());
-                    return Err(Fault::Attribute { attribute: "dim", message }.into());
-                };
+                let axis = self.axis(x, axis).ok_or_else(|| self.no_axis(x, "dim", axis))?;
                 axes.push(axis as i64);
             }
             axes.sort_unstable();

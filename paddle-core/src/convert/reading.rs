@@ -55,11 +55,27 @@ impl<'a> Reading<'_, 'a> {
             .filter(|&a| (a as i64) < rank)
     }
 
+    /// The fault that a value has no such axis.
+    pub(super) fn no_axis(&self, var: VarId, attribute: &'static str, axis: i64) -> Fault {
+        let message = format!("there is no axis {axis} of {} dimensions", self.ty(var).rank());
+        Fault::Attribute { attribute, message }
+    }
+
     /// Appends an operator with one output, which no variable holds.
     pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
-        let (op, id) = (op.into(), self.id());
+        self.emit_in(self.id(), op, inputs)
+    }
+
+    /// The same, in another block.
+    pub(super) fn emit_in(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+    ) -> Result<VarId, Fault> {
+        let op = op.into();
         let name = op.name();
-        Ok(self.reader.append(id, op, inputs, &[], &[name], self.site)?[0])
+        Ok(self.reader.append(block, op, inputs, &[], &[name], self.site)?[0])
     }
 
     /// Appends an operator whose outputs are the new versions of these variables.

@@ -97,7 +97,9 @@ impl Reading<'_, '_> {
     /// Rows stay first.
     pub(super) fn transpose(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let perm = self.desc.attr_longs("axis")?.unwrap_or_default();
+        let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
+        let axis = |axis: i64| self.axis(x, axis).ok_or_else(|| self.no_axis(x, "axis", axis));
+        let perm = axes.into_iter().map(|a| Ok(axis(a)? as i64)).collect::<Result<Vec<i64>, Fault>>()?;
         if self.ty(x).rows.is_some() && perm.first() != Some(&0) {
             return Ok(false);
         }

@@ -1,6 +1,8 @@
 //! Programs to the wire and back, PaddlePaddle's programs, hostile ones.
 
+mod branches;
 mod build;
+mod compositions;
 mod fixtures;
 mod fuzz;
 mod hostile;
