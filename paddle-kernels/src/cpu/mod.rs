@@ -24,6 +24,7 @@ mod pieces;
 mod pool2d;
 mod product;
 mod random;
+mod real;
 mod reduce;
 mod reshape;
 mod row_numbers;

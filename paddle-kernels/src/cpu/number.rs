@@ -1,12 +1,12 @@
 //! The numbers that kernels are generic over.
 
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
 use paddle_core::ops::Real;
 use paddle_core::program::DType;
 
-use super::math;
+use super::real::Fast;
 
 /// What memory is read and written as.
 ///
@@ -86,72 +86,4 @@ pub(super) fn exp<const FUSED: bool, T: Float>(x: T) -> T {
 #[inline(always)]
 pub(super) fn ln<const FUSED: bool, T: Float>(x: T) -> T {
     T::plain(x.fast::<FUSED>().ln())
-}
-
-/// An `f32` whose functions are those of [`math`], which become vector code.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub(super) struct Fast<const FUSED: bool>(f32);
-
-macro_rules! operator {
-    ($($trait:ident $method:ident),*) => {$(
-        impl<const FUSED: bool> $trait for Fast<FUSED> {
-            type Output = Self;
-
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                Fast(self.0.$method(other.0))
-            }
-        }
-    )*};
-}
-operator!(Add add, Sub sub, Mul mul, Div div);
-
-impl<const FUSED: bool> Neg for Fast<FUSED> {
-    type Output = Self;
-
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Fast(-self.0)
-    }
-}
-
-/// Functions that are those of `f32`.
-macro_rules! plain {
-    ($($name:ident)*) => {$(
-        #[inline(always)]
-        fn $name(self) -> Self {
-            Fast(Real::$name(self.0))
-        }
-    )*};
-}
-
-impl<const FUSED: bool> Real for Fast<FUSED> {
-    #[inline(always)]
-    fn of(value: f64) -> Self {
-        Fast(value as f32)
-    }
-
-    #[inline(always)]
-    fn exp(self) -> Self {
-        Fast(math::exp::<FUSED>(self.0))
-    }
-
-    #[inline(always)]
-    fn ln(self) -> Self {
-        Fast(math::ln::<FUSED>(self.0))
-    }
-
-    #[inline(always)]
-    fn pow(self, power: Self) -> Self {
-        Fast(self.0.powf(power.0))
-    }
-
-    #[inline(always)]
-    fn tanh(self) -> Self {
-        Fast(math::tanh::<FUSED>(self.0))
-    }
-
-    plain! {
-        abs floor ceil round trunc sqrt exp_m1 ln_1p log2 log10 sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc
-    }
 }

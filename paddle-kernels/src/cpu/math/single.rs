@@ -1,0 +1,105 @@
+//! Functions in the arithmetic of `f32`: for where speed counts most, as in gates and in softmax.
+//!
+//! Errors over all inputs, on x86-64 with and without `FUSED`: `exp` 1.02, `ln` 0.83, `tanh` 1.34 units in the last
+//! place. The last bit may differ between the two.
+//!
+//! The polynomials are those of the Cephes library (S. Moshier, `expf`, `logf`, `tanhf`).
+
+use std::f32::consts::LOG2_E;
+
+use crate::cpu::isa::fma;
+
+/// ln 2 in two parts. The first is 355/512, so that its product with an exponent is exact.
+const LN_2_HIGH: f32 = 0.693_359_4;
+const LN_2_LOW: f32 = -2.121_944_4e-4;
+
+const MANTISSA_BITS: u32 = f32::MANTISSA_DIGITS - 1;
+const BIAS: i32 = f32::MAX_EXP - 1;
+
+/// The value of a polynomial, highest coefficient first.
+#[inline(always)]
+fn polynomial<const FUSED: bool, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+    let mut value = coefficients[0];
+    for coefficient in &coefficients[1..] {
+        value = fma::<FUSED>(value, x, *coefficient);
+    }
+    value
+}
+
+/// 2ⁿ, for the exponent `n` of a normal number.
+#[inline(always)]
+fn power_of_two(n: i32) -> f32 {
+    f32::from_bits((n.wrapping_add(BIAS) as u32) << MANTISSA_BITS)
+}
+
+/// eˣ.
+#[inline(always)]
+pub(in crate::cpu) fn exp<const FUSED: bool>(x: f32) -> f32 {
+    /// Adding this to a small number rounds it to an integer, which is then in the low bits of the sum. (A cast
+    /// saturates, which the compiler cannot vectorise well.)
+    const ROUND: f32 = 12_582_912.0;
+    // Beyond these the result is 0 or infinite; `clamp` keeps NaN.
+    let x = x.clamp(-104.0, 89.0);
+    let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
+    let n = rounded - ROUND;
+    let rest = fma::<FUSED>(n, -LN_2_LOW, fma::<FUSED>(n, -LN_2_HIGH, x));
+    let tail = polynomial::<FUSED, 6>(
+        rest,
+        [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5e-1],
+    );
+    let power = fma::<FUSED>(tail, rest * rest, rest) + 1.0;
+    // Two factors, since 2ⁿ itself may be too large or too small to be a normal number.
+    let n = (rounded.to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32);
+    let half = n >> 1;
+    power * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+}
+
+/// The natural logarithm.
+#[inline(always)]
+pub(in crate::cpu) fn ln<const FUSED: bool>(x: f32) -> f32 {
+    const ROOT_HALF: i32 = std::f32::consts::FRAC_1_SQRT_2.to_bits() as i32;
+    const ONE: i32 = 1.0_f32.to_bits() as i32;
+    /// Makes every denormal number normal.
+    const LIFT: i32 = 23;
+    let is_small = x < f32::MIN_POSITIVE;
+    let normal = if is_small { x * (1 << LIFT) as f32 } else { x };
+    // x = 2ⁿ (1 + f), with 1 + f between √½ and √2.
+    let shifted = (normal.to_bits() as i32).wrapping_add(ONE - ROOT_HALF);
+    let n = (shifted >> MANTISSA_BITS) - BIAS - if is_small { LIFT } else { 0 };
+    let n = n as f32;
+    let f = f32::from_bits(((shifted & ((1 << MANTISSA_BITS) - 1)) + ROOT_HALF) as u32) - 1.0;
+    let square = f * f;
+    let tail = polynomial::<FUSED, 9>(
+        f,
+        [
+            7.037_683_6e-2,
+            -1.151_461e-1,
+            1.167_699_9e-1,
+            -1.242_014_1e-1,
+            1.424_932_3e-1,
+            -1.666_805_8e-1,
+            2.000_071_5e-1,
+            -2.499_999_4e-1,
+            3.333_333e-1,
+        ],
+    );
+    let tail = fma::<FUSED>(n, LN_2_LOW, tail * f * square);
+    let value = fma::<FUSED>(n, LN_2_HIGH, f + fma::<FUSED>(-0.5, square, tail));
+    let value = if x < f32::INFINITY { value } else { x };
+    let value = if x < 0.0 { f32::NAN } else { value };
+    if x == 0.0 { f32::NEG_INFINITY } else { value }
+}
+
+/// The hyperbolic tangent.
+#[inline(always)]
+pub(in crate::cpu) fn tanh<const FUSED: bool>(x: f32) -> f32 {
+    let size = x.abs();
+    let square = size * size;
+    let tail = polynomial::<FUSED, 5>(
+        square,
+        [-5.704_988_7e-3, 2.063_909e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328e-1],
+    );
+    let near_zero = fma::<FUSED>(tail * square, size, size);
+    let elsewhere = 1.0 - 2.0 / (exp::<FUSED>(2.0 * size) + 1.0);
+    (if size < 0.625 { near_zero } else { elsewhere }).copysign(x)
+}

@@ -1,0 +1,39 @@
+//! How many numbers a nanosecond takes. Not a check: it prints a table.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use super::FUNCTIONS;
+use crate::cpu::isa::Isa;
+
+/// As many as an element-wise kernel takes at a time, about.
+const COUNT: usize = 2048;
+
+/// Numbers per nanosecond: the best of many runs, as others use the machine too.
+fn speed(mut run: impl FnMut()) -> f64 {
+    let best = (0..200).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    });
+    COUNT as f64 / best.min().unwrap_or(Duration::MAX).as_nanos() as f64
+}
+
+#[test]
+#[ignore = "prints speeds, of a release build"]
+fn table() {
+    let x: Vec<f32> = (0..COUNT).map(|i| (i as f32 + 0.5) / COUNT as f32 * 16.0 - 8.0).collect();
+    let mut y = vec![0.0; COUNT];
+    print!("{:>12} {:>10}", "", "std");
+    let ways = || ["fast", "wide"].into_iter().flat_map(|way| Isa::available().map(move |isa| (way, isa)));
+    ways().for_each(|(way, isa)| print!(" {:>14}", format!("{way} {}", isa.name())));
+    println!();
+    for function in FUNCTIONS {
+        print!("{:>12} {:>10.3}", function.name, speed(|| (function.standard)(black_box(&x), &mut y)));
+        for (way, isa) in ways() {
+            let run = if way == "fast" { function.fast } else { function.wide };
+            print!(" {:>14.3}", speed(|| run(isa, black_box(&x), black_box(&mut y))));
+        }
+        println!();
+    }
+}

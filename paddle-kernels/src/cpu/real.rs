@@ -1,0 +1,135 @@
+//! What formulas on `f32` are evaluated in. The functions are those of [`math`], which become vector code.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use paddle_core::ops::Real;
+
+use super::math::{self, Rounding, single};
+
+/// An `f32`. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) struct Fast<const FUSED: bool>(pub(super) f32);
+
+/// What becomes an `f32`, in the arithmetic of `f64`.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) struct Wide<const FUSED: bool>(pub(super) f64);
+
+macro_rules! operators {
+    ($($type:ident: $($trait:ident $method:ident),*;)*) => {$(
+        $(
+            impl<const FUSED: bool> $trait for $type<FUSED> {
+                type Output = Self;
+
+                #[inline(always)]
+                fn $method(self, other: Self) -> Self {
+                    $type(self.0.$method(other.0))
+                }
+            }
+        )*
+
+        impl<const FUSED: bool> Neg for $type<FUSED> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn neg(self) -> Self {
+                $type(-self.0)
+            }
+        }
+    )*};
+}
+operators! {
+    Fast: Add add, Sub sub, Mul mul, Div div;
+    Wide: Add add, Sub sub, Mul mul, Div div;
+}
+
+macro_rules! functions {
+    (|$x:ident| $($name:ident = $value:expr),* $(,)?) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            let $x = self.0;
+            Self($value)
+        }
+    )*};
+}
+
+/// Functions that are computed in the arithmetic of `f64`.
+macro_rules! wide {
+    ($($name:ident),* $(,)?) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            Fast(Wide::<FUSED>(self.0.into()).$name().0 as f32)
+        }
+    )*};
+}
+
+impl<const FUSED: bool> Real for Fast<FUSED> {
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        Fast(value as f32)
+    }
+
+    #[inline(always)]
+    fn pow(self, power: Self) -> Self {
+        Fast(math::pow::<FUSED>(self.0.into(), power.0.into()) as f32)
+    }
+
+    functions! {
+        |x|
+        abs = x.abs(),
+        floor = x.down::<FUSED>(),
+        ceil = x.up::<FUSED>(),
+        round = x.nearest::<FUSED>(),
+        trunc = x.towards_zero::<FUSED>(),
+        sqrt = x.sqrt(),
+        exp = single::exp::<FUSED>(x),
+        ln = single::ln::<FUSED>(x),
+        tanh = single::tanh::<FUSED>(x),
+    }
+
+    wide! {
+        exp_m1, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erf, erfc, softplus,
+        log_sigmoid, silu, mish, gelu, gelu_tanh,
+    }
+}
+
+impl<const FUSED: bool> Real for Wide<FUSED> {
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        Wide(value)
+    }
+
+    #[inline(always)]
+    fn pow(self, power: Self) -> Self {
+        Wide(math::pow::<FUSED>(self.0, power.0))
+    }
+
+    functions! {
+        |x|
+        abs = x.abs(),
+        floor = x.down::<FUSED>(),
+        ceil = x.up::<FUSED>(),
+        round = x.nearest::<FUSED>(),
+        trunc = x.towards_zero::<FUSED>(),
+        sqrt = x.sqrt(),
+        exp = math::exp::<FUSED>(x),
+        exp_m1 = math::exp_m1::<FUSED>(x),
+        ln = math::ln::<FUSED>(x),
+        ln_1p = math::ln_1p::<FUSED>(x),
+        log2 = math::log2::<FUSED>(x),
+        log10 = math::log10::<FUSED>(x),
+        sin = math::sin::<FUSED>(x),
+        cos = math::cos::<FUSED>(x),
+        tan = math::tan::<FUSED>(x),
+        asin = math::asin::<FUSED>(x),
+        acos = math::acos::<FUSED>(x),
+        atan = math::atan::<FUSED>(x),
+        sinh = math::sinh::<FUSED>(x),
+        cosh = math::cosh::<FUSED>(x),
+        tanh = math::tanh::<FUSED>(x),
+        asinh = math::asinh::<FUSED>(x),
+        acosh = math::acosh::<FUSED>(x),
+        atanh = math::atanh::<FUSED>(x),
+        erf = math::erf::<FUSED>(x),
+        erfc = math::erfc::<FUSED>(x),
+    }
+}
