@@ -1,7 +1,7 @@
 //! Sample cases of operators.
 
 use super::Op;
-use crate::program::{DType, Program, RowsId, Type};
+use crate::program::{DType, Program, RowsId, Type, VarId};
 
 /// One input of a sample. Its values are drawn by the test.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +35,16 @@ impl SampleInput {
 pub struct Sample {
     /// The operator.
     pub op: Op,
-    /// Its inputs.
+    /// The inputs of its program.
     pub inputs: Vec<SampleInput>,
+    /// The input in each slot of the operator.
+    pub slots: Vec<usize>,
 }
 
 impl Sample {
     /// A case of `op`.
     pub fn of(op: impl Into<Op>) -> Self {
-        Sample { op: op.into(), inputs: Vec::new() }
+        Sample { op: op.into(), inputs: Vec::new(), slots: Vec::new() }
     }
 
     /// With a floating-point input of this many rows.
@@ -62,6 +64,7 @@ impl Sample {
 
     fn push(mut self, rows: Option<usize>, lengths: Option<Vec<usize>>, dims: &[i64]) -> Self {
         let (dtype, dims) = (DType::F32, dims.to_vec());
+        self.slots.push(self.inputs.len());
         self.inputs.push(SampleInput { dtype, rows, lengths, dims, range: (-2.0, 2.0) });
         self
     }
@@ -105,6 +108,73 @@ impl Sample {
         self.batch().into_iter().chain(tokens.filter_map(|input| input.rows)).collect()
     }
 
+    /// The same operator on what every operator has to bear: a batch without rows, one row, the same value in two
+    /// slots, and ids all of which are the same.
+    pub fn variants(&self) -> Vec<Sample> {
+        // Ranges are of no account in samples without rows.
+        let has_rows = self.batch().is_some_and(|rows| rows > 0);
+        let batches = [self.with_rows(0), self.with_rows(1)];
+        let batches = batches.into_iter().filter(|_| has_rows);
+        batches.chain(self.same_ids()).chain(self.same_inputs()).filter(|variant| variant != self).collect()
+    }
+
+    fn with_rows(&self, rows: usize) -> Sample {
+        let mut sample = self.clone();
+        for input in sample.inputs.iter_mut().filter(|input| input.rows.is_some()) {
+            match &mut input.lengths {
+                Some(lengths) => {
+                    *lengths = vec![3; rows];
+                    input.rows = Some(3 * rows);
+                }
+                None => input.rows = Some(rows),
+            }
+        }
+        sample
+    }
+
+    fn same_ids(&self) -> Option<Sample> {
+        let mut sample = self.clone();
+        let ids = |input: &&mut SampleInput| matches!(input.dtype, DType::I32 | DType::I64);
+        let mut has_ids = false;
+        for input in sample.inputs.iter_mut().filter(ids) {
+            has_ids = true;
+            input.range.1 = input.range.0 + 1.0;
+        }
+        has_ids.then_some(sample)
+    }
+
+    /// For each slot the first one before it that takes the same values, if neither is changed.
+    fn same_inputs(&self) -> Vec<Sample> {
+        let changes = self.op.operation().changes();
+        let mut samples = Vec::new();
+        for (k, input) in self.inputs.iter().enumerate() {
+            let same = |&j: &usize| {
+                let other = &self.inputs[j];
+                let ty = |input: &SampleInput| {
+                    (input.dtype, input.rows, input.lengths.clone(), input.dims.clone())
+                };
+                let overlap = input.range.0.max(other.range.0) < input.range.1.min(other.range.1);
+                ty(input) == ty(other) && overlap && !changes.contains(&j)
+            };
+            let Some(j) = (0..k).find(same).filter(|_| !changes.contains(&k)) else {
+                continue;
+            };
+            let mut sample = self.clone();
+            let SampleInput { range: (low, high), .. } = sample.inputs.remove(k);
+            let range = &mut sample.inputs[j].range;
+            *range = (range.0.max(low), range.1.min(high));
+            for slot in &mut sample.slots {
+                match *slot {
+                    same if same == k => *slot = j,
+                    later if later > k => *slot -= 1,
+                    _ => {}
+                }
+            }
+            samples.push(sample);
+        }
+        samples
+    }
+
     /// A program that applies the operator to inputs of these shapes and returns every output.
     pub fn program(&self) -> Result<Program, crate::program::BuildError> {
         let mut program = Program::new();
@@ -121,6 +191,7 @@ impl Sample {
             }
             inputs.push(program.create_input(&format!("x{i}"), ty)?);
         }
+        let inputs: Vec<VarId> = self.slots.iter().map(|&input| inputs[input]).collect();
         let outputs = program.append_op(Program::GLOBAL, self.op.clone(), &inputs, Default::default())?;
         program.set_outputs(&outputs)?;
         Ok(program)

@@ -35,18 +35,20 @@ impl Case {
             panic!("the program of a sample has one operator");
         };
         let layouts = |vars: &[_]| vars.iter().map(|&var| layout(program.ty(var))).collect::<Vec<_>>();
-        let (mut inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
+        let (mut inputs, outputs) = (layouts(program.inputs()), layouts(&operator.outputs));
+        let mut slots = sample.slots.clone();
         let mut values: Vec<Host> = sample.inputs.iter().map(|input| draw.input(input)).collect();
         let mut sizes = sample.row_counts();
-        if let Some(input) = operator.op.operation().sequences() {
-            let offsets = sample.inputs[input].offsets().expect("a sample of sequences");
+        if let Some(slot) = operator.op.operation().sequences() {
+            let offsets = sample.inputs[slots[slot]].offsets().expect("a sample of sequences");
+            slots.push(inputs.len());
             inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
             sizes.push(offsets.len());
             values.push(Host::I64(offsets));
         }
         let op = GroupOp {
             op: operator.op.clone(),
-            inputs: (0..inputs.len()).map(Operand::Input).collect(),
+            inputs: slots.into_iter().map(Operand::Input).collect(),
             outputs: (0..outputs.len()).map(Operand::Output).collect(),
         };
         let in_place = vec![None; outputs.len()];
@@ -99,7 +101,10 @@ impl Case {
         };
         let outputs = group.outputs.iter().zip(&locations[group.inputs.len()..]);
         let changes = group.ops[0].op.operation().changes().iter();
-        let changed = changes.map(|&k| (&group.inputs[k], &locations[k]));
+        let changed = changes.map(|&k| match group.ops[0].inputs[k] {
+            Operand::Input(i) => (&group.inputs[i], &locations[i]),
+            other => panic!("{other:?} is changed"),
+        });
         Ok(outputs.chain(changed).map(read).collect())
     }
 }

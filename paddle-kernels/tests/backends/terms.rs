@@ -9,9 +9,9 @@
 //! operand count, of the one that has the most.
 
 use paddle_core::ops::Terms;
+use paddle_core::plan::Operand;
 use paddle_kernels::reference::Reference;
 
-use crate::draw::Draw;
 use crate::host::Host;
 use crate::run::Case;
 
@@ -19,17 +19,22 @@ use crate::run::Case;
 /// of `f64`.
 const PART: f64 = 1.0 / (1 << 20) as f64;
 
-/// An operand with more elements than this is changed a group of elements at a time. Terms of a group may cancel, so
-/// its elements give fewer and smaller terms, and allow less than they could.
-const GROUPS: usize = 32;
+/// An operand of many elements is changed a group of elements at a time: every 17th, and then every 19th, so that
+/// neighbours along an axis are in different groups in one of the two ways at least. Terms of a group may cancel, so
+/// groups give fewer and smaller terms than single elements, and allow no more.
+const GROUPS: [usize; 2] = [17, 19];
 
 /// The terms of each element of each result.
 pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {
     let mut all: Vec<Vec<Terms>> = exact.iter().map(itself).collect();
-    let op = case.op().operation();
-    let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float() && op.reads(k));
-    for operand in operands {
-        for (all, of_operand) in all.iter_mut().zip(of_operand(case, exact, operand)) {
+    let is_read = |operand: &usize| {
+        let slots = case.group.ops[0].inputs.iter().enumerate();
+        let mut slots = slots.filter(|(_, slot)| **slot == Operand::Input(*operand));
+        slots.any(|(k, _)| case.op().operation().reads(k))
+    };
+    let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float()).filter(is_read);
+    for (operand, groups) in operands.flat_map(|operand| GROUPS.map(|groups| (operand, groups))) {
+        for (all, of_operand) in all.iter_mut().zip(of_operand(case, exact, operand, groups)) {
             for (most, terms) in all.iter_mut().zip(of_operand) {
                 most.count = most.count.max(terms.count);
                 most.size = most.size.max(terms.size);
@@ -47,15 +52,15 @@ fn itself(result: &Host) -> Vec<Terms> {
     }
 }
 
-fn of_operand(case: &Case, exact: &[Host], operand: usize) -> Vec<Vec<Terms>> {
+/// The terms that the elements of an operand give, changed in groups whose number is given.
+fn of_operand(case: &Case, exact: &[Host], operand: usize, groups: usize) -> Vec<Vec<Terms>> {
     let values = case.inputs[operand].floats();
-    let groups = groups(values.len());
     let mut found: Vec<Vec<Terms>> =
         exact.iter().map(|result| vec![Terms::default(); itself(result).len()]).collect();
-    for group in 0..values.len().min(GROUPS) {
-        let changed = values.iter().zip(&groups).map(|(&x, &of)| if of == group { x + x * PART } else { x });
+    for group in 0..values.len().min(groups) {
+        let changed = |(i, &x): (usize, &f64)| if i % groups == group { x + x * PART } else { x };
         let mut case = case.clone();
-        case.inputs[operand] = Host::F64(changed.collect());
+        case.inputs[operand] = Host::F64(values.iter().enumerate().map(changed).collect());
         let results = case.run(&Reference::double()).expect("a small change is accepted");
         for ((found, result), exact) in found.iter_mut().zip(&results).zip(exact) {
             if !exact.is_float() {
@@ -68,14 +73,4 @@ fn of_operand(case: &Case, exact: &[Host], operand: usize) -> Vec<Vec<Terms>> {
         }
     }
     found
-}
-
-/// The group of each of so many elements: a different one for each, where there are enough.
-fn groups(elements: usize) -> Vec<usize> {
-    let mut groups: Vec<usize> = (0..elements).map(|i| i % GROUPS).collect();
-    let mut draw = Draw::new(3);
-    for last in (1..elements).rev() {
-        groups.swap(last, draw.below(last + 1));
-    }
-    groups
 }

@@ -115,15 +115,17 @@ impl Case {
             };
             vars.iter().map(of).collect()
         };
-        let (mut inputs, outputs) = (layouts(&operator.inputs), layouts(&operator.outputs));
-        let mut sizes = sample.row_counts();
-        let offsets = operator.op.operation().sequences().and_then(|input| sample.inputs[input].offsets());
+        let (mut inputs, outputs) = (layouts(program.inputs()), layouts(&operator.outputs));
+        let (mut sizes, mut slots) = (sample.row_counts(), sample.slots.clone());
+        let sequences = operator.op.operation().sequences();
+        let offsets = sequences.and_then(|slot| sample.inputs[slots[slot]].offsets());
         if let Some(offsets) = &offsets {
+            slots.push(inputs.len());
             inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
             sizes.push(offsets.len());
         }
         let mut case = Case::of(operator.op.clone(), &[], &outputs);
-        case.group.ops[0].inputs = (0..inputs.len()).map(Operand::Input).collect();
+        case.group.ops[0].inputs = slots.into_iter().map(Operand::Input).collect();
         // Class ids have to be those of two classes.
         let values = inputs.iter().enumerate().map(|(i, layout)| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
@@ -165,7 +167,10 @@ impl Case {
         }
         let mut expected = buffers[0].bytes().to_vec();
         cpu.launch(&kernel, Launch { sizes: &self.sizes, locations: &locations, seed: 3 }, &mut buffers)?;
-        let changed = ops[0].op.operation().changes().iter().copied();
+        let changed = ops[0].op.operation().changes().iter().map(|&k| match ops[0].inputs[k] {
+            Operand::Input(i) => i,
+            other => panic!("{other:?} is changed"),
+        });
         let results = (inputs.len()..locations.len()).chain(changed);
         let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
         let bytes = results.map(|i| {

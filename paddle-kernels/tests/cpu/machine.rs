@@ -91,11 +91,9 @@ fn large() -> Vec<Case> {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits_and_writes_everything() {
-    let mut cases: Vec<Case> = Op::samples()
-        .iter()
-        .filter(|sample| !matches!(sample.op, Op::If(_) | Op::While(_)))
-        .map(Case::sample)
-        .collect();
+    let samples = Op::samples().into_iter();
+    let samples = samples.flat_map(|sample| sample.variants().into_iter().chain([sample]));
+    let mut cases: Vec<Case> = samples.map(|sample| Case::sample(&sample)).collect();
     let samples = cases.len();
     cases.extend(large());
     assert!(samples > 100, "{samples}");
