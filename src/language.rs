@@ -122,56 +122,35 @@ macro_rules! layers {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
                    $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+       $($mark:ident)? => $build:expr;)*) => {$(
+        $(#[doc = $doc])*
+        ///
+        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
+        pub fn $name($($arg: Var),*) -> Var {
+            [$($arg),*][0]
+        }
+    )*};
+}
+
+macro_rules! named_arguments {
+    ($($(#[doc = $doc:literal])*
+       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
        $($mark:ident)? => $build:expr;)*) => {
-        $(
-            $(#[doc = $doc])*
-            ///
-            $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
-            pub fn $name($($arg: Var),*) -> Var {
-                [$($arg),*][0]
-            }
-        )*
-
-        /// The named arguments of the layers that have some.
-        pub mod named {
-            $(layers!(@marked $($mark)? (@named $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
-        }
-
-        /// The words that arguments of layers allow.
-        pub mod choice {
-            $(
-                #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
-                pub mod $name {
-                    $(layers!(@choice $arg $arg_doc $($($word)*)?);)*
-                    $(layers!(@choice $named $named_doc $($($named_word)*)?);)*
-                }
-            )*
-        }
+        $(named_arguments!(@marked $($mark)? (@of $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
     };
     // Layers with parameters have the arguments that all of them have.
     (@marked weights ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights layers! ($($front)*) [$($named)*]);
+        paddle_core::with_parameter_arguments!(weights named_arguments! ($($front)*) [$($named)*]);
     };
     (@marked weights_and_bias ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights_and_bias layers! ($($front)*) [$($named)*]);
+        paddle_core::with_parameter_arguments!(weights_and_bias named_arguments! ($($front)*) [$($named)*]);
     };
     (@marked $($mark:ident)? ($($front:tt)*) [$($named:tt)*]) => {
-        layers!($($front)* [$($named)*]);
+        named_arguments!($($front)* [$($named)*]);
     };
-    (@choice $argument:ident $doc:literal) => {};
-    (@choice $argument:ident $doc:literal $($word:ident)+) => {
-        #[doc = $doc]
-        pub mod $argument {
-            $(
-                #[doc = $doc]
-                pub fn $word() -> crate::language::Var {
-                    crate::language::v(())
-                }
-            )+
-        }
-    };
-    (@named $name:ident []) => {};
-    (@named $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
+    (@of $name:ident []) => {};
+    (@of $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
         #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
         pub mod $name {
             $(
@@ -184,7 +163,48 @@ macro_rules! layers {
     };
 }
 
-paddle_core::with_layers!(layers);
+macro_rules! choices {
+    ($($(#[doc = $doc:literal])*
+       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+       $($mark:ident)? => $build:expr;)*) => {$(
+        #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
+        pub mod $name {
+            $(choices!(@of $arg $arg_doc $($($word)*)?);)*
+            $(choices!(@of $named $named_doc $($($named_word)*)?);)*
+        }
+    )*};
+    (@of $argument:ident $doc:literal) => {};
+    (@of $argument:ident $doc:literal $($word:ident)+) => {
+        #[doc = $doc]
+        pub mod $argument {
+            $(
+                #[doc = $doc]
+                pub fn $word() -> crate::language::Var {
+                    crate::language::v(())
+                }
+            )+
+        }
+    };
+}
+
+macro_rules! families {
+    ($($family:ident $with_layers:ident,)*) => {
+        $(paddle_core::$with_layers!(layers);)*
+
+        /// The named arguments of the layers that have some.
+        pub mod named {
+            $(paddle_core::$with_layers!(named_arguments);)*
+        }
+
+        /// The words that arguments of layers allow.
+        pub mod choice {
+            $(paddle_core::$with_layers!(choices);)*
+        }
+    };
+}
+
+paddle_core::with_layer_families!(families);
 paddle_macros::__library!();
 
 macro_rules! initializers {

@@ -59,8 +59,11 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
         Op::Transpose(op) => vec![OpAttr::ints("axis", ints(&op.perm))],
         Op::Unary(Unary { kind, coefficients }) | Op::UnaryGrad(UnaryGrad { kind, coefficients }) => {
             let mut attrs = Vec::new();
-            for ((name, _), value) in kind.attributes().iter().zip(coefficients) {
-                push_float(&mut attrs, name, *value);
+            for ((name, default), value) in kind.attributes().iter().zip(coefficients) {
+                match default {
+                    Number::Bool(_) => attrs.push(OpAttr::bool(*name, *value != 0.0)),
+                    Number::Int(_) | Number::Float(_) => push_float(&mut attrs, name, *value),
+                }
             }
             attrs
         }

@@ -12,8 +12,8 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, AttributeValue, Binary, BinaryKind, Cast, Expand, Op, Operation, PoolType, Reduce,
-    ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
+    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -147,8 +147,13 @@ impl Reading<'_, '_> {
         let mut attributes = Vec::new();
         for (name, default) in op.attributes() {
             let Attribute::Number(default) = default else { continue };
-            let value = float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?;
-            attributes.push((name.to_string(), value.to_attribute()));
+            let value = match default {
+                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
+                Number::Int(_) | Number::Float(_) => {
+                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?)
+                }
+            };
+            attributes.push((name.to_string(), Attribute::Number(value)));
         }
         match op.with_attributes(attributes) {
             Ok(op) => self.same_slots(op),

@@ -1,12 +1,50 @@
 //! Layers of classes and entries: embeddings, losses of labels, accuracy.
 
 use super::{Call, initializers};
-use crate::ops::{
-    Accuracy, CrossEntropy, LookupTable, MismatchKind, RankLoss, SoftmaxWithCrossEntropy, TopK,
-};
+use crate::ops::{Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK};
 use crate::program::{BuildError, DType, Type, VarId};
 
-pub(super) fn embedding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+/// Passes the layers of classes and entries to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_class_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Normalised exponentials along the last dimension.
+            softmax(x: Value "The logits.";) activation
+                => softmax;
+
+            /// The cross-entropy of labels under the softmax of logits: `[_, 1]`. Labels get no gradient.
+            softmax_with_cross_entropy(logits: Value "Before softmax: `[_, classes]`.",
+                                       label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
+                                       soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
+                                       ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                => softmax_with_cross_entropy;
+
+            /// The cross-entropy of labels and probabilities: `[_, 1]`. Labels get no gradient.
+            cross_entropy(x: Value "Probabilities: `[_, classes]`.",
+                          label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
+                          soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
+                          ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                => cross_entropy;
+
+            /// The share of rows whose class is among the `k` that have the largest values; 0 over no rows.
+            accuracy(x: Value "Values of classes: `[_, classes]`.", label: Value "Class ids, i64: `[_, 1]`.";
+                     k: Int "1 if it is left out.")
+                => accuracy;
+
+            /// The entries of a table that ids stand for: `[_]` gives `[_, size]`, `[_, 1]` gives `[_, 1, size]`.
+            ///
+            /// Parameter: `w`, `[entries, size]`, uniform by Xavier's rule at first.
+            embedding(ids: Value "Numbers of entries, i64.", size: Sizes "The table: `[entries, size of one]`.";
+                      padding_idx: Int "An entry that reads as zeros and is not trained; none if it is left out.") weights
+                => embedding;
+        }
+    };
+}
+
+with_class_layers!(layers);
+
+fn embedding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let ids = call.value("ids")?;
     let dims = call.sizes("size").unwrap_or_default();
     if dims.len() != 2 {
@@ -20,13 +58,13 @@ pub(super) fn embedding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("padding_idx", op, &[ids, table])?[0])
 }
 
-pub(super) fn cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
     let (soft_label, ignore_index) = labels(call);
     Ok(call.emit(CrossEntropy { soft_label, ignore_index }, &[x, label])?[0])
 }
 
-pub(super) fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (logits, label) = (call.value("logits")?, call.value("label")?);
     let (soft_label, ignore_index) = labels(call);
     Ok(call.emit(SoftmaxWithCrossEntropy { soft_label, ignore_index }, &[logits, label])?[1])
@@ -36,13 +74,13 @@ fn labels(call: &Call<'_>) -> (bool, i64) {
     (call.flag("soft_label").unwrap_or(false), call.int("ignore_index").unwrap_or(-100))
 }
 
-pub(super) fn rank_loss(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let inputs = [call.value("label")?, call.value("left")?, call.value("right")?];
-    Ok(call.emit(RankLoss, &inputs)?[0])
-}
-
-pub(super) fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
     let top = call.emit_with("k", TopK { k: call.int("k").unwrap_or(1) }, &[x])?;
     Ok(call.emit(Accuracy, &[top[0], top[1], label])?[0])
+}
+
+fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Softmax, &[x])?[0])
 }

@@ -4,7 +4,41 @@ use super::{Call, initializers};
 use crate::ops::{Binary, BinaryKind, Conv2d, MismatchKind, Padding, Pool2d, PoolKind, Reshape};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
-pub(super) fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+/// Passes the layers of images to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_image_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Filters that slide over images: `x` is `[_, channels, height, width]`, the result
+            /// `[_, filters, (height + 2 padding - filter_size) / stride + 1, …]`.
+            ///
+            /// Parameters: `w`, `[filters, channels / groups, height, width]`, normal with deviation `√(2 / inputs)` at
+            /// first; `b`, `[filters]`, zero at first.
+            conv2d(x: Value "The images.", filters: Size "How many filters.",
+                   filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
+                   stride: Sizes "How far a window is from the next; 1 if it is left out.",
+                   padding: Ints "Zeros around the images: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
+                   groups: Size "Filters see the channels of their group only; 1 if it is left out.",
+                   bias: Flag "Whether to add `b`; it is added if this is left out.",
+                   act: Activation "What to apply to the result.") weights_and_bias
+                => conv2d;
+
+            /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`.
+            pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
+                   kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
+                   stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
+                   padding: Ints "What is put around the images, which is no maximum: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
+                   exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
+                => pool2d;
+        }
+    };
+}
+
+with_image_layers!(layers);
+
+fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;
     let filters = known(call, "filters", &call.size("filters")?)?;
@@ -38,7 +72,7 @@ pub(super) fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     call.activate("act", result)
 }
 
-pub(super) fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let ksize = pair(call, "size")?.ok_or(BuildError::NoSuch { what: "window size" })?;
     let kind = call.choice("kind").and_then(PoolKind::from_name).unwrap_or(PoolKind::Max);

@@ -1,18 +1,51 @@
 //! Layers that are products of matrices and vectors.
 
 use super::Call;
-use super::fc::flatten;
+use super::fc::{self, flatten};
 use crate::ops::Matmul;
 use crate::program::{BuildError, VarId};
 
-pub(super) fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+/// Passes the layers that are products to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_product_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Fully connected: `x · w + b`. Dimensions of `x` behind the first are flattened into one.
+            ///
+            /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
+            ///
+            /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
+            fc(x: Values "What to connect.", size: Size "How many outputs.";
+               bias: Flag "Whether to add `b`; it is added if this is left out.",
+               act: Activation "What to apply to the result.") weights_and_bias
+                => fc::build;
+
+            /// Products of matrices, which are the last two axes: `Σₖ x[.., m, k] · y[.., k, n]`. The axes before them count
+            /// matrices: as many of both, or one that all of the other are multiplied with. A vector, which has one axis,
+            /// is a row as `x` and a column as `y`.
+            matmul(x: Value "The left matrices.", y: Value "The right matrices.";
+                   transpose_x: Flag "Whether the left ones are read as their transposes; they are not if this is left out.",
+                   transpose_y: Flag "Whether the right ones are read as their transposes; they are not if this is left out.")
+                => matmul;
+
+            /// The product of two matrices, of which the first is made by flattening the dimensions of `x` behind the
+            /// first. Element by element it is `x * y`.
+            mul(x: Value "The left matrix.", y: Value "The right matrix.";)
+                => mul;
+        }
+    };
+}
+
+with_product_layers!(layers);
+
+fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, y) = (call.value("x")?, call.value("y")?);
     let flag = |name| call.flag(name).unwrap_or(false);
     let op = Matmul { trans_x: flag("transpose_x"), trans_y: flag("transpose_y") };
     Ok(call.emit(op, &[x, y])?[0])
 }
 
-pub(super) fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let x = flatten(call, x)?;
     let y = call.value("y")?;

@@ -5,7 +5,33 @@ use super::{Call, initializers};
 use crate::ops::{BatchNorm, Dropout, DropoutImplementation, Op, RowNumbers};
 use crate::program::{BuildError, Program, RowOrigin, Type, VarId};
 
-pub(super) fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+/// Passes the layers that regularise to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_regularising_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Each channel normalised by its mean and variance: of the batch in training, and what was seen in training
+            /// otherwise. `x` is `[_, channels]` or `[_, channels, height, width]`.
+            ///
+            /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first; and the moving
+            /// statistics `mean` and `variance`, which are not trained.
+            batch_norm(x: Value "What to normalise.";
+                       momentum: Number "How much of the moving statistics stays in each step; 0.9 if it is left out.",
+                       epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                       act: Activation "What to apply to the result.") weights_and_bias
+                => batch_norm;
+
+            /// In training, sets elements to zero at random; otherwise, nothing. Every step drops other elements.
+            dropout(x: Value "Some of whose elements to drop.", rate: Number "The probability with which each is dropped.";
+                    mode: Choice(upscale_in_train, downgrade_in_infer) "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise; the former if it is left out.")
+                => dropout;
+        }
+    };
+}
+
+with_regularising_layers!(layers);
+
+fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;
     let all = |value| initializers::constant(value, Type::new(dtype, [channels]));
@@ -26,7 +52,7 @@ pub(super) fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     call.activate("act", y)
 }
 
-pub(super) fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let mode = call.choice("mode").and_then(DropoutImplementation::from_name);
     let op = Dropout {

@@ -1,11 +1,39 @@
 //! Layers that move elements or go along axes.
 
 use super::Call;
-use crate::ops::{Concat, MismatchKind, Reduce, ReduceKind, Reshape, Slice, Transpose};
+use crate::ops::{Concat, MismatchKind, Reshape, Slice, Transpose};
 use crate::program::{BuildError, Dim, DimOverflow, VarId};
 
+/// Passes the layers that move elements to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_shape_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// Values one after another along an axis.
+            concat(x: Values "Which values: `[x, y]`.";
+                   axis: Ints "Along which axis, that of the rows counted as 0; 1 if it is left out.")
+                => concat;
+
+            /// The same elements of each row in another shape.
+            reshape(x: Value "What to shape.", shape: Shape "The sizes behind the rows; one may be -1, for what is left.";)
+                => reshape;
+
+            /// The elements from `starts` to before `ends` along axes. Negative bounds count from the end.
+            slice(x: Value "What to take from.", axes: Ints "Along which axes, that of the rows counted as 0.",
+                  starts: Ints "The first element along each.", ends: Ints "The one behind the last.";)
+                => slice;
+
+            /// The axes in another order, in which rows stay first.
+            transpose(x: Value "What to turn.", axes: Ints "All axes, that of the rows counted as 0: `[0, 2, 1]`.";)
+                => transpose;
+        }
+    };
+}
+
+with_shape_layers!(layers);
+
 /// The argument `name`: axes of `x`, that of the rows counted as 0, negative ones from the end.
-fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i64>>, BuildError> {
+pub(super) fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i64>>, BuildError> {
     let rank = call.ty(x).rank() as i64;
     let axis = |axis: i64| {
         let counted = if axis < 0 { axis.saturating_add(rank) } else { axis };
@@ -18,16 +46,7 @@ fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i64>>, Build
     call.ints(name).map(|given| given.into_iter().map(axis).collect()).transpose()
 }
 
-pub(super) fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
-    let x = call.value("x")?;
-    let mut axes = axes(call, "axis", x)?.unwrap_or_default();
-    axes.sort_unstable();
-    axes.dedup();
-    let keep_dim = call.flag("keep_dim").unwrap_or(false);
-    Ok(call.emit_with("axis", Reduce { kind, axes, keep_dim }, &[x])?[0])
-}
-
-pub(super) fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = call.values("x")?;
     let axis = match inputs.first() {
         Some(&first) => axes(call, "axis", first)?.and_then(|axes| axes.first().copied()),
@@ -36,7 +55,7 @@ pub(super) fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("axis", Concat { axis: axis.unwrap_or(1) }, &inputs)?[0])
 }
 
-pub(super) fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let axes = axes(call, "axes", x)?.unwrap_or_default();
     let starts = call.ints("starts").unwrap_or_default();
@@ -44,14 +63,14 @@ pub(super) fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     Ok(call.emit_with("axes", Slice { axes, starts, ends }, &[x])?[0])
 }
 
-pub(super) fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let perm = axes(call, "axes", x)?.unwrap_or_default();
     Ok(call.emit_with("axes", Transpose { perm }, &[x])?[0])
 }
 
 /// One size may be -1: what is left.
-pub(super) fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let mut dims = call.sizes("shape").unwrap_or_default();
     let wrong = |but: &str| Err(call.wrong("shape", MismatchKind::Attribute, but));

@@ -17,9 +17,9 @@ pub enum Number {
 
 impl Number {
     /// The value as a float.
-    pub fn as_f64(self) -> f64 {
+    pub const fn as_f64(self) -> f64 {
         match self {
-            Number::Bool(value) => f64::from(u8::from(value)),
+            Number::Bool(value) => value as u8 as f64,
             Number::Int(value) => value as f64,
             Number::Float(value) => value,
         }

@@ -2,6 +2,7 @@
 //! gradient and the documentation come from the row.
 
 mod binary;
+mod functions;
 mod real;
 mod relation;
 mod unary;

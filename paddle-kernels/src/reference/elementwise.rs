@@ -10,7 +10,12 @@ pub(super) fn unary(Unary { kind, coefficients }: Unary, call: &Call<'_>) -> Val
     match call.read(0) {
         Values::F32(x) => Values::F32(x.into_iter().map(|x| kind.apply(x, coefficients)).collect()),
         Values::F64(x) => Values::F64(x.into_iter().map(|x| kind.apply(x, coefficients)).collect()),
-        x => panic!("the functions of the table are of floating-point numbers, not {}", x.dtype()),
+        Values::I64(x) => Values::I64(x.into_iter().map(|x| kind.apply_int(x, coefficients)).collect()),
+        Values::I32(x) => {
+            // Results that do not fit wrap around, as those of 64 bits do.
+            Values::I32(x.into_iter().map(|x| kind.apply_int(x.into(), coefficients) as i32).collect())
+        }
+        x => panic!("the functions of the table are of numbers, not {}", x.dtype()),
     }
 }
 

@@ -125,7 +125,7 @@ impl Parser<'_> {
                     }
                     None if name == "clone" => "values are used as they are, any number of times".to_string(),
                     None => {
-                        let hint = did_you_mean(&name, paddle_core::layers::LAYERS.iter().map(|l| l.name));
+                        let hint = did_you_mean(&name, Layer::all().map(|l| l.name));
                         format!("call a layer: `layer(x, ..)`{hint}")
                     }
                 };

@@ -1,6 +1,6 @@
 //! Calls: what is called, and whether the arguments fit.
 
-use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LAYERS, LIBRARY, Layer};
+use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LIBRARY, Layer};
 
 use super::items::{Argument as Parameter, Item};
 use super::{Entry, Resolver};
@@ -87,7 +87,7 @@ impl Resolver<'_> {
             let functions = self.items.names(self.unit);
             let closures = self.scopes.iter().flat_map(|scope| &scope.names);
             let closures = closures.filter(|(_, entry)| matches!(entry, Entry::Closure(..)));
-            let layers = LAYERS.iter().map(|layer| layer.name).chain(LIBRARY.iter().map(|layer| layer.name));
+            let layers = Layer::all().map(|layer| layer.name).chain(LIBRARY.iter().map(|layer| layer.name));
             let known = layers.chain(functions);
             let hint = did_you_mean(name, known.chain(closures.map(|(name, _)| name.as_str())));
             Message::UnknownLayer { name: name.into(), hint }
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         match Layer::find(&name).filter(|layer| layer.activation) {
             Some(layer) => *meaning = Meaning::Layer(layer),
             None => {
-                let activations = LAYERS.iter().filter(|layer| layer.activation);
+                let activations = Layer::all().filter(|layer| layer.activation);
                 let hint = one_of(&name, activations.map(|layer| layer.name));
                 self.refuse(value, Message::UnknownActivation { name, hint });
             }

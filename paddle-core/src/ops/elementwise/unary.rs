@@ -1,11 +1,14 @@
 //! Functions of one value.
 
-use super::{Real, class};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LOG2_E, LOG10_E};
+
+use super::{BinaryKind, Real, class};
 use crate::ops::{
-    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Mismatch, Operation, Sample, Schema,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
+    Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema,
 };
-use crate::program::{Type, VarId};
+use crate::program::{DType, Type, VarId};
+use crate::with_functions;
 
 /// The attributes of a function, in the order of its row; zeros behind them.
 pub type Coefficients = [f64; 3];
@@ -23,9 +26,17 @@ enum Saved {
 const TESTED: (f64, f64) = (-8.0, 8.0);
 
 macro_rules! unary {
-    ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal
-       $(($($attribute:ident = $default:literal),*))? [$class:ident, $grad_class:ident] $(in $tested:expr;)?
-       |$x:ident| $formula:expr, $saved:ident |$s:ident| $derivative:expr;)*) => {
+    ($d:tt $(
+        $(#[doc = $doc:literal])*
+        $mark:ident $name:ident $kind:ident $((
+            $($arg:ident: $arg_kind:ident = $arg_default:literal $arg_doc:literal),*;
+            $($named:ident: $named_kind:ident = $default:literal $named_doc:literal),*
+        ))?
+        [$class:ident, $slope_class:ident] $(in $tested:expr;)? $(if $valid:expr, $invalid:literal;)?
+        |$x:ident| $formula:expr
+        $(, int |$i:ident| $whole:expr)?
+        $(, slope $saved:ident |$s:ident| $slope:expr)?;
+    )*) => {
         /// Element-wise functions.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum UnaryKind {
@@ -41,44 +52,74 @@ macro_rules! unary {
             pub fn apply<T: Real>(self, value: T, coefficients: Coefficients) -> T {
                 match self {
                     $(UnaryKind::$kind => {
-                        #[allow(unused_variables, reason = "a formula need not mention every attribute")]
-                        let [$($($attribute,)*)? ..] = coefficients.map(T::of);
+                        unary!(@bind T::of, coefficients $(, $($arg)* $($named)*)?);
                         let $x = value;
                         $formula
                     })*
                 }
             }
 
-            /// The derivative at the saved value: the input or the output, as the schema of the gradient says.
+            /// The value on integers, which wrap around; 0 where the function has none, see [`Self::is_of_integers`].
             #[inline(always)]
-            pub fn derivative<T: Real>(self, saved: T, coefficients: Coefficients) -> T {
+            pub fn apply_int(self, value: i64, coefficients: Coefficients) -> i64 {
                 match self {
                     $(UnaryKind::$kind => {
-                        #[allow(unused_variables, reason = "a formula need not mention every attribute")]
-                        let [$($($attribute,)*)? ..] = coefficients.map(T::of);
-                        let $s = saved;
-                        $derivative
+                        unary!(@bind whole, coefficients $(, $($arg)* $($named)*)?);
+                        unary!(@or 0, value $(, |$i| $whole)?)
                     })*
                 }
             }
 
-            /// The names of its attributes, and their defaults.
-            pub const fn attributes(self) -> &'static [(&'static str, f64)] {
+            /// The derivative at the saved value: the input or the output, as the schema of the gradient says. 0 where
+            /// the function has none.
+            #[inline(always)]
+            pub fn derivative<T: Real>(self, saved: T, coefficients: Coefficients) -> T {
                 match self {
-                    $(UnaryKind::$kind => &[$($((stringify!($attribute), $default)),*)?],)*
+                    $(UnaryKind::$kind => {
+                        unary!(@bind T::of, coefficients $(, $($arg)* $($named)*)?);
+                        unary!(@or T::of(0.0), saved $(, |$s| $slope)?)
+                    })*
                 }
             }
 
-            fn saved(self) -> Saved {
+            /// Whether it is defined on integers too.
+            pub const fn is_of_integers(self) -> bool {
                 match self {
-                    $(UnaryKind::$kind => Saved::$saved,)*
+                    $(UnaryKind::$kind => unary!(@is $($whole)?),)*
+                }
+            }
+
+            /// The names of its attributes, and their defaults.
+            pub const fn attributes(self) -> &'static [(&'static str, Number)] {
+                match self {
+                    $(UnaryKind::$kind => &[$(
+                        $((stringify!($arg), unary!(@number $arg_kind $arg_default)),)*
+                        $((stringify!($named), unary!(@number $named_kind $default)),)*
+                    )?],)*
+                }
+            }
+
+            /// What is wrong with attributes, if they are not allowed.
+            fn invalid(self, coefficients: Coefficients) -> Option<&'static str> {
+                match self {
+                    $(UnaryKind::$kind => {
+                        unary!(@bind f64::from, coefficients $(, $($arg)* $($named)*)?);
+                        unary!(@invalid $($valid, $invalid)?)
+                    })*
+                }
+            }
+
+            /// What its derivative is written in; `None` if it has none, being constant between jumps.
+            fn saved(self) -> Option<Saved> {
+                match self {
+                    $(UnaryKind::$kind => [$(Some(Saved::$saved),)? None][0],)*
                 }
             }
 
             /// How accurate the function is, and its gradient.
             fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
                 match self {
-                    $(UnaryKind::$kind => (class::$class, class::$grad_class),)*
+                    $(UnaryKind::$kind => (class::$class, class::$slope_class),)*
                 }
             }
 
@@ -89,25 +130,28 @@ macro_rules! unary {
                 }
             }
 
-            /// Schemas of the function and of its gradient.
-            fn schemas(self) -> (&'static Schema, &'static Schema) {
+            fn schema(self) -> &'static Schema {
                 match self {
-                    $(UnaryKind::$kind => (
-                        &Schema {
-                            name: $name,
-                            doc: concat!($($doc),*),
-                            inputs: &["X"],
-                            outputs: &["Out"],
-                            effects: Effects::ELEMENT_WISE,
-                        },
-                        &Schema {
-                            name: concat!($name, "_grad"),
-                            doc: concat!("Gradient of `", $name, "`."),
-                            inputs: &[stringify!($saved), "Out@GRAD"],
-                            outputs: &["X@GRAD"],
-                            effects: Effects::ELEMENT_WISE,
-                        },
-                    ),)*
+                    $(UnaryKind::$kind => &Schema {
+                        name: stringify!($name),
+                        doc: concat!($($doc),*),
+                        inputs: &["X"],
+                        outputs: &["Out"],
+                        effects: Effects::ELEMENT_WISE,
+                    },)*
+                }
+            }
+
+            /// Schema of the gradient.
+            fn gradient_schema(self) -> &'static Schema {
+                match self {
+                    $(UnaryKind::$kind => &Schema {
+                        name: concat!(stringify!($name), "_grad"),
+                        doc: concat!("Gradient of `", stringify!($name), "`."),
+                        inputs: &[unary!(@saved $($saved)?), "Out@GRAD"],
+                        outputs: &["X@GRAD"],
+                        effects: Effects::ELEMENT_WISE,
+                    },)*
                 }
             }
         }
@@ -126,98 +170,71 @@ macro_rules! unary {
             };
         }
     };
+    // The attributes by their names.
+    (@bind $of:expr, $coefficients:ident $(, $($name:ident)*)?) => {
+        #[allow(unused_variables, reason = "a formula need not mention every attribute")]
+        let [$($($name,)*)? ..] = $coefficients.map($of);
+    };
+    (@number Number $default:literal) => { Number::Float($default) };
+    (@number Flag $default:literal) => { Number::Bool($default) };
+    // The value of a formula, if there is one.
+    (@or $otherwise:expr, $value:ident) => {{
+        let _ = $value;
+        $otherwise
+    }};
+    (@or $otherwise:expr, $value:ident, |$x:ident| $formula:expr) => {{
+        let $x = $value;
+        $formula
+    }};
+    (@invalid) => { None };
+    (@invalid $valid:expr, $invalid:literal) => { (!($valid)).then_some($invalid) };
+    (@is) => { false };
+    (@is $formula:expr) => { true };
+    (@saved) => { "X" };
+    (@saved $saved:ident) => { stringify!($saved) };
 }
 
-unary! { $
-    /// |x|; its derivative at 0 is 0.
-    Abs "abs" [EXACT, EXACT] |x| x.abs(),
-        X |x| T::select(x > T::of(0.0), T::of(1.0), T::select(x < T::of(0.0), T::of(-1.0), T::of(0.0)));
-    /// x, but not below min and not above max.
-    Clip "clip" (min = -1.0, max = 1.0) [EXACT, EXACT] |x| x.max(min).min(max),
-        X |x| T::select((x > min) & (x < max), T::of(1.0), T::of(0.0));
-    /// x, and alpha (eˣ - 1) where x is negative.
-    Elu "elu" (alpha = 1.0) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
-        X |x| T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
-    /// eˣ.
-    Exp "exp" [ROUNDING, EXACT] |x| x.exp(), Out |y| y;
-    /// slope · x + offset, but not below 0 and not above 1.
-    HardSigmoid "hard_sigmoid" (slope = 0.2, offset = 0.5) [ACCUMULATING, ROUNDING]
-        |x| (slope * x + offset).max(T::of(0.0)).min(T::of(1.0)),
-        Out |y| T::select((y > T::of(0.0)) & (y < T::of(1.0)), slope, T::of(0.0));
-    /// x · min(max(x + offset, 0), threshold) / scale.
-    HardSwish "hard_swish" (threshold = 6.0, scale = 6.0, offset = 3.0) [ACCUMULATING, ACCUMULATING]
-        |x| x * (x + offset).max(T::of(0.0)).min(threshold) / scale,
-        X |x| T::select(
-            x + offset < threshold,
-            T::select(x + offset > T::of(0.0), (x + x + offset) / scale, T::of(0.0)),
-            threshold / scale
-        );
-    /// x, and alpha · x where x is negative.
-    LeakyRelu "leaky_relu" (alpha = 0.02) [ROUNDING, ROUNDING] |x| T::select(x > T::of(0.0), x, alpha * x),
-        X |x| T::select(x > T::of(0.0), T::of(1.0), alpha);
-    /// The natural logarithm.
-    Log "log" [ROUNDING, ROUNDING] in (0.1, 8.0); |x| x.ln(), X |x| T::of(1.0) / x;
-    /// The logarithm of `sigmoid`.
-    LogSigmoid "logsigmoid" [ROUNDING, ROUNDING] |x| -(-x).softplus(), X |x| (-x).sigmoid();
-    /// x to the power of factor.
-    Pow "pow" (factor = 1.0) [ROUNDING, ROUNDING] in (0.1, 3.0); |x| x.pow(factor), X |x| factor * x.pow(factor - T::of(1.0));
-    /// 1 / x.
-    Reciprocal "reciprocal" [EXACT, ROUNDING] in (0.1, 3.0); |x| T::of(1.0) / x, Out |y| -y * y;
-    /// max(x, 0); its derivative at 0 is 0.
-    Relu "relu" [EXACT, EXACT] |x| T::select(x > T::of(0.0), x, T::of(0.0)), Out |y| T::select(y > T::of(0.0), T::of(1.0), T::of(0.0));
-    /// x, but not below 0 and not above threshold.
-    Relu6 "relu6" (threshold = 6.0) [EXACT, EXACT] |x| x.max(T::of(0.0)).min(threshold),
-        Out |y| T::select((y > T::of(0.0)) & (y < threshold), T::of(1.0), T::of(0.0));
-    /// 1 / √x.
-    Rsqrt "rsqrt" [ROUNDING, ROUNDING] in (0.1, 3.0); |x| T::of(1.0) / x.sqrt(), Out |y| T::of(-0.5) * y * y * y;
-    /// 1 / (1 + e⁻ˣ).
-    Sigmoid "sigmoid" [ROUNDING, ACCUMULATING] |x| x.sigmoid(), Out |y| y * (T::of(1.0) - y);
-    /// x · sigmoid(x).
-    Silu "silu" [ROUNDING, ACCUMULATING] |x| x * x.sigmoid(), X |x| x.sigmoid() * (T::of(1.0) + x * (-x).sigmoid());
-    /// ln(1 + exp(beta · x)) / beta; x itself where beta · x is above threshold.
-    Softplus "softplus" (beta = 1.0, threshold = 20.0) [ACCUMULATING, ROUNDING]
-        |x| T::select(beta * x > threshold, x, (beta * x).softplus() / beta),
-        X |x| T::select(beta * x > threshold, T::of(1.0), (beta * x).sigmoid());
-    /// x / (1 + |x|).
-    Softsign "softsign" [ROUNDING, ROUNDING] |x| x / (T::of(1.0) + x.abs()),
-        X |x| T::of(1.0) / ((T::of(1.0) + x.abs()) * (T::of(1.0) + x.abs()));
-    /// √x.
-    Sqrt "sqrt" [EXACT, ROUNDING] in (0.1, 8.0); |x| x.sqrt(), Out |y| T::of(0.5) / y;
-    /// x².
-    Square "square" [EXACT, EXACT] |x| x * x, X |x| T::of(2.0) * x;
-    /// x · sigmoid(beta · x).
-    Swish "swish" (beta = 1.0) [ACCUMULATING, ACCUMULATING] |x| x * (beta * x).sigmoid(),
-        X |x| (beta * x).sigmoid() * (T::of(1.0) + beta * x * (-beta * x).sigmoid());
-    /// Hyperbolic tangent.
-    Tanh "tanh" [ROUNDING, ACCUMULATING] |x| x.tanh(), Out |y| T::of(1.0) - y * y;
+with_functions!(unary($));
+
+/// An attribute of a formula on integers.
+fn whole(coefficient: f64) -> i64 {
+    coefficient as i64
 }
 
 impl UnaryKind {
     const fn defaults(self) -> Coefficients {
         let (attributes, mut coefficients, mut i) = (self.attributes(), [0.0; 3], 0);
         while i < attributes.len() {
-            coefficients[i] = attributes[i].1;
+            coefficients[i] = attributes[i].1.as_f64();
             i += 1;
         }
         coefficients
     }
 
     fn to_attributes(self, coefficients: Coefficients) -> Vec<(&'static str, Attribute)> {
-        let values = coefficients.iter().map(f64::to_attribute);
-        self.attributes().iter().map(|(name, _)| *name).zip(values).collect()
+        let value = |default, coefficient| match default {
+            Number::Bool(_) => Number::Bool(coefficient != 0.0),
+            Number::Int(_) | Number::Float(_) => Number::Float(coefficient),
+        };
+        let attributes = self.attributes().iter().zip(coefficients);
+        attributes.map(|(&(name, default), c)| (name, Attribute::Number(value(default, c)))).collect()
     }
 
     fn read(self, mut reader: AttributeReader<'_>) -> Result<Coefficients, AttributeError> {
         let mut coefficients = self.defaults();
         for (coefficient, (name, default)) in coefficients.iter_mut().zip(self.attributes()) {
-            *coefficient = reader.take(name, Some(*default))?;
+            *coefficient = match default {
+                Number::Bool(flag) => f64::from(u8::from(reader.take(name, Some(*flag))?)),
+                Number::Int(_) | Number::Float(_) => reader.take(name, Some(default.as_f64()))?,
+            };
         }
         reader.finish()?;
         Ok(coefficients)
     }
 }
 
-/// An element-wise function. `X`: floating point, any shape; `Out`: the same type.
+/// An element-wise function. `X`: floating point, or integers where the function is of them, any shape; `Out`: the same
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unary {
     /// Which function.
@@ -271,22 +288,33 @@ impl Attributes for UnaryGrad {
 
 impl Operation for Unary {
     fn schema(&self) -> &'static Schema {
-        self.kind.schemas().0
+        self.kind.schema()
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_float(0)?;
-        Ok(vec![cx.ty(0).clone()])
+        match self.kind.is_of_integers() {
+            true => cx.need_number(0)?,
+            false => cx.need_float(0)?,
+        }
+        match self.kind.invalid(self.coefficients) {
+            Some(invalid) => Err(cx.fail(MismatchKind::Attribute, format!("`{}`: {invalid}", cx.operator))),
+            None => Ok(vec![cx.ty(0).clone()]),
+        }
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let saved = match self.kind.saved() {
-            Saved::X => g.input(0),
-            Saved::Out => g.output(0),
+            Some(Saved::X) => g.input(0),
+            Some(Saved::Out) => g.output(0),
+            None => return Ok(vec![None]),
         };
         let grad = g.grad(0)?;
         let op = UnaryGrad { kind: self.kind, coefficients: self.coefficients };
         Ok(vec![Some(g.emit(op, &[saved, grad])?)])
+    }
+
+    fn is_differentiable(&self) -> bool {
+        self.kind.saved().is_some()
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -298,26 +326,39 @@ impl Operation for Unary {
     }
 
     fn samples() -> Vec<Sample> {
-        let cases = |op: Unary| {
-            let (low, high) = op.kind.tested();
-            let case = || Sample::of(op);
-            // Other attributes than those left out.
-            let mut other = op;
-            other.coefficients[..op.kind.attributes().len()].iter_mut().for_each(|c| *c *= 1.25);
-            [
-                case().rows(3, &[4]).within(low, high),
-                case().dense(&[]).within(low, high),
-                case().rows(0, &[2]),
-                Sample::of(other).rows(5, &[3]).within(low, high),
-            ]
-        };
-        Unary::prototypes().into_iter().flat_map(cases).collect()
+        Unary::prototypes().into_iter().flat_map(Unary::cases).collect()
+    }
+}
+
+impl Unary {
+    fn cases(self) -> Vec<Sample> {
+        let (low, high) = self.kind.tested();
+        let case = || Sample::of(self);
+        // Other attributes than those left out.
+        let mut other = self;
+        for (coefficient, (_, default)) in other.coefficients.iter_mut().zip(self.kind.attributes()) {
+            match default {
+                Number::Bool(flag) => *coefficient = f64::from(u8::from(!flag)),
+                Number::Int(_) | Number::Float(_) => *coefficient *= 1.25,
+            }
+        }
+        let mut cases = vec![
+            case().rows(3, &[4]).within(low, high),
+            case().dense(&[]).within(low, high),
+            case().rows(0, &[2]),
+            Sample::of(other).rows(5, &[3]).within(low, high),
+        ];
+        if self.kind.is_of_integers() {
+            let integers = |dtype| case().rows(3, &[4]).within(low, high).dtype(dtype);
+            cases.extend([integers(DType::I32), integers(DType::I64)]);
+        }
+        cases
     }
 }
 
 impl Operation for UnaryGrad {
     fn schema(&self) -> &'static Schema {
-        self.kind.schemas().1
+        self.kind.gradient_schema()
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
@@ -335,6 +376,7 @@ impl Operation for UnaryGrad {
     }
 
     fn prototypes() -> Vec<Self> {
-        UnaryKind::ALL.iter().map(|&kind| UnaryGrad::of(kind)).collect()
+        let differentiable = UnaryKind::ALL.iter().filter(|kind| kind.saved().is_some());
+        differentiable.map(|&kind| UnaryGrad::of(kind)).collect()
     }
 }

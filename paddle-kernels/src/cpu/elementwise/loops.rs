@@ -134,9 +134,29 @@ pub(super) fn unary(kind: UnaryKind, dtype: DType) -> Option<Loop> {
                 T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), with))
             }
         }
+        struct OfI32;
+        impl One for OfI32 {
+            type From = i32;
+            type To = i32;
+            #[inline(always)]
+            fn apply<const FUSED: bool>(x: i32, with: Coefficients) -> i32 {
+                K.apply_int(x.into(), with) as i32
+            }
+        }
+        struct OfI64;
+        impl One for OfI64 {
+            type From = i64;
+            type To = i64;
+            #[inline(always)]
+            fn apply<const FUSED: bool>(x: i64, with: Coefficients) -> i64 {
+                K.apply_int(x, with)
+            }
+        }
         match dtype {
             DType::F32 => Some(one::<Of<f32>>),
             DType::F64 => Some(one::<Of<f64>>),
+            DType::I32 if K.is_of_integers() => Some(one::<OfI32>),
+            DType::I64 if K.is_of_integers() => Some(one::<OfI64>),
             DType::Bool | DType::I32 | DType::I64 => None,
         }
     })

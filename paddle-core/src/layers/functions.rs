@@ -1,0 +1,53 @@
+//! Layers that are a function of one value: the rows of the operators' table.
+
+use super::Call;
+use crate::ops::{Unary, UnaryKind};
+use crate::program::{BuildError, VarId};
+
+/// Passes the functions of one value as layers to a macro; see
+/// [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_function_layers {
+    ($($callback:ident)::+) => {
+        $crate::with_functions! { $crate::function_layers (($($callback)::+)) }
+    };
+}
+
+/// From rows of functions to rows of layers.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! function_layers {
+    (($($callback:ident)::+) $(
+        $(#[doc = $doc:literal])*
+        $mark:ident $name:ident $kind:ident $((
+            $($arg:ident: $arg_kind:ident = $arg_default:literal $arg_doc:literal),*;
+            $($named:ident: $named_kind:ident = $default:literal $named_doc:literal),*
+        ))?
+        [$class:ident, $slope_class:ident] $(in $tested:expr;)? $(if $valid:expr, $invalid:literal;)?
+        |$x:ident| $formula:expr
+        $(, int |$i:ident| $whole:expr)?
+        $(, slope $saved:ident |$s:ident| $slope:expr)?;
+    )*) => {
+        $($callback)::+! {$(
+            $(#[doc = $doc])*
+            ///
+            /// Element by element.
+            $name(x: Value "The argument." $($(, $arg: $arg_kind $arg_doc)*)?;
+                  $($($named: $named_kind $named_doc),*)?) $mark
+                => |call| unary(call, UnaryKind::$kind);
+        )*}
+    };
+}
+
+with_function_layers!(layers);
+
+fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let mut op = Unary::of(kind);
+    for (coefficient, (name, _)) in op.coefficients.iter_mut().zip(kind.attributes()) {
+        let flag = call.flag(name).map(|flag| f64::from(u8::from(flag)));
+        *coefficient = call.number(name).or(flag).unwrap_or(*coefficient);
+    }
+    let last = call.layer.positional.last().map_or("x", |argument| argument.name);
+    Ok(call.emit_with(last, op, &[x])?[0])
+}

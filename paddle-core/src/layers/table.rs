@@ -1,0 +1,37 @@
+//! From the table of a family to its layers.
+
+/// Makes `LAYERS` of a table: `with_image_layers!(layers)`.
+macro_rules! layers {
+    ($($(#[doc = $doc:literal])*
+       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+       $($mark:ident)? => $build:expr;)*) => {
+        /// The layers of this family.
+        pub(super) const LAYERS: &[$crate::layers::Layer] = &[$($crate::layers::Layer {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            positional: layers!(@arguments [$($arg: $kind $(($($word),*))? $arg_doc,)*]),
+            named: layers!(@named $($mark)? [
+                $($named: $named_kind $(($($named_word),*))? $named_doc,)*
+            ]),
+            activation: layers!(@activation $($mark)?),
+            build: $build,
+        }),*];
+    };
+    (@activation activation) => { true };
+    (@activation $($mark:ident)?) => { false };
+    (@named weights [$($named:tt)*]) => {
+        $crate::with_parameter_arguments!(weights layers! (@arguments) [$($named)*])
+    };
+    (@named weights_and_bias [$($named:tt)*]) => {
+        $crate::with_parameter_arguments!(weights_and_bias layers! (@arguments) [$($named)*])
+    };
+    (@named $($mark:ident)? [$($named:tt)*]) => { layers!(@arguments [$($named)*]) };
+    (@arguments [$($name:ident: $kind:ident $(($($word:ident),*))? $doc:literal,)*]) => {
+        &[$($crate::layers::Argument {
+            name: stringify!($name),
+            kind: $crate::layers::Kind::$kind $((&[$(stringify!($word)),*]))?,
+            doc: $doc,
+        }),*]
+    };
+}

@@ -1,0 +1,64 @@
+//! Layers that hand a value on: `assign`, `cast`, `identity`, `tap`.
+
+use super::Call;
+use crate::ops::{Assign, Cast, Mismatch, MismatchKind};
+use crate::program::{BuildError, DType, Program, VarId};
+
+/// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_value_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// A copy.
+            assign(x: Value "What to copy.";)
+                => assign;
+
+            /// The same numbers as another element type.
+            cast(x: Value "The numbers.", to: Choice(bool, f32, f64, i32, i64) "Which element type.";)
+                => cast;
+
+            /// `x` itself: no activation.
+            identity(x: Value "What to leave as it is.";) activation
+                => |call| call.value("x");
+
+            /// The value itself, which can be fetched by the name, though the network does not return it:
+            /// `infer_with(&net, &parameters, rows, &["hidden"])`.
+            tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
+                => tap;
+        }
+    };
+}
+
+with_value_layers!(layers);
+
+fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(Assign, &[x])?[0])
+}
+
+fn cast(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let all = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+    let named = |dtype: &DType| Some(dtype.name()) == call.choice("to");
+    let dtype = all.into_iter().find(named).ok_or(BuildError::NoSuch { what: "element type" })?;
+    Ok(call.emit(Cast { dtype }, &[x])?[0])
+}
+
+fn tap(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, name) = (call.value("x")?, call.name("name")?);
+    let wrong = |input, message| {
+        BuildError::Mismatch(Mismatch { input: Some(input), kind: MismatchKind::Attribute, message })
+    };
+    if call.block != Program::GLOBAL {
+        let message = "a value inside of a branch or loop is there for some rows, or once per iteration, and cannot be \
+                       tapped; give it out as the value of the block, and tap that";
+        return Err(wrong(0, message.to_string()));
+    }
+    match call.program.tap(&name, x) {
+        Ok(()) => Ok(x),
+        Err(BuildError::NameTaken { name }) => {
+            Err(wrong(1, format!("there is a tap `{name}` already; give this one another name")))
+        }
+        Err(error) => Err(error),
+    }
+}
