@@ -13,6 +13,7 @@ use paddle_kernels::cpu::CpuError;
 
 use crate::batch::BatchError;
 use crate::infer::OutputError;
+use crate::operator::OperatorError;
 use crate::parameters::ParameterError;
 use crate::train_loop::NoBatch;
 
@@ -46,6 +47,8 @@ pub enum Error {
     Convert(Box<ConvertError>),
     /// A program cannot be planned.
     Plan(PlanError),
+    /// Operators cannot be linked to a program.
+    Operator(OperatorError),
     /// A run failed.
     Run(RunError),
     /// The CPU cannot be used as asked for.
@@ -94,6 +97,7 @@ kinds! {
     Wire(WireError);
     Convert(Box<ConvertError>);
     Plan(PlanError);
+    Operator(OperatorError);
     Run(RunError);
     Cpu(CpuError);
     Handler(Box<dyn error::Error + Send + Sync>);

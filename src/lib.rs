@@ -35,6 +35,7 @@
 //! | write a network | [`network!`], [`attribute::network`] |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`Updater`], [`Event`] |
+//! | give it an operator of your own | [`operator`] |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | look into it | [`Network::program`]; [`core`] has the levels below |
 
@@ -53,11 +54,13 @@ pub mod language;
 mod load;
 mod model;
 mod network;
+pub mod operator;
 mod parameter_name;
 mod parameters;
 pub mod reader;
 mod session;
 pub mod sharing;
+pub mod testing;
 pub mod train_loop;
 mod trainer;
 mod updater;

@@ -14,6 +14,7 @@ use paddle_core::wire::ProgramDesc;
 use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
+use crate::operator::{self, Operator, Operators};
 use crate::sharing::ParamSpec;
 
 /// The type that stands for one network of the source. The macros write it.
@@ -30,6 +31,9 @@ pub trait Spec: 'static {
     const PARAMS: &'static [ParamSpec] = &[];
     /// Why the network cannot be trained; nothing where it can, or where that is only known at run time.
     const UNTRAINABLE: Option<&'static str> = None;
+
+    /// The operators of the user's own that its source may use.
+    const OPERATORS: Operators = Operators::NONE;
 
     /// The values of the program's sizes from outside, in the order of its symbols.
     fn sizes(&self) -> &[i64] {
@@ -85,6 +89,7 @@ impl<S: Spec> Network<S> {
             let sizes = program.outside_symbols().zip(spec.sizes().iter().copied());
             program = program.bind(&sizes.collect::<Vec<_>>())?;
         }
+        operator::link_all(&mut program, S::OPERATORS.all())?;
         Ok(Model::new(S::NAME, program))
     }
 }
@@ -121,5 +126,15 @@ impl<R: Row + 'static> Network<Dynamic<R>> {
         program.verify()?;
         let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program));
         Ok(Network { spec: Dynamic(PhantomData), model: OnceLock::from(model) })
+    }
+
+    /// The same network, with these operators, and those that their gradients are made of, linked to those of its program that have their names: a program that was
+    /// loaded says what an operator of your own is, but not what computes it.
+    ///
+    /// Errors if two of them have one name, or the program uses one with other types than it is declared with.
+    pub fn with_operators(&self, operators: &[&'static dyn Operator]) -> Result<Self, Error> {
+        let mut program = self.program()?.clone();
+        operator::link_all(&mut program, operators.iter().flat_map(|operator| operator.operators().all()))?;
+        Self::from_program(program)
     }
 }

@@ -1,6 +1,8 @@
 //! The backends: `cpu` and `reference`.
 
 pub mod cpu;
+pub mod custom;
+pub mod differences;
 pub mod memory;
 mod messages;
 mod random;

@@ -1,6 +1,7 @@
 //! The front end from tokens to tokens: parse → resolve → lower → emit. What has mistakes is lowered all the same, to
 //! find others: a failed expression has an unknown value that silences what consumes it.
 
+use paddle_core::ops::Custom;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -8,7 +9,7 @@ use crate::ast::FunctionId;
 use crate::emit::emit;
 use crate::errors;
 use crate::import::{self, payloads};
-use crate::lower::{Lowered, inputs, lower};
+use crate::lower::{Lowered, declare, inputs, lower};
 use crate::messages::Message;
 use crate::parse::{Form, Invocation, Source};
 use crate::report::{Extent, Report, Sink};
@@ -21,6 +22,8 @@ pub(crate) struct Analysis {
     pub(crate) source: Option<Source>,
     /// The topologies, by the numbers of their functions.
     pub(crate) lowered: Vec<(usize, Lowered)>,
+    /// The operators that are declared here, likewise; `None` for one that has mistakes.
+    pub(crate) operators: Vec<(usize, Option<Custom>)>,
     pub(crate) reports: Vec<Report>,
 }
 
@@ -35,7 +38,7 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
 /// Analyses an invocation whose imports have these sources. `sink` has what was wrong with its tokens.
 fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut sink: Sink) -> Analysis {
     let Some(invocation) = invocation else {
-        return Analysis { source: None, lowered: Vec::new(), reports: sink.finish() };
+        return Analysis { source: None, lowered: Vec::new(), operators: Vec::new(), reports: sink.finish() };
     };
     let mut source = invocation.parse(payloads(imported), &mut sink);
     let is_finite = resolve(&mut source.network, &mut sink);
@@ -57,10 +60,20 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
             (at, lowered)
         })
         .collect::<Vec<_>>();
+    let declared = (0..network.functions.len()).filter(|&at| {
+        let function = &network.functions[at];
+        network.is_here(function.unit) && function.operator.is_some()
+    });
+    let operators = declared
+        .map(|at| {
+            let function = FunctionId(at);
+            (at, can_be_lowered.then(|| declare(network, function, is_known, &mut sink)).flatten())
+        })
+        .collect::<Vec<_>>();
     if let Form::Module { .. } = source.form {
         sharing::check(network, &lowered, &mut sink);
     }
-    Analysis { lowered, reports: sink.finish(), source: Some(source) }
+    Analysis { lowered, operators, reports: sink.finish(), source: Some(source) }
 }
 
 /// Expands `network!(..)`, or a module behind `#[network]`.
@@ -101,9 +114,10 @@ pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: b
 
 /// Compiles an invocation. Without `shell`, a module's items alone are emitted.
 fn compile(invocation: Option<Invocation>, imported: TokenStream, sink: Sink, shell: bool) -> TokenStream {
-    let Analysis { source, lowered, reports } = analyse_invocation(invocation, imported.clone(), sink);
+    let Analysis { source, lowered, operators, reports } =
+        analyse_invocation(invocation, imported.clone(), sink);
     match source {
-        Some(source) => emit(&source, &lowered, &reports, &imported, shell),
+        Some(source) => emit(&source, &lowered, &operators, &reports, &imported, shell),
         None => {
             let errors = errors::tokens(&reports);
             let errors = errors.all();

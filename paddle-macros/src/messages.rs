@@ -79,6 +79,10 @@ messages! {
     "unknown-initializer" UnknownInitializer { name, hint } "there is no initialiser `{name}`{hint}"
     /// Too few or too many arguments.
     "argument-count" ArgumentCount { callee, takes, found } "`{callee}` takes {takes}, but {found}"
+    /// A `fn` without a body that is no operator.
+    "no-operator" NoOperator { name, why } "`{name}` cannot be an operator: {why}"
+    /// A parameter of a gradient that stands for nothing.
+    "gradient-parameter" GradientParameter { gradient, name, operator, known } "`{name}` of `{gradient}` stands for nothing: the parameters of the gradient of `{operator}` may be {known}"
     /// An argument given twice.
     "repeated-argument" RepeatedArgument { name } "`{name}` is given twice"
     /// A value where a size is wanted, and the like.

@@ -159,6 +159,16 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             let keep_dim = OpAttr::bool("keep_dim", op.keep_dim);
             ours(&mut desc, [OpAttr::longs("axes", op.axes.clone()), keep_dim])
         }
+        Op::Custom(op) => {
+            let text = |name: &str, text: String| OpAttr::string(name, text);
+            let attrs = [
+                text("name", op.name.clone()),
+                OpAttr::bool("row_wise", op.row_wise),
+                text("arguments", op.arguments.to_string()),
+                text("definition", op.definition.program().to_string()),
+            ];
+            ours(&mut desc, attrs)
+        }
         Op::Foreign(_) => Vec::new(),
     };
     desc

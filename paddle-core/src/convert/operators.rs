@@ -76,6 +76,7 @@ fn rule(name: &str) -> Option<Rule> {
         "select_input"                                                      => |x| x.select_input(),
         // Ours.
         "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
+        "rust.custom"                                                       => |x| x.custom(),
         "rust.size"                                                         => |x| x.size(),
         "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control::read_if,
@@ -348,6 +349,21 @@ impl Reading<'_, '_> {
         let (x, y) = (self.input("X")?, self.input("Y")?);
         let same = self.ty(x).rows == self.ty(y).rows && self.reader.program.is_sequence(self.ty(x));
         if same { self.out(Assign, &[x]) } else { Ok(false) }
+    }
+
+    /// An operator of the user's, with its definition.
+    fn custom(&mut self) -> Result<bool, ConvertError> {
+        let mut attributes = Vec::new();
+        for attribute in ["name", "arguments", "definition"] {
+            let text = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+            attributes.push((attribute.to_string(), Attribute::Text(text.to_string())));
+        }
+        let row_wise = Attribute::Number(Number::Bool(self.bool("row_wise", false)?));
+        attributes.push(("row_wise".to_string(), row_wise));
+        let op = Op::from_attributes("custom", attributes)
+            .map_err(|error| Fault::Attribute { attribute: "definition", message: error.to_string() })?;
+        let inputs = self.inputs("X")?;
+        self.out(op, &inputs)
     }
 
     fn size(&mut self) -> Result<bool, ConvertError> {

@@ -27,6 +27,10 @@ impl Operation for Foreign {
         }
     }
 
+    fn called(&self) -> &str {
+        &self.name
+    }
+
     fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         Ok(self.types.clone())
     }

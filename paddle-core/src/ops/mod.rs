@@ -18,6 +18,7 @@ mod conditional;
 mod contract;
 mod conv2d;
 mod cross_entropy;
+mod custom;
 mod dropout;
 mod elementwise;
 mod expand;
@@ -59,6 +60,7 @@ pub use conditional::{If, Join};
 pub use contract::Contract;
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
+pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
 pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
@@ -105,6 +107,11 @@ pub trait Attributes: Sized {
 pub trait Operation {
     /// Name, slots, effects.
     fn schema(&self) -> &'static Schema;
+
+    /// What it is called in messages, where that is not its name.
+    fn called(&self) -> &str {
+        self.schema().name
+    }
 
     /// The shape rule: the types of the outputs from those of the inputs, or what does not fit.
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch>;
@@ -269,6 +276,8 @@ operators! {
     CrossEntropy,
     /// Gradient of [`CrossEntropy`].
     CrossEntropyGrad,
+    /// An operator of the user's own.
+    Custom,
     /// Sets elements to zero at random.
     Dropout,
     /// Gradient of [`Dropout`].

@@ -121,7 +121,7 @@ pub(super) fn cost(program: &Program) -> Result<VarId, GradientError> {
         Some(operator) => format!(
             "`{}` has no derivative: run the network with `infer`, or train it on a distance such as \
              `mean(square(x - y))`",
-            operator.op.name()
+            operator.op.operation().called()
         ),
         None => "reduce it with `mean` or `sum`".to_string(),
     };
@@ -156,7 +156,7 @@ fn no_path(program: &Program, parameter: VarId, smooth: &BTreeSet<VarId>) -> Gra
     let message = format!(
         "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
          the network with `infer`, or train it on a distance such as `mean(square(x - y))`",
-        last.op.name()
+        last.op.operation().called()
     );
     GradientError { place: place(program, last), message }
 }

@@ -347,7 +347,7 @@ impl Program {
             Some(words) => (words.operator.as_str(), words.inputs.clone()),
             None => {
                 let quoted = |input: &VarId| format!("`{}`", self.var(*input).name);
-                (schema.name, inputs.iter().map(quoted).collect())
+                (op.operation().called(), inputs.iter().map(quoted).collect())
             }
         };
         if !Schema::accepts(schema.inputs, inputs.len()) {

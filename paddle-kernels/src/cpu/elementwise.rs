@@ -220,6 +220,7 @@ impl<'a> Compiler<'a> {
             | Op::Dropout(_)
             | Op::DropoutGrad(_)
             | Op::Expand(_)
+            | Op::Custom(_)
             | Op::Foreign(_)
             | Op::GatherRows(_)
             | Op::GaussianRandom(_)

@@ -6,10 +6,11 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
-    product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
+    accuracy, batch_norm, concat, conv2d, cross_entropy, custom, dropout, elementwise, expand, lookup_table,
+    pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
     softmax_with_cross_entropy, top_k, transpose,
 };
+use crate::custom::linked;
 use crate::memory::Buffer;
 use crate::team::Team;
 
@@ -37,6 +38,7 @@ impl Kernel {
     /// Whether there is a kernel for the operator, of some types.
     pub(super) fn supports(op: &Op) -> bool {
         match op {
+            Op::Custom(op) => linked(op).is_some(),
             Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
             Op::Accuracy(_)
             | Op::Assign(_)
@@ -239,6 +241,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Concat(op) => concat::compile(&single, *op),
         Op::BatchNorm(op) => batch_norm::compile(&single, op),
         Op::BatchNormGrad(op) => batch_norm::compile_grad(&single, op),
+        Op::Custom(op) => custom::compile(&single, op),
         Op::Dropout(op) => dropout::compile(&single, op),
         Op::DropoutGrad(op) => dropout::compile_grad(&single, op),
         Op::RowNumbers(_) => row_numbers::compile(&single),

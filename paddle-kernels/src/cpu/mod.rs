@@ -9,6 +9,7 @@ mod classes;
 mod concat;
 mod conv2d;
 mod cross_entropy;
+mod custom;
 mod dropout;
 mod elementwise;
 mod expand;

@@ -16,6 +16,7 @@ mod call;
 mod concat;
 mod conv2d;
 mod cross_entropy;
+mod custom;
 mod dropout;
 mod elementwise;
 mod expand;
@@ -39,7 +40,7 @@ mod top_k;
 mod transpose;
 mod values;
 
-use paddle_core::ops::Op;
+use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
     Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Operand,
     OutOfMemory, Rows, Unsupported,
@@ -100,6 +101,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Concat(op) => infallible(move |call| concat::concat(op, call)),
         Op::BatchNorm(op) => Box::new(move |call| Ok(batch_norm::batch_norm(&op, call))),
         Op::BatchNormGrad(op) => Box::new(move |call| Ok(batch_norm::batch_norm_grad(&op, call))),
+        Op::Custom(op) => return custom::arithmetic(&op),
         Op::Dropout(op) => Box::new(move |call| Ok(dropout::dropout(&op, call))),
         Op::DropoutGrad(op) => infallible(move |call| dropout::dropout_grad(&op, call)),
         Op::RowNumbers(_) => infallible(row_numbers::row_numbers),
@@ -173,8 +175,11 @@ impl Backend for Reference {
                 let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
                 return Err(Unsupported { message });
             }
-            let step = arithmetic(op);
-            steps.push(step.ok_or_else(|| Unsupported { message: format!("`{}` is no kernel", op.name()) })?);
+            let why = || match op {
+                Op::Custom(_) => Custom::NOT_LINKED.to_string(),
+                op => format!("`{}` is no kernel", op.name()),
+            };
+            steps.push(arithmetic(op).ok_or_else(|| Unsupported { message: why() })?);
         }
         Ok(Kernel { group: group.clone(), steps })
     }

@@ -6,10 +6,11 @@ use paddle_core::ops::{
 };
 use paddle_core::plan::Backend;
 use paddle_core::program::{BlockId, DType, Program, Site, Type, VarId};
+use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
-use crate::gradients::{Checked, Differentiated, Fed, Run, differentiate, feeds, on_grid};
+use crate::gradients::{Fed, Run, assert_many, check, differentiate, feeds, on_grid};
 use crate::on_every_backend;
 use crate::programs::assert_close;
 
@@ -203,27 +204,27 @@ fn generate(draw: &mut Draw) -> Differentiated {
 }
 
 fn batch(differentiated: &Differentiated, rows: usize, draw: &mut Draw) -> Vec<Fed> {
-    feeds(&differentiated.program, rows, draw, |draw, _, _, count| on_grid(draw, count, (-1.0, 1.0)))
+    feeds(differentiated.program(), rows, draw, |draw, _, _, count| on_grid(draw, count, (-1.0, 1.0)))
 }
 
 #[test]
 fn gradients_of_generated_programs_are_differences() {
     let mut draw = Draw::new(11);
-    let mut checked = Checked::default();
+    let mut checked = Compared::default();
     for _ in 0..100 {
         let differentiated = generate(&mut draw);
         for rows in [0, 1, 3] {
-            checked.add(differentiated.check(&mut batch(&differentiated, rows, &mut draw)));
+            checked.add(check(&differentiated, &batch(&differentiated, rows, &mut draw)));
         }
     }
-    checked.assert_many(2000);
+    assert_many(checked, 2000);
 }
 
 fn generated_programs_agree<B: Backend + Clone>(backend: &B) {
     let mut draw = Draw::new(12);
     for _ in 0..100 {
         let differentiated = generate(&mut draw);
-        let program = &differentiated.program;
+        let program = differentiated.program();
         let (mut oracle, mut run) =
             (Run::new(Reference::double(), program), Run::new(backend.clone(), program));
         for rows in [3, 40, 0, 1] {

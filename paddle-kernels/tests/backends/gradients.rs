@@ -1,25 +1,16 @@
 //! Gradients against differences, in `f64`.
-//!
-//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own. The gradient
-//! of the cost with respect to every element of every floating-point input has to be the central difference.
 
 use std::collections::BTreeSet;
 
-use paddle_core::ops::{Binary, BinaryKind, Op, Reduce, ReduceKind, Sample};
-use paddle_core::passes::backward::gradients;
+use paddle_core::ops::{Op, Sample};
 use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
-use paddle_core::program::{DType, Program, Site, Type, VarId};
+use paddle_core::program::{DType, Program, Type, VarId};
+use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
 use crate::host::Host;
 use crate::run::kept_as;
-
-/// The distance of a difference: with inputs on [`GRID`] below 128, `f32` holds both ends exactly.
-const STEP: f32 = 1.0 / 65536.0;
-
-/// How far a gradient may be from the difference, relative to the larger one of them and 1.
-const TOLERANCE: f64 = 1e-6;
 
 /// Inputs are odd multiples of it: never next to 0, where some functions have a corner.
 const GRID: f64 = 1.0 / 512.0;
@@ -32,6 +23,12 @@ pub(crate) struct Fed {
     pub(crate) values: Host,
     pub(crate) shape: Vec<usize>,
     pub(crate) offsets: Option<Vec<i64>>,
+}
+
+impl Fed {
+    fn feed(&self) -> Feed<'_> {
+        Feed { values: self.values.slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
+    }
 }
 
 /// Floating-point numbers on the grid.
@@ -78,11 +75,7 @@ impl<B: Backend> Run<B> {
 
     /// The outputs, all of type `f32`, as precise as the backend has them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
-        let feed = |i: usize| {
-            let Fed { values, shape, offsets } = &feeds[i];
-            Feed { values: values.slice(), shape, offsets: offsets.as_deref() }
-        };
-        self.executor.begin(&feed).unwrap_or_else(|error| panic!("{error}"));
+        self.executor.begin(&|i| feeds[i].feed()).unwrap_or_else(|error| panic!("{error}"));
         self.executor.run(Part::Compute, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
         let fetch = |output: usize| {
             let count = self.executor.output_shape(output).iter().product();
@@ -105,155 +98,48 @@ impl<B: Backend> Run<B> {
     }
 }
 
-/// A program whose first output is the cost and whose further outputs are gradients.
-pub(crate) struct Differentiated {
-    pub(crate) program: Program,
-    /// The inputs that have a gradient, by position, in the order of the outputs.
-    with_gradient: Vec<usize>,
-    /// The floating-point inputs that the cost does not depend on.
-    without_gradient: Vec<usize>,
+/// The gradients of a program, to be compared with differences.
+pub(crate) fn differentiate(program: Program) -> Differentiated {
+    Differentiated::new(program).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Adds the weights to the inputs and the cost to the operators of a program, and then the gradients.
-pub(crate) fn differentiate(mut program: Program) -> Differentiated {
-    let floats = |program: &Program, vars: &[VarId]| -> Vec<usize> {
-        (0..vars.len()).filter(|&i| program.ty(vars[i]).dtype.is_float()).collect()
-    };
-    // Labels have no gradient, whatever the cost depends on.
-    let operators = program.blocks().iter().flat_map(|block| &block.ops);
-    let reads = operators.flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &input)| (op, k, input)));
-    let labels: Vec<VarId> = reads
-        .filter(|(operator, k, _)| !operator.op.operation().passes_gradient(*k))
-        .map(|(_, _, input)| input)
-        .collect();
-    let mut wanted = floats(&program, program.inputs());
-    wanted.retain(|&i| !labels.contains(&program.inputs()[i]));
-    let mut cost = None;
-    let outputs = program.outputs().to_vec();
-    let is_intermediate = |program: &Program, output: VarId| {
-        let ops = program.blocks().iter().flat_map(|block| &block.ops);
-        let mut written = ops.flat_map(|operator| {
-            operator.outputs.iter().enumerate().map(move |(k, &written)| (operator, k, written))
-        });
-        written.any(|(operator, k, written)| written == output && operator.op.operation().is_intermediate(k))
-    };
-    let outputs: Vec<VarId> =
-        outputs.into_iter().filter(|&output| !is_intermediate(&program, output)).collect();
-    for (i, output) in floats(&program, &outputs).into_iter().map(|i| outputs[i]).enumerate() {
-        let weight = program.create_input(&format!("weight {i}"), program.ty(output).clone()).unwrap();
-        let mut op = |op: Op, inputs: &[VarId]| {
-            program.append_op(Program::GLOBAL, op, inputs, Site::default()).unwrap()[0]
-        };
-        let product = op(Binary { kind: BinaryKind::Mul }.into(), &[output, weight]);
-        let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
-        let sum = op(sum.into(), &[product]);
-        cost = Some(match cost {
-            Some(cost) => op(Binary { kind: BinaryKind::Add }.into(), &[cost, sum]),
-            None => sum,
-        });
-    }
-    let cost = cost.expect("a floating-point output");
-    program.set_outputs(&[cost]).unwrap();
-    let inputs: Vec<VarId> = wanted.iter().map(|&i| program.inputs()[i]).collect();
-    let found = gradients(&mut program, &inputs).unwrap_or_else(|error| panic!("{error}\n{program}"));
-    let outputs: Vec<VarId> = std::iter::once(cost).chain(found.iter().flatten().copied()).collect();
-    program.set_outputs(&outputs).unwrap();
-    program.verify().unwrap_or_else(|error| panic!("{error}\n{program}"));
-    let (with, without): (Vec<_>, Vec<_>) = wanted.iter().zip(&found).partition(|(_, grad)| grad.is_some());
-    let positions = |pairs: Vec<(&usize, &Option<VarId>)>| pairs.into_iter().map(|(&i, _)| i).collect();
-    Differentiated { program, with_gradient: positions(with), without_gradient: positions(without) }
+/// Compares the gradient of every element with the difference.
+pub(crate) fn check(differentiated: &Differentiated, feeds: &[Fed]) -> Compared {
+    let feeds: Vec<Feed<'_>> = feeds.iter().map(Fed::feed).collect();
+    let compared = differentiated.check(&feeds);
+    compared.unwrap_or_else(|error| panic!("{error}\n{}", differentiated.program()))
 }
 
-/// What was compared.
-#[derive(Default)]
-pub(crate) struct Checked {
-    /// Elements.
-    elements: usize,
-    /// Those that were left out, because the cost has a corner or a jump there.
-    rough: usize,
-    /// The largest relative error.
-    worst: f64,
+/// Panics if the test has become empty: too few elements, or one in a hundred left out.
+pub(crate) fn assert_many(compared: Compared, least: usize) {
+    let Compared { elements, rough, .. } = compared;
+    assert!(elements >= least, "only {elements} elements were compared");
+    assert!(rough * 100 <= elements, "{rough} of {elements} elements were left out");
 }
 
-impl Checked {
-    pub(crate) fn add(&mut self, other: Checked) {
-        self.elements += other.elements;
-        self.rough += other.rough;
-        self.worst = self.worst.max(other.worst);
-    }
-
-    /// Panics if the test has become empty: too few elements, or one in a hundred left out.
-    pub(crate) fn assert_many(&self, elements: usize) {
-        assert!(self.elements >= elements, "only {} elements were compared", self.elements);
-        let Checked { elements, rough, .. } = self;
-        assert!(rough * 100 <= *elements, "{rough} of {elements} elements were left out");
-    }
-}
-
-impl Differentiated {
-    /// Compares the gradient of every element with the difference.
-    pub(crate) fn check(&self, feeds: &mut [Fed]) -> Checked {
-        let mut run = Run::new(Reference::double(), &self.program);
-        let mut outputs = run.outputs(feeds);
-        let cost = outputs.remove(0)[0];
-        let none = vec![Vec::new(); self.without_gradient.len()];
-        let mut checked = Checked::default();
-        for (input, gradient) in self.inputs().zip(outputs.into_iter().chain(none)) {
+/// Draws elements anew until the cost has no corner and no jump next to any of them.
+fn smoothen(differentiated: &Differentiated, feeds: &mut [Fed], mut draw: impl FnMut(usize) -> f32) {
+    let mut run = Run::new(Reference::double(), differentiated.program());
+    let mut left = 1000;
+    'drawn: loop {
+        let cost = run.outputs(feeds)[0][0];
+        for input in differentiated.inputs() {
             for element in 0..feeds[input].values.len() {
-                let analytic = gradient.get(element).copied().unwrap_or(0.0);
                 let mut slope =
                     |step| (run.cost_beside(feeds, input, element, step) - cost) / f64::from(step);
-                let (above, below) = (slope(STEP), slope(-STEP));
-                let numeric = (above + below) / 2.0;
-                let difference = (analytic - numeric).abs();
-                let error = difference / analytic.abs().max(numeric.abs()).max(1.0);
-                checked.elements += 1;
-                if error <= TOLERANCE {
-                    checked.worst = checked.worst.max(error);
+                if is_smooth(&mut slope) {
                     continue;
                 }
-                // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
-                assert!(
-                    (above - below).abs() > difference,
-                    "the gradient of element {element} of `{}` is {analytic}, but the difference is {numeric}\n{}",
-                    self.program.var(self.program.inputs()[input]).name,
-                    self.program
-                );
-                checked.rough += 1;
+                left -= 1;
+                assert!(left > 0, "no inputs are away from corners and jumps\n{}", differentiated.program());
+                let Host::F32(values) = &mut feeds[input].values else {
+                    panic!("inputs with gradients are drawn in single precision");
+                };
+                values[element] = draw(input);
+                continue 'drawn;
             }
         }
-        checked
-    }
-
-    /// The floating-point inputs that are compared, by position, those with a gradient first.
-    fn inputs(&self) -> impl Iterator<Item = usize> {
-        self.with_gradient.iter().chain(&self.without_gradient).copied()
-    }
-
-    /// Draws elements anew until the cost has no corner and no jump next to any of them.
-    fn smoothen(&self, feeds: &mut [Fed], mut draw: impl FnMut(usize) -> f32) {
-        let mut run = Run::new(Reference::double(), &self.program);
-        let mut left = 1000;
-        'drawn: loop {
-            let cost = run.outputs(feeds)[0][0];
-            for input in self.inputs() {
-                for element in 0..feeds[input].values.len() {
-                    let mut slope =
-                        |step| (run.cost_beside(feeds, input, element, step) - cost) / f64::from(step);
-                    if is_smooth(&mut slope) {
-                        continue;
-                    }
-                    left -= 1;
-                    assert!(left > 0, "no inputs are away from corners and jumps\n{}", self.program);
-                    let Host::F32(values) = &mut feeds[input].values else {
-                        panic!("inputs with gradients are drawn in single precision");
-                    };
-                    values[element] = draw(input);
-                    continue 'drawn;
-                }
-            }
-            return;
-        }
+        return;
     }
 }
 
@@ -283,7 +169,7 @@ pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
     let differentiated = differentiate(program);
     let mut inputs = sample.inputs.iter();
     let rows = sample.batch().unwrap_or(0);
-    let mut feeds = feeds(&differentiated.program, rows, draw, |draw, _, ty, count| {
+    let mut feeds = feeds(differentiated.program(), rows, draw, |draw, _, ty, count| {
         let range = inputs.next().map_or((-2.0, 2.0), |input| input.range);
         if is_float(ty.dtype) { on_grid(draw, count, range) } else { draw.elements(ty.dtype, count, range) }
     });
@@ -292,11 +178,11 @@ pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
         fed.shape[0] = input.rows.unwrap_or(0);
         fed.values = on_grid(draw, fed.shape.iter().product(), input.range);
     }
-    differentiated.smoothen(&mut feeds, |input| match on_grid(draw, 1, sample.inputs[input].range) {
+    smoothen(&differentiated, &mut feeds, |input| match on_grid(draw, 1, sample.inputs[input].range) {
         Host::F32(values) => values[0],
         other => panic!("{other:?} is not on the grid"),
     });
-    let checked = differentiated.check(&mut feeds);
+    let checked = check(&differentiated, &feeds);
     assert_eq!(checked.rough, 0, "{sample:?}");
     Some(checked.worst)
 }

@@ -3,7 +3,7 @@
 use paddle_core::program::DType;
 use proc_macro2::{Ident, TokenStream};
 
-use super::{BindingId, Block, Expr, Pattern, PatternKind, TypeExpr, TypeKind, UnitId, text};
+use super::{BindingId, Block, Expr, FunctionId, Pattern, PatternKind, TypeExpr, TypeKind, UnitId, text};
 
 /// Items that were written in one place and see each other.
 #[derive(Debug)]
@@ -85,6 +85,8 @@ pub(crate) struct Function {
     pub(crate) public: bool,
     /// `#[layer]`: it is for other networks alone.
     pub(crate) layer: bool,
+    /// `#[operator]`: it has no body, and is computed by kernels of the user's.
+    pub(crate) operator: Option<CustomOperator>,
     /// Documentation and the like, as written.
     pub(crate) attributes: TokenStream,
     /// `pub`, as written.
@@ -98,6 +100,18 @@ pub(crate) struct Function {
     pub(crate) tokens: TokenStream,
 }
 
+/// What `#[operator(name = "..", row_wise, gradient = f)]` says.
+#[derive(Debug)]
+pub(crate) struct CustomOperator {
+    /// What it is called in programs.
+    pub(crate) name: String,
+    pub(crate) row_wise: bool,
+    /// Whether its types are those of an operator; others have been reported.
+    pub(crate) is_right: bool,
+    /// The `fn` that is its gradient, and what it stands for, filled in by `resolve`.
+    pub(crate) gradient: Option<(Ident, Option<FunctionId>)>,
+}
+
 impl Function {
     /// Whether it is a network of its own. One that takes numbers or activations is a layer, too.
     pub(crate) fn is_topology(&self) -> bool {
@@ -107,11 +121,11 @@ impl Function {
             };
             param.default.is_none() && !param.ty.as_ref().is_some_and(known)
         };
-        self.public && !self.layer && self.params.iter().all(is_fed)
+        self.public && !self.layer && self.operator.is_none() && self.params.iter().all(is_fed)
     }
 
     /// The parameters that a call gives by position.
-    pub(crate) fn positional(&self) -> impl Iterator<Item = &Param> {
+    pub(crate) fn positional(&self) -> impl Iterator<Item = &Param> + Clone {
         self.params.iter().filter(|param| param.default.is_none())
     }
 

@@ -14,7 +14,9 @@ pub(crate) use expr::{
     Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Named, Piece,
     Statement, Target, TargetKind,
 };
-pub(crate) use item::{Binding, Constant, ConstantType, Function, Import, Keyword, Origin, Param, Unit};
+pub(crate) use item::{
+    Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,
+};
 pub(crate) use size::{OutsideSize, SizeOrigin};
 pub(crate) use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
 

@@ -3,11 +3,13 @@
 mod dim;
 pub(crate) mod export;
 pub(crate) mod library;
+mod operators;
 mod params;
 mod row;
 mod sizes;
 mod spec;
 
+use paddle_core::ops::Custom;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
@@ -18,6 +20,7 @@ use crate::lower::Lowered;
 use crate::parse::{Form, Source};
 use crate::report::Report;
 use crate::sharing;
+use operators::Operators;
 use params::Names;
 use row::{column, row_alias, row_struct, tuple};
 use sizes::{Paths, Sizes};
@@ -29,6 +32,7 @@ use spec::Spec;
 pub(crate) fn emit(
     source: &Source,
     lowered: &[(usize, Lowered)],
+    operators: &[(usize, Option<Custom>)],
     reports: &[Report],
     imported: &TokenStream,
     shell: bool,
@@ -42,7 +46,10 @@ pub(crate) fn emit(
     let uses = quote!(#(#uses)*);
     let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
     match &source.form {
-        Form::Expression => expression(network, lowered, &paths, &errors, &quote!(#uses #ghost)),
+        Form::Expression => {
+            let operators = Operators::of(network, operators, !reports.is_empty());
+            expression(network, lowered, &paths, &operators, &errors, &quote!(#uses #ghost))
+        }
         Form::Module { head } => {
             // One that is wrong would be reported by rustc as well.
             let wrong =
@@ -55,7 +62,9 @@ pub(crate) fn emit(
                 .filter(|constant| !constant.by_caller && !wrong(constant));
             let constants = constants.map(|constant| &constant.tokens);
             let function = |at: &usize| &network.functions[*at];
-            let topologies = lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths));
+            let operators = Operators::of(network, operators, !reports.is_empty());
+            let topologies =
+                lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths, &operators));
             let errors = errors.all();
             let programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
             // A network of that name has been reported.
@@ -65,12 +74,14 @@ pub(crate) fn emit(
             let broken = !reports.is_empty() || network.is_incomplete();
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
+            let operators = operators.items();
             let items = quote! {
                 #uses
                 #(#constants)*
                 #(#errors)*
                 #ghost
                 #sizes
+                #operators
                 #(#topologies)*
                 #params
                 #agreement
@@ -106,6 +117,7 @@ fn expression(
     network: &Network,
     lowered: &[(usize, Lowered)],
     paths: &Paths<'_>,
+    operators: &Operators<'_>,
     errors: &errors::Tokens,
     ghost: &TokenStream,
 ) -> TokenStream {
@@ -121,7 +133,14 @@ fn expression(
     let columns: Vec<TokenStream> = lowered.inputs.iter().map(|input| column(input, &sizes)).collect();
     let (row, value) = tuple(&lowered.inputs, &columns);
     let generics = Default::default();
-    let spec = Spec { ident: name, generics, name: "network", row: row.clone(), sizes: &sizes };
+    let spec = Spec {
+        ident: name,
+        generics,
+        name: "network",
+        row: row.clone(),
+        sizes: &sizes,
+        operators: operators.value(),
+    };
     let spec = spec.implementation(lowered);
     let (table, assertions) = (paths.item(), sizes.assertions());
     let names = lowered.inputs.iter().map(|input| &input.ident);
@@ -147,7 +166,12 @@ fn expression(
     }}
 }
 
-fn topology(function: &Function, lowered: &Lowered, paths: &Paths<'_>) -> TokenStream {
+fn topology(
+    function: &Function,
+    lowered: &Lowered,
+    paths: &Paths<'_>,
+    operators: &Operators<'_>,
+) -> TokenStream {
     let Function { ident, visibility, .. } = function;
     let name = text(ident);
     let inputs = &lowered.inputs;
@@ -161,11 +185,19 @@ fn topology(function: &Function, lowered: &Lowered, paths: &Paths<'_>) -> TokenS
     };
     let generics = sizes::generics(function);
     let ident_of_spec = Ident::new("Spec", Span::mixed_site());
-    let spec = Spec { ident: &ident_of_spec, generics, name: &name, row: quote!(Row), sizes: &sizes };
+    let spec = Spec {
+        ident: &ident_of_spec,
+        generics,
+        name: &name,
+        row: quote!(Row),
+        sizes: &sizes,
+        operators: operators.inside(),
+    };
     let made_by = constructor(function, &spec);
     let implementation = spec.implementation(lowered);
     let (declared, arguments) = &spec.generics;
     let Constructor { outside, declaration, inside } = made_by;
+    let operators = operators.of_export();
     let module_doc = format!("What belongs to the network `{name}`.");
     quote! {
         #outside
@@ -173,6 +205,7 @@ fn topology(function: &Function, lowered: &Lowered, paths: &Paths<'_>) -> TokenS
         #[doc = #module_doc]
         #[allow(dead_code)]
         #visibility mod #ident {
+            #operators
             #declaration
             #inside
             #implementation

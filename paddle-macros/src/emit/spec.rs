@@ -17,12 +17,17 @@ pub(super) struct Spec<'a> {
     pub(super) name: &'a str,
     pub(super) row: TokenStream,
     pub(super) sizes: &'a Sizes<'a>,
+    /// The operators of the user's own that it may use; none are left out.
+    pub(super) operators: Option<TokenStream>,
 }
 
 impl Spec<'_> {
     /// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
     pub(super) fn implementation(&self, lowered: &Lowered) -> TokenStream {
-        let Spec { ident, generics: (declared, arguments), name, row, sizes } = self;
+        let Spec { ident, generics: (declared, arguments), name, row, sizes, operators } = self;
+        let operators = operators
+            .as_ref()
+            .map(|operators| quote!(const OPERATORS: ::paddle::operator::Operators = #operators;));
         let wire = lowered.program.as_ref().map(to_wire).unwrap_or_default();
         let main = Literal::byte_string(&wire.main.encode_to_vec());
         let startup = Literal::byte_string(&wire.startup.encode_to_vec());
@@ -49,6 +54,7 @@ impl Spec<'_> {
                 const PROGRAM: &'static [u8] = #main;
                 const STARTUP: &'static [u8] = #startup;
                 #params
+                #operators
                 #method
             }
         }

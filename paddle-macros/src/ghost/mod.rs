@@ -10,8 +10,9 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 use crate::ast::{
-    Block, Choice, Closure, Constant, DimExpr, DimKind, Expr, ExprKind, Function, Import, Infix, Meaning,
-    Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr, TypeKind,
+    Block, Choice, Closure, Constant, CustomOperator, DimExpr, DimKind, Expr, ExprKind, Function, Import,
+    Infix, Meaning, Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr,
+    TypeKind,
 };
 use paddle_core::ops::{CompareKind, LogicalKind};
 
@@ -50,6 +51,9 @@ fn var() -> TokenStream {
 }
 
 fn function(function: &Function, network: &Network) -> TokenStream {
+    if let Some(operator) = &function.operator {
+        return self::operator(function, operator, network);
+    }
     let Function { ident, public, generics, params, result, body, .. } = function;
     let generics = generics.iter().map(|size| &size.tokens);
     let generics = (!function.generics.is_empty()).then(|| quote!(<#(#generics),*>));
@@ -73,6 +77,25 @@ fn function(function: &Function, network: &Network) -> TokenStream {
             #(#named)*
             #(#types)*
             #body
+        }
+    }
+}
+
+/// An operator has no body; its gradient is used.
+fn operator(function: &Function, operator: &CustomOperator, network: &Network) -> TokenStream {
+    let ident = &function.ident;
+    let inputs = function.positional().map(param);
+    let gradient = operator
+        .gradient
+        .as_ref()
+        .filter(|(_, to)| to.is_some_and(|to| network.is_here(network.functions[to.0].unit)));
+    let gradient = gradient.map(|(gradient, _)| quote!(let _ = #gradient;));
+    let (var, none) = (var(), helper("v", quote!(())));
+    quote! {
+        #[allow(dead_code, unused_variables)]
+        fn #ident(#(#inputs),*) -> #var {
+            #gradient
+            #none
         }
     }
 }

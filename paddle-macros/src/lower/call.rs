@@ -18,10 +18,10 @@ use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 
 /// An argument of a sub-network, and the parameter that it is for.
-struct Argument<'a> {
-    param: &'a Param,
-    argument: &'a Expr,
-    value: Value<'a>,
+pub(super) struct Argument<'a> {
+    pub(super) param: &'a Param,
+    pub(super) argument: &'a Expr,
+    pub(super) value: Value<'a>,
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -31,6 +31,9 @@ impl<'a> Lowering<'a, '_> {
             Meaning::Function(id) => {
                 let network = self.network;
                 let function = &network.functions[id.0];
+                if let Some(operator) = &function.operator {
+                    return self.operator_call(function, operator, call, at);
+                }
                 if !function.generics.is_empty() {
                     let what = "a call of a network that has const parameters".to_string();
                     let instead = "call a `fn`: its shapes are those of what it is called with".to_string();
@@ -47,7 +50,9 @@ impl<'a> Lowering<'a, '_> {
                 };
                 let captured = (env, Dims::new());
                 self.inline(call, at, segment, arguments, captured, function.unit, |lowering| {
-                    lowering.defaults(call, function);
+                    lowering.defaults(function, &|name| {
+                        call.named.iter().any(|named| text(&named.ident) == name)
+                    });
                     lowering.body(&function.body, &function.result)
                 })
             }
@@ -79,7 +84,11 @@ impl<'a> Lowering<'a, '_> {
 
     /// The arguments of a call of a sub-network, with the parameters that they are for. They are computed where the
     /// call stands.
-    fn arguments(&mut self, call: &'a Call, params: impl Iterator<Item = &'a Param>) -> Vec<Argument<'a>> {
+    pub(super) fn arguments(
+        &mut self,
+        call: &'a Call,
+        params: impl Iterator<Item = &'a Param>,
+    ) -> Vec<Argument<'a>> {
         let mut bound: Vec<Argument<'a>> = Vec::new();
         for (param, argument) in params.zip(&call.positional) {
             bound.push(Argument { param, argument, value: self.expr(argument) });
@@ -96,17 +105,22 @@ impl<'a> Lowering<'a, '_> {
         bound
     }
 
-    /// Binds the parameters that a call leaves out.
-    fn defaults(&mut self, call: &'a Call, function: &'a Function) {
+    /// Binds the parameters that are not given.
+    pub(super) fn defaults(&mut self, function: &'a Function, is_given: &dyn Fn(&str) -> bool) {
         for param in function.named() {
-            let is_given = call.named.iter().any(|named| Some(text(&named.ident)) == param.name());
+            let is_given = param.name().is_some_and(|name| is_given(&name));
             let Some(default) = param.default.as_ref().filter(|_| !is_given) else { continue };
-            let value = self.expr(default);
-            let value = match &param.ty {
-                Some(ty) => self.ascribe(ty, value, &default.words(), ITSELF, default.at),
-                None => value,
-            };
+            let value = self.default(param, default);
             self.bind_param(param, value, default.at);
+        }
+    }
+
+    /// The value of a parameter that is not given.
+    pub(super) fn default(&mut self, param: &'a Param, default: &'a Expr) -> Value<'a> {
+        let value = self.expr(default);
+        match &param.ty {
+            Some(ty) => self.ascribe(ty, value, &default.words(), ITSELF, default.at),
+            None => value,
         }
     }
 
@@ -180,7 +194,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Binds without renaming: the value keeps the name that it has where the call stands.
-    fn bind_param(&mut self, param: &'a Param, value: Value<'a>, at: Extent) {
+    pub(super) fn bind_param(&mut self, param: &'a Param, value: Value<'a>, at: Extent) {
         if let (PatternKind::Name { .. }, Value::Var(var)) = (&param.pattern.kind, &value) {
             self.named.insert(*var);
         }

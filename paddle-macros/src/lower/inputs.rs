@@ -23,9 +23,9 @@ pub(crate) struct Input {
 
 impl<'a> Lowering<'a, '_> {
     /// Creates the inputs; `None` is one that is in error.
-    pub(super) fn inputs(&mut self, params: &'a [Param]) -> Vec<Option<Input>> {
+    pub(super) fn inputs(&mut self, params: impl Iterator<Item = &'a Param> + Clone) -> Vec<Option<Input>> {
         // A name that leads a type is a row space, wherever else it stands.
-        for param in params {
+        for param in params.clone().filter(|_| !self.is_definition) {
             if let Some(TypeKind::Tensor { dims, .. }) = param.ty.as_ref().map(|ty| &ty.kind)
                 && let Some(DimExpr { kind: DimKind::Name { ident, constant: None }, .. }) = dims.first()
                 && self.program.find_rows(&text(ident)).is_none()
@@ -42,7 +42,7 @@ impl<'a> Lowering<'a, '_> {
             }
             input
         };
-        params.iter().map(input).collect()
+        params.map(input).collect()
     }
 
     fn input(&mut self, param: &'a Param) -> Option<Input> {
@@ -75,31 +75,7 @@ impl<'a> Lowering<'a, '_> {
                 return None;
             }
         };
-        let mut ty = Type::scalar(dtype);
-        if sequence {
-            let batch = self.batch();
-            ty.rows = Some(self.program.create_tokens(&name, batch));
-        }
-        for (at, dim) in dims.iter().enumerate() {
-            match &dim.kind {
-                DimKind::Any if at == 0 && !sequence => ty.rows = Some(self.batch()),
-                DimKind::Any => {
-                    self.error(dim.at, Message::BatchPosition { name });
-                    return None;
-                }
-                DimKind::Name { ident, constant: None } if at == 0 && !sequence => {
-                    ty.rows = self.program.find_rows(&text(ident));
-                }
-                DimKind::Name { ident, constant: None } => {
-                    let name = text(ident);
-                    let program: &mut Program = &mut self.program;
-                    let known = self.dims.entry(name.clone());
-                    let known = known.or_insert_with(|| Some(Dim::symbol(program.create_symbol(&name))));
-                    ty.dims.push(known.clone()?);
-                }
-                _ => ty.dims.push(self.dim(dim)?),
-            }
-        }
+        let ty = self.declared_type(&name, dtype, dims, sequence)?;
         let row = ty.dims.clone();
         let var = match self.program.create_input(&name, ty) {
             Ok(var) => var,
@@ -112,6 +88,42 @@ impl<'a> Lowering<'a, '_> {
             self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
         }
         Some(Input { ident: ident.clone(), dtype, dims: row, sequence, var })
+    }
+
+    /// A declared type; a name that is new is a size that what is fed tells.
+    pub(super) fn declared_type(
+        &mut self,
+        name: &str,
+        dtype: DType,
+        dims: &'a [DimExpr],
+        sequence: bool,
+    ) -> Option<Type> {
+        let mut ty = Type::scalar(dtype);
+        if sequence {
+            let batch = self.batch();
+            ty.rows = Some(self.program.create_tokens(name, batch));
+        }
+        for (at, dim) in dims.iter().enumerate() {
+            match &dim.kind {
+                DimKind::Any if at == 0 && !sequence => ty.rows = Some(self.batch()),
+                DimKind::Any => {
+                    self.error(dim.at, Message::BatchPosition { name: name.to_string() });
+                    return None;
+                }
+                DimKind::Name { ident, constant: None } if at == 0 && !sequence && !self.is_definition => {
+                    ty.rows = self.program.find_rows(&text(ident));
+                }
+                DimKind::Name { ident, constant: None } => {
+                    let name = text(ident);
+                    let program: &mut Program = &mut self.program;
+                    let known = self.dims.entry(name.clone());
+                    let known = known.or_insert_with(|| Some(Dim::symbol(program.create_symbol(&name))));
+                    ty.dims.push(known.clone()?);
+                }
+                _ => ty.dims.push(self.dim(dim)?),
+            }
+        }
+        Some(ty)
     }
 
     /// The rows of the batch.

@@ -9,6 +9,7 @@ mod constants;
 mod declared;
 mod expr;
 mod inputs;
+mod operator;
 mod outputs;
 mod repeat;
 mod sizes;
@@ -32,6 +33,7 @@ use crate::values::{Dims, Env, Slot, Value};
 
 use bound::Bound;
 pub(crate) use inputs::Input;
+pub(crate) use operator::declare;
 use sizes::OutsideSymbols;
 pub(crate) use sizes::{CheckSite, Sizes};
 use types::ITSELF;
@@ -73,7 +75,7 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     for size in &network.functions[function.0].generics {
         lowering.constant(size);
     }
-    let inputs = lowering.inputs(&network.functions[function.0].params);
+    let inputs = lowering.inputs(network.functions[function.0].params.iter());
     let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
     let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
     unseen.finish();
@@ -93,6 +95,9 @@ struct Lowering<'a, 's> {
     dims: Dims,
     /// The unit of the sub-network that is being inlined.
     unit: UnitId,
+    /// Whether this is the definition of an operator of the user's: the operators in it have no gradient, and of its types
+    /// `_` alone is rows.
+    is_definition: bool,
     /// The call that led into the library, and the unit that it is in.
     library_call: Option<(Span, UnitId)>,
     /// The calls that are being inlined, the outermost first.
@@ -133,6 +138,7 @@ impl<'a, 's> Lowering<'a, 's> {
             env: Env::new(),
             dims: Dims::new(),
             unit: UnitId(0),
+            is_definition: false,
             library_call: None,
             calls: Vec::new(),
             names: Names::new(),
@@ -158,7 +164,7 @@ impl<'a, 's> Lowering<'a, 's> {
         for size in &function.generics {
             self.constant(size);
         }
-        let inputs = self.inputs(&function.params);
+        let inputs = self.inputs(function.params.iter());
         let value = self.body(&function.body, &function.result);
         let at = function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at);
         if value.is_unit() {

@@ -24,6 +24,10 @@ impl Parser<'_> {
         tokens.attrs.clear();
         let (marks, attrs): (Vec<_>, Vec<_>) =
             item.attrs.into_iter().partition(|attribute| attribute.path().is_ident("layer"));
+        for mark in attrs.iter().filter(|attribute| attribute.path().is_ident("operator")) {
+            let instead = "end it with `;`: an `impl Operator` for it has its kernels";
+            self.foreign(mark, "an operator with a body", instead);
+        }
         for mark in &marks {
             if mark.meta.require_path_only().is_err() {
                 self.foreign(mark, "an argument of `#[layer]`", "write `#[layer]` alone");
@@ -73,6 +77,7 @@ impl Parser<'_> {
             unit,
             public,
             layer: !marks.is_empty(),
+            operator: None,
             attributes: quote!(#(#attrs)*),
             visibility: quote!(#vis),
             generics,

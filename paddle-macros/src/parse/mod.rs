@@ -4,6 +4,7 @@ mod attributes;
 mod control;
 mod expr;
 mod item;
+mod operator;
 mod outside;
 mod types;
 mod unit;

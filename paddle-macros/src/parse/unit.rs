@@ -125,6 +125,7 @@ impl Parser<'_> {
             unit: self.unit,
             public: true,
             layer: false,
+            operator: None,
             attributes: TokenStream::new(),
             visibility: TokenStream::new(),
             generics: Vec::new(),
@@ -141,25 +142,34 @@ impl Parser<'_> {
             match item {
                 syn::Item::Fn(function) => {
                     let function = self.function(function, unit);
-                    let imported = |import: &Import| import.ident == function.ident;
-                    match declares(network, unit, &function.ident)
-                        || network.units[unit.0].imports.iter().any(imported)
-                    {
-                        true => self.duplicate(&function.ident),
-                        false => network.functions.push(function),
-                    }
+                    self.add_function(function, network);
                 }
                 syn::Item::Const(constant) => {
                     let constant = self.constant(constant, unit);
                     self.add_constant(constant, network);
                 }
-                syn::Item::Verbatim(tokens) => match self.run_time_size(&tokens) {
-                    Some(size) => self.add_constant(size, network),
-                    None => self.foreign(&tokens, "this item", "a module of networks has `fn`s and `const`s"),
-                },
+                syn::Item::Verbatim(tokens) => {
+                    if let Some(size) = self.run_time_size(&tokens) {
+                        self.add_constant(size, network);
+                    } else if let Some(operator) = self.without_body(&tokens, unit) {
+                        self.add_function(operator, network);
+                    } else {
+                        self.foreign(&tokens, "this item", "a module of networks has `fn`s and `const`s");
+                    }
+                }
                 syn::Item::Macro(call) => self.foreign_macro(&call.mac),
                 other => self.foreign(&other, "this item", "a module of networks has `fn`s and `const`s"),
             }
+        }
+    }
+
+    fn add_function(&mut self, function: Function, network: &mut Network) {
+        let imported = |import: &Import| import.ident == function.ident;
+        match declares(network, function.unit, &function.ident)
+            || network.units[function.unit.0].imports.iter().any(imported)
+        {
+            true => self.duplicate(&function.ident),
+            false => network.functions.push(function),
         }
     }
 

@@ -103,8 +103,9 @@ impl Resolver<'_> {
         let arguments: Vec<String> = arguments.collect();
         let others: Vec<String> =
             signature.named.iter().filter_map(|argument| argument.name.clone()).collect();
+        let param = signature.has_parameters.then_some("param");
         self.count(call, &name, &arguments, |named| {
-            named == "param" || others.iter().any(|other| other == named)
+            param == Some(named) || others.iter().any(|other| other == named)
         });
         let at = Extent { start: call.ident.span(), end: call.parens.end };
         self.edges.push(Edge { from: self.current, to, at });
@@ -129,13 +130,14 @@ impl Resolver<'_> {
             let name = text(ident);
             let named = &self.functions[to.0].named;
             let known = named.iter().position(|argument| argument.name.as_ref() == Some(&name));
-            if known.is_none() && name != "param" {
+            let param = self.functions[to.0].has_parameters.then_some("param");
+            if known.is_none() && param != Some(name.as_str()) {
                 let mut positional = self.functions[to.0].positional.iter();
                 let hint = match positional.any(|argument| argument.name.as_ref() == Some(&name)) {
                     true => BY_POSITION.to_string(),
                     false => {
                         let names = named.iter().filter_map(|argument| argument.name.as_deref());
-                        did_you_mean(&name, names.chain(["param"]))
+                        did_you_mean(&name, names.chain(param))
                     }
                 };
                 let callee = callee.clone();

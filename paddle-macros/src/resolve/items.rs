@@ -19,6 +19,8 @@ pub(super) struct Signature {
     pub(super) positional: Vec<Argument>,
     /// Those that a call may name.
     pub(super) named: Vec<Argument>,
+    /// Whether a call may name its parameters: an operator has none.
+    pub(super) has_parameters: bool,
 }
 
 /// A parameter.
@@ -34,6 +36,7 @@ impl Signature {
             name: text(&function.ident),
             positional: function.positional().map(argument).collect(),
             named: function.named().map(argument).collect(),
+            has_parameters: function.operator.is_none(),
         }
     }
 }

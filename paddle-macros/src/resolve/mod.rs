@@ -130,8 +130,27 @@ impl Resolver<'_> {
             }
             self.block(&mut function.body);
             self.scopes.pop();
+            if let Some((ident, to)) =
+                function.operator.as_mut().and_then(|operator| operator.gradient.as_mut())
+            {
+                *to = self.gradient(ident);
+            }
         }
         self.scopes.pop();
+    }
+
+    /// The `fn` that is the gradient of an operator.
+    fn gradient(&mut self, ident: &Ident) -> Option<FunctionId> {
+        let name = text(ident);
+        match self.items.find(self.unit, &name) {
+            Some(Item::Function(to)) => return Some(to),
+            Some(Item::Broken) => return None,
+            None if self.items.may_have_others() => return None,
+            None => {}
+        }
+        let hint = did_you_mean(&name, self.items.names(self.unit));
+        self.sink.error(ident.span(), Message::UnknownLayer { name, hint });
+        None
     }
 
     fn push(&mut self, closure: bool, line: usize) {

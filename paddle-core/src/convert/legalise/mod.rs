@@ -268,7 +268,7 @@ impl Legaliser<'_> {
 
     fn refuse<T>(&self, operator: &Operator, reason: impl Into<String>) -> Result<T, LegaliseError> {
         Err(LegaliseError::Operator {
-            operator: operator.op.name().to_string(),
+            operator: operator.op.operation().called().to_string(),
             place: operator.site.place.map(|place| self.program.locate(place)),
             reason: reason.into(),
         })

@@ -51,6 +51,9 @@ impl Legaliser<'_> {
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
             Op::While(_) => self.repeat(at, operator),
+            Op::Custom(_) => {
+                self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
+            }
             Op::BatchNormGrad(_)
             | Op::Contract(_)
             | Op::Conv2dGrad(_)

@@ -17,7 +17,7 @@ use super::error::PlanError;
 use super::fuse::{is_constant, units};
 use super::live::{At, live};
 use super::storage::Storage;
-use crate::ops::Op;
+use crate::ops::{Custom, Op};
 use crate::program::{BlockId, Dim, Operator, Program, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
@@ -139,9 +139,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let Some(first) = missing.next() else {
             return Ok(());
         };
-        let mut others: BTreeSet<&str> = missing.map(|operator| called(&operator.op)).collect();
-        others.remove(called(&first.op));
-        let mut message = "it has no kernel".to_string();
+        let mut others: BTreeSet<&str> = missing.map(|operator| operator.op.operation().called()).collect();
+        others.remove(first.op.operation().called());
+        let mut message = match &first.op {
+            Op::Custom(_) => Custom::NOT_LINKED.to_string(),
+            _ => "it has no kernel".to_string(),
+        };
         if !others.is_empty() {
             let others: Vec<String> = others.into_iter().map(|name| format!("`{name}`")).collect();
             message += &format!(", nor have {}", others.join(", "));
@@ -212,7 +215,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     fn unsupported(&self, operator: &Operator, message: String) -> PlanError {
         PlanError::Unsupported {
-            operator: called(&operator.op).to_string(),
+            operator: operator.op.operation().called().to_string(),
             backend: self.backend.name(),
             place: operator.site.place.map(|place| self.program.locate(place)),
             message,
@@ -288,14 +291,6 @@ impl<'a, B: Backend> Lowering<'a, B> {
             outputs,
             files: program.files().to_vec(),
         })
-    }
-}
-
-/// What an operator is called: one of another system by its name there.
-fn called(op: &Op) -> &str {
-    match op {
-        Op::Foreign(foreign) => &foreign.name,
-        op => op.name(),
     }
 }
 

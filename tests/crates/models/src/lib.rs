@@ -1,6 +1,7 @@
 //! Networks of another crate, whose parameters the tests share.
 
 use paddle::attribute::network;
+use paddle::operator::{Inputs, Operator, Output, Sample};
 
 /// A generator and what tells its work from the real thing.
 #[network]
@@ -56,5 +57,62 @@ pub mod parts {
     /// What another module of this crate computes.
     pub fn told_apart(x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
         d0(x, y) * 2.0
+    }
+}
+
+/// An operator for the networks of other crates, and a layer that hides another one.
+#[network]
+pub mod operators {
+    /// The sums of neighbours: half as many numbers.
+    #[operator(row_wise)]
+    pub fn halves(x: Tensor<f32, _, D>) -> Tensor<f32, _, { D / 2 }>;
+
+    #[operator(row_wise)]
+    pub fn twice(x: Tensor<f32, _, D>) -> Tensor<f32, _, { 2 * D }>;
+
+    /// A row three times.
+    #[layer]
+    pub fn thrice(x: _) -> _ {
+        concat([x, twice(x)], axis = 1)
+    }
+}
+
+impl Operator for operators::halves {
+    fn cpu(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+        let (x, mut y) = (inputs.get::<f32>(0)?, output.get::<f32>()?);
+        for (x, mut y) in x.rows().into_iter().zip(y.rows_mut()) {
+            (0..y.len()).for_each(|i| y[i] = x[2 * i] + x[2 * i + 1]);
+        }
+        Ok(())
+    }
+
+    fn reference(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+        let (x, mut y) = (inputs.get::<f64>(0)?, output.get::<f64>()?);
+        (0..y.len()).for_each(|i| y[[0, i]] = x[[0, 2 * i]] + x[[0, 2 * i + 1]]);
+        Ok(())
+    }
+
+    fn samples(&self, op: Sample) -> Vec<Sample> {
+        vec![op.clone().rows(0, &[4]), op.clone().rows(3, &[4]), op.rows(3, &[5])]
+    }
+}
+
+impl Operator for operators::twice {
+    fn cpu(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+        let (x, mut y) = (inputs.get::<f32>(0)?, output.get::<f32>()?);
+        for (x, mut y) in x.rows().into_iter().zip(y.rows_mut()) {
+            (0..y.len()).for_each(|i| y[i] = x[i % x.len()]);
+        }
+        Ok(())
+    }
+
+    fn reference(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+        let (x, mut y) = (inputs.get::<f64>(0)?, output.get::<f64>()?);
+        (0..y.len()).for_each(|i| y[[0, i]] = x[[0, i % x.len()]]);
+        Ok(())
+    }
+
+    fn samples(&self, op: Sample) -> Vec<Sample> {
+        vec![op.rows(2, &[3])]
     }
 }

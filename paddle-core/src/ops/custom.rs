@@ -1,0 +1,142 @@
+//! Operators of the user's own, which are written outside: what this crate knows of them is their definition.
+
+mod arguments;
+mod definition;
+mod kernel;
+
+pub use arguments::Arguments;
+pub use definition::{Definition, DefinitionError};
+pub use kernel::Kernel;
+
+use super::{
+    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+};
+use crate::program::{Type, VarId};
+
+/// An operator of the user's own.
+///
+/// Its shape rule unifies the types of the definition with those of the inputs; its gradient is the definition's, with
+/// the operator's own values. What computes it is a [`Kernel`], which is linked to the program before it is planned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Custom {
+    /// What it is called: its kernel is found by this name.
+    pub name: String,
+    /// Whether row `i` of its output depends on row `i` of its inputs only.
+    pub row_wise: bool,
+    /// The numbers that it was given.
+    pub arguments: Arguments,
+    /// Its types and its gradient.
+    pub definition: Definition,
+    /// What computes it. It is no part of what the operator is: it is neither compared nor written.
+    pub kernel: Kernel,
+}
+
+impl Custom {
+    /// Why an operator does not run that nothing is linked to.
+    pub const NOT_LINKED: &str = "it is an operator of your own, and nothing is linked to it that computes it; a program that \
+         was loaded gets it by `Network::from_program(program)?.with_operators(&[&swirl])`";
+
+    /// Its types, as they are written, and whether it is row-wise: what has to agree with what is linked to it.
+    pub fn signature(&self) -> String {
+        let row_wise = if self.row_wise { ", row by row" } else { "" };
+        format!("{}{row_wise}", self.definition.signature())
+    }
+}
+
+impl Attributes for Custom {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        vec![
+            ("name", self.name.to_attribute()),
+            ("row_wise", self.row_wise.to_attribute()),
+            ("arguments", self.arguments.to_attribute()),
+            ("definition", self.definition.to_attribute()),
+        ]
+    }
+
+    fn with_attributes(&self, mut reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        let custom = Custom {
+            name: reader.take("name", None)?,
+            row_wise: reader.take("row_wise", Some(false))?,
+            arguments: reader.take("arguments", Some(Arguments::default()))?,
+            definition: reader.take("definition", None)?,
+            kernel: Kernel::none(),
+        };
+        reader.finish()?;
+        Ok(custom)
+    }
+}
+
+const fn schema(effects: Effects) -> Schema {
+    Schema {
+        name: "custom",
+        doc: "An operator of the user's own.",
+        inputs: &["X*"],
+        outputs: &["Out"],
+        effects,
+    }
+}
+
+impl Operation for Custom {
+    fn schema(&self) -> &'static Schema {
+        const ROW_WISE: Schema = schema(Effects::ROW_WISE);
+        const PURE: Schema = schema(Effects::PURE);
+        if self.row_wise { &ROW_WISE } else { &PURE }
+    }
+
+    fn called(&self) -> &str {
+        &self.name
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let out = self.definition.ty(self.definition.output());
+        if self.row_wise && out.rows.is_none() {
+            let message = format!("`{}` is declared to be row-wise, but its output has no rows", self.name);
+            return Err(cx.fail(MismatchKind::Shape, message));
+        }
+        Ok(vec![self.definition.bind(cx)?.ty(out)?])
+    }
+
+    /// The operators of the definition, between this operator's values.
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        if !self.is_differentiable() {
+            let hint = "declare one, `#[operator(gradient = ..)]`";
+            return Err(g.refuse(format!("`{}` has no gradient; {hint}", self.name)));
+        }
+        let grad = g.grad(0)?;
+        let inputs = g.operator().inputs.clone();
+        let types = self.definition.bind_to(g.program(), &inputs);
+        let values: Vec<VarId> = inputs.iter().copied().chain([g.output(0), grad]).collect();
+        let gradients = self.definition.inline(&values, |op, inputs| {
+            let op = types.op(op).map_err(|error| g.refuse(error.to_string()))?;
+            g.emit_all(op, inputs)
+        })?;
+        let mut gradients = gradients.into_iter();
+        let of_input =
+            |&input: &VarId| self.definition.ty(input).dtype.is_float().then(|| gradients.next())?;
+        Ok(self.definition.inputs().iter().map(of_input).collect())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("what the kernel rounds is not known")
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        let inputs = self.definition.inputs();
+        inputs.get(k).is_some_and(|&input| self.definition.ty(input).dtype.is_float())
+    }
+
+    fn is_differentiable(&self) -> bool {
+        self.definition.has_gradient()
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Custom {
+            name: String::new(),
+            row_wise: false,
+            arguments: Arguments::default(),
+            definition: Definition::default(),
+            kernel: Kernel::none(),
+        }]
+    }
+}

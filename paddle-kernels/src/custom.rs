@@ -1,0 +1,243 @@
+//! Operators of the user's own: what their kernels are given, and what the backends find in
+//! [`Custom::kernel`](paddle_core::ops::Custom).
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
+
+use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn};
+use paddle_core::ops::{
+    AccuracyClass, Arguments, Attribute, AttributeValue, Custom, Definition, Kernel, Number, Sample,
+};
+use paddle_core::plan::{HostSlice, HostSliceMut};
+
+/// What the source says of an operator: `#[operator]` writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether row `i` of its output depends on row `i` of its inputs only.
+    pub row_wise: bool,
+    /// Its numbers, as they are where a call does not give them: [`Arguments`] as text.
+    pub arguments: &'static str,
+    /// Its types and its gradient: a [`Definition`] as text.
+    pub definition: &'static str,
+}
+
+impl Declaration {
+    /// The operator with its own numbers, and nothing linked to it; `None` if what is declared is no operator.
+    pub fn op(&self) -> Option<Custom> {
+        Some(Custom {
+            name: self.name.to_string(),
+            row_wise: self.row_wise,
+            arguments: Arguments::parse(self.arguments)?,
+            definition: Definition::from_attribute(&Attribute::Text(self.definition.to_string()))?,
+            kernel: Kernel::none(),
+        })
+    }
+}
+
+/// The operators that the networks of a module may use: its own, and those of what it imports. The macros write it.
+#[derive(Clone, Copy)]
+pub struct Operators {
+    /// Those that the module declares.
+    pub own: &'static [&'static dyn Operator],
+    /// Those of the modules that it imports from.
+    pub imported: &'static [Operators],
+}
+
+impl Operators {
+    /// None.
+    pub const NONE: Operators = Operators { own: &[], imported: &[] };
+
+    /// All of them; one may come more than once.
+    pub fn all(&self) -> Vec<&'static dyn Operator> {
+        let imported = self.imported.iter().flat_map(Operators::all);
+        self.own.iter().copied().chain(imported).collect()
+    }
+}
+
+impl fmt::Debug for Operators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all().iter().map(|operator| operator.declaration().name)).finish()
+    }
+}
+
+/// A type that stands for an operator of the source.
+pub trait Declared: Any + Send + Sync + RefUnwindSafe {
+    /// What the source says of it.
+    fn declaration(&self) -> Declaration;
+
+    /// The operators of its module, of which its gradient may be made, and those that the module imports.
+    fn operators(&self) -> Operators;
+}
+
+/// The arithmetic of an operator of the user's own, on each backend, and what it is tested on.
+///
+/// A kernel writes every element of the output, and reads nothing but the inputs. What it returns as an error, or
+/// panics with, is the error of the run.
+pub trait Operator: Declared {
+    /// Computes the output on the CPU.
+    ///
+    /// A row-wise operator is called with some of the rows at a time, on several threads; what is computed for a row
+    /// must not depend on the others.
+    fn cpu(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String>;
+
+    /// Computes the output in the plainest way that there is: the oracle of the tests. Values of type `f32` are `f64`
+    /// here; a row-wise operator is called with one row at a time.
+    fn reference(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String>;
+
+    /// How far the results of [`Operator::cpu`] may be from those of [`Operator::reference`], and why no nearer.
+    fn accuracy(&self) -> AccuracyClass {
+        AccuracyClass::Accumulating("what the kernel rounds is not known")
+    }
+
+    /// Inputs that it is tested on, added to `op`, a case without inputs: of no rows, of one, of many.
+    fn samples(&self, op: Sample) -> Vec<Sample>;
+}
+
+/// What is linked to an operator that this one computes.
+pub fn kernel(operator: &'static dyn Operator) -> Kernel {
+    Kernel::new(operator)
+}
+
+/// What the backends find in an operator.
+pub(crate) fn linked(op: &Custom) -> Option<&'static dyn Operator> {
+    op.kernel.get::<&'static dyn Operator>().copied()
+}
+
+/// The most dimensions that a value of such an operator has.
+pub(crate) const MOST_AXES: usize = 8;
+
+/// A shape that takes no memory of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    sizes: [usize; MOST_AXES],
+    rank: usize,
+}
+
+impl Shape {
+    /// Sizes behind the eighth are left out.
+    pub(crate) fn new(sizes: impl Iterator<Item = usize>) -> Self {
+        let mut shape = Shape::default();
+        for (place, size) in shape.sizes.iter_mut().zip(sizes) {
+            *place = size;
+            shape.rank += 1;
+        }
+        shape
+    }
+
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.sizes[..self.rank]
+    }
+
+    /// With so many rows.
+    pub(crate) fn with_rows(mut self, rows: usize) -> Self {
+        self.sizes[0] = rows;
+        self
+    }
+}
+
+/// An input at hand.
+pub(crate) struct Input<'a> {
+    pub(crate) elements: HostSlice<'a>,
+    pub(crate) shape: Shape,
+}
+
+/// The inputs of a call of a kernel: arrays, and the numbers that the operator was given.
+pub struct Inputs<'a> {
+    pub(crate) op: &'a Custom,
+    pub(crate) input: &'a dyn Fn(usize) -> Option<Input<'a>>,
+}
+
+impl<'a> Inputs<'a> {
+    /// Input `k`, from 0, in the shape that the operator's signature declares; the rows are the first axis.
+    ///
+    /// Errors if there is no such input, or it is of another type.
+    pub fn get<T: Element>(&self, k: usize) -> Result<ArrayViewD<'a, T>, String> {
+        let Input { elements, shape } =
+            (self.input)(k).ok_or_else(|| format!("`{}` has no input {k}", self.op.name))?;
+        let found = elements.dtype();
+        let elements = T::slice(elements)
+            .ok_or_else(|| format!("input {k} of `{}` is {found}, not {}", self.op.name, T::NAME))?;
+        ArrayViewD::from_shape(IxDyn(shape.sizes()), elements).map_err(|error| error.to_string())
+    }
+
+    /// The number that the operator was given as the argument of this name; a truth value is 0 or 1.
+    ///
+    /// Errors if it has no such argument.
+    pub fn number(&self, name: &str) -> Result<f64, String> {
+        let number = self.op.arguments.get(name).map(Number::as_f64);
+        number.ok_or_else(|| format!("`{}` has no argument `{name}` that is a number", self.op.name))
+    }
+}
+
+/// The output of a call of a kernel. What is in it before it is written means nothing.
+pub struct Output<'a> {
+    pub(crate) op: &'a Custom,
+    pub(crate) elements: HostSliceMut<'a>,
+    pub(crate) shape: Shape,
+}
+
+impl Output<'_> {
+    /// The array, in the shape that the operator's signature declares; the rows are the first axis.
+    ///
+    /// Errors if it is of another type.
+    pub fn get<T: Element>(&mut self) -> Result<ArrayViewMutD<'_, T>, String> {
+        let found = self.elements.dtype();
+        let elements = T::slice_mut(&mut self.elements)
+            .ok_or_else(|| format!("the output of `{}` is {found}, not {}", self.op.name, T::NAME))?;
+        ArrayViewMutD::from_shape(IxDyn(self.shape.sizes()), elements).map_err(|error| error.to_string())
+    }
+}
+
+/// What an element of an array may be: `f32`, `f64`, `i32`, `i64` or `bool`.
+pub trait Element: sealed::Element {}
+
+mod sealed {
+    use super::{HostSlice, HostSliceMut};
+
+    pub trait Element: Copy + 'static {
+        const NAME: &'static str;
+        fn slice(host: HostSlice<'_>) -> Option<&[Self]>;
+        fn slice_mut<'a>(host: &'a mut HostSliceMut<'_>) -> Option<&'a mut [Self]>;
+    }
+}
+
+macro_rules! element {
+    ($($type:ident $variant:ident),*) => {$(
+        impl Element for $type {}
+
+        impl sealed::Element for $type {
+            const NAME: &'static str = stringify!($type);
+
+            fn slice(host: HostSlice<'_>) -> Option<&[Self]> {
+                match host {
+                    HostSlice::$variant(slice) => Some(slice),
+                    _ => None,
+                }
+            }
+
+            fn slice_mut<'a>(host: &'a mut HostSliceMut<'_>) -> Option<&'a mut [Self]> {
+                match host {
+                    HostSliceMut::$variant(slice) => Some(slice),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+element!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
+
+/// Calls a kernel; its panic is an error like any other.
+pub(crate) fn call(op: &Custom, kernel: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    // What a kernel that panics leaves behind is never read: the run has failed.
+    match catch_unwind(AssertUnwindSafe(kernel)) {
+        Ok(result) => result.map_err(|error| format!("`{}`: {error}", op.name)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(format!("the kernel of `{}` panicked: {text}", op.name))
+        }
+    }
+}

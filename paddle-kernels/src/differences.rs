@@ -1,0 +1,241 @@
+//! Gradients against differences, in `f64` on the reference backend.
+//!
+//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own. The gradient
+//! of the cost with respect to every element of every floating-point input has to be the central difference: apart by
+//! at most 10⁻⁶ · max(1, |gradient|, |difference|).
+
+use std::fmt;
+
+use paddle_core::ops::{Binary, BinaryKind, GradientError, Op, Reduce, ReduceKind};
+use paddle_core::passes::backward::gradients;
+use paddle_core::plan::{Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage};
+use paddle_core::program::{BuildError, Program, Site, VarId, VerifyError};
+
+use crate::reference::{Buffer, Reference};
+
+/// The distance of a difference: with inputs that are multiples of 2⁻¹¹ below 128, `f32` holds both ends exactly.
+const STEP: f32 = 1.0 / 65536.0;
+
+/// How far a gradient may be from the difference, relative to the larger one of them and 1.
+const TOLERANCE: f64 = 1e-6;
+
+/// A program without parameters whose first output is a cost and whose further outputs are its gradients.
+#[derive(Debug)]
+pub struct Differentiated {
+    program: Program,
+    /// The inputs that have a gradient, by position, in the order of the outputs.
+    with_gradient: Vec<usize>,
+    /// The floating-point inputs that the cost does not depend on.
+    without_gradient: Vec<usize>,
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// Elements of inputs.
+    pub elements: usize,
+    /// Those that were left out, because the cost has a corner or a jump there.
+    pub rough: usize,
+    /// The largest distance from a difference, relative to the larger one of both and 1.
+    pub worst: f64,
+}
+
+impl Compared {
+    /// Adds what else was compared.
+    pub fn add(&mut self, other: Compared) {
+        self.elements += other.elements;
+        self.rough += other.rough;
+        self.worst = self.worst.max(other.worst);
+    }
+}
+
+/// Why gradients cannot be compared with differences, or are not equal to them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DifferenceError {
+    /// The program has no floating-point output.
+    NoCost,
+    /// It has no gradient.
+    Gradient(GradientError),
+    /// Operators of the test do not fit it.
+    Build(BuildError),
+    /// The gradient is not well-formed.
+    Verify(VerifyError),
+    /// It cannot be planned.
+    Plan(PlanError),
+    /// It cannot be run.
+    Run(RunError),
+    /// A gradient is another than the difference.
+    Differs {
+        /// The input.
+        input: String,
+        /// The number of its element.
+        element: usize,
+        /// What the gradient says.
+        gradient: f64,
+        /// What the difference is.
+        difference: f64,
+    },
+}
+
+impl fmt::Display for DifferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DifferenceError::NoCost => f.write_str("there is no floating-point output to differentiate"),
+            DifferenceError::Gradient(error) => error.fmt(f),
+            DifferenceError::Build(error) => error.fmt(f),
+            DifferenceError::Verify(error) => error.fmt(f),
+            DifferenceError::Plan(error) => error.fmt(f),
+            DifferenceError::Run(error) => error.fmt(f),
+            DifferenceError::Differs { input, element, gradient, difference } => {
+                write!(
+                    f,
+                    "the gradient with respect to element {element} of `{input}` is {gradient}, but the difference is \
+                     {difference}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for DifferenceError {}
+
+macro_rules! from {
+    ($($variant:ident $source:ident),*) => {$(
+        impl From<$source> for DifferenceError {
+            fn from(error: $source) -> Self {
+                DifferenceError::$variant(error)
+            }
+        }
+    )*};
+}
+from!(Gradient GradientError, Build BuildError, Verify VerifyError, Plan PlanError, Run RunError);
+
+impl Differentiated {
+    /// Adds weights to the inputs and the cost to the operators of a program, and then the gradients.
+    pub fn new(mut program: Program) -> Result<Self, DifferenceError> {
+        let operators = || program.blocks().iter().flat_map(|block| &block.ops);
+        // Labels have no gradient, whatever the cost depends on.
+        let reads =
+            operators().flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
+        let labels: Vec<VarId> = reads
+            .filter(|(operator, k, _)| !operator.op.operation().passes_gradient(*k))
+            .map(|(_, _, input)| input)
+            .collect();
+        let writes =
+            operators().flat_map(|op| op.outputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
+        let intermediate: Vec<VarId> = writes
+            .filter(|(operator, k, _)| operator.op.operation().is_intermediate(*k))
+            .map(|(_, _, output)| output)
+            .collect();
+        let is_float = |var: VarId| program.ty(var).dtype.is_float();
+        let wanted: Vec<usize> = (0..program.inputs().len())
+            .filter(|&i| is_float(program.inputs()[i]) && !labels.contains(&program.inputs()[i]))
+            .collect();
+        let outputs = program.outputs().iter().copied();
+        let outputs: Vec<VarId> =
+            outputs.filter(|&output| is_float(output) && !intermediate.contains(&output)).collect();
+        let mut cost = None;
+        for (i, output) in outputs.into_iter().enumerate() {
+            let weight = program.create_input(&format!("weight {i}"), program.ty(output).clone())?;
+            let mut op = |op: Op, inputs: &[VarId]| {
+                Ok::<_, BuildError>(program.append_op(Program::GLOBAL, op, inputs, Site::default())?[0])
+            };
+            let product = op(Binary { kind: BinaryKind::Mul }.into(), &[output, weight])?;
+            let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+            let sum = op(sum.into(), &[product])?;
+            cost = Some(match cost {
+                Some(cost) => op(Binary { kind: BinaryKind::Add }.into(), &[cost, sum])?,
+                None => sum,
+            });
+        }
+        let cost = cost.ok_or(DifferenceError::NoCost)?;
+        program.set_outputs(&[cost])?;
+        let inputs: Vec<VarId> = wanted.iter().map(|&i| program.inputs()[i]).collect();
+        let found = gradients(&mut program, &inputs)?;
+        let outputs: Vec<VarId> = std::iter::once(cost).chain(found.iter().flatten().copied()).collect();
+        program.set_outputs(&outputs)?;
+        program.verify()?;
+        let (with, without): (Vec<_>, Vec<_>) =
+            wanted.iter().zip(&found).partition(|(_, grad)| grad.is_some());
+        let positions = |pairs: Vec<(&usize, &Option<VarId>)>| pairs.into_iter().map(|(&i, _)| i).collect();
+        Ok(Differentiated { program, with_gradient: positions(with), without_gradient: positions(without) })
+    }
+
+    /// The program: its inputs are those of the original, and behind them one weight of the shape of each
+    /// floating-point output.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The floating-point inputs that are compared, by position, those with a gradient first.
+    pub fn inputs(&self) -> impl Iterator<Item = usize> {
+        self.with_gradient.iter().chain(&self.without_gradient).copied()
+    }
+
+    /// Compares the gradient with respect to every element of the `f32` inputs with the difference.
+    pub fn check(&self, feeds: &[Feed<'_>]) -> Result<Compared, DifferenceError> {
+        let mut run = Run::new(&self.program)?;
+        let mut outputs = run.outputs(feeds)?;
+        let cost = outputs.remove(0)[0];
+        let none = vec![Vec::new(); self.without_gradient.len()];
+        let mut compared = Compared::default();
+        for (input, gradient) in self.inputs().zip(outputs.into_iter().chain(none)) {
+            let HostSlice::F32(values) = feeds[input].values else { continue };
+            let mut moved = values.to_vec();
+            for element in 0..values.len() {
+                let mut slope = |step: f32| {
+                    moved[element] = values[element] + step;
+                    let mut there = feeds.to_vec();
+                    there[input].values = HostSlice::F32(&moved);
+                    let there = run.outputs(&there).map(|outputs| outputs[0][0]);
+                    moved[element] = values[element];
+                    Ok::<_, DifferenceError>((there? - cost) / f64::from(step))
+                };
+                let analytic = gradient.get(element).copied().unwrap_or(0.0);
+                let (above, below) = (slope(STEP)?, slope(-STEP)?);
+                let numeric = (above + below) / 2.0;
+                let distance = (analytic - numeric).abs();
+                let error = distance / analytic.abs().max(numeric.abs()).max(1.0);
+                compared.elements += 1;
+                if error <= TOLERANCE {
+                    compared.worst = compared.worst.max(error);
+                    continue;
+                }
+                // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
+                if (above - below).abs() <= distance || distance.is_nan() {
+                    let input = self.program.var(self.program.inputs()[input]).name.clone();
+                    let (gradient, difference) = (analytic, numeric);
+                    return Err(DifferenceError::Differs { input, element, gradient, difference });
+                }
+                compared.rough += 1;
+            }
+        }
+        Ok(compared)
+    }
+}
+
+/// A planned program without parameters.
+struct Run {
+    executor: Executor<Reference>,
+    parameters: Buffer,
+}
+
+impl Run {
+    fn new(program: &Program) -> Result<Self, DifferenceError> {
+        let executor = Executor::new(Reference::double(), program, &Storage::new())?;
+        Ok(Run { executor, parameters: Buffer::default() })
+    }
+
+    /// The outputs.
+    fn outputs(&mut self, feeds: &[Feed<'_>]) -> Result<Vec<Vec<f64>>, DifferenceError> {
+        self.executor.begin(&|i| feeds[i])?;
+        self.executor.run(Part::Compute, &mut self.parameters)?;
+        let fetch = |output: usize| {
+            let mut values = vec![0.0; self.executor.output_shape(output).iter().product()];
+            self.executor.fetch(output, HostSliceMut::F64(&mut values));
+            values
+        };
+        Ok((0..self.executor.output_count()).map(fetch).collect())
+    }
+}

@@ -1,0 +1,96 @@
+//! Operators of your own: declared in a network's source, computed by kernels of yours.
+//!
+//! A `pub fn` without a body in a module of networks, marked `#[operator]`, declares one: its types, which may name sizes,
+//! numbers with defaults, and its gradient, a `fn`. It becomes a type of that name; an implementation of [`Operator`] for
+//! the type is its arithmetic. Networks use it like any layer: in the same module by its name, in others behind a `use`.
+//! [`testing::check_operator`](crate::testing::check_operator) checks it.
+//!
+//! `LANGUAGE.md` has the rules, under "Your own operator", and `examples/fourier_features.rs` is one.
+
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::error;
+use std::fmt;
+
+pub use paddle_core::ops::Sample;
+use paddle_core::ops::{Custom, Kernel};
+use paddle_core::passes::link::link;
+use paddle_core::program::Program;
+use paddle_kernels::custom::kernel;
+pub use paddle_kernels::custom::{Declaration, Declared, Element, Inputs, Operator, Operators, Output};
+
+/// Why operators cannot be linked to a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperatorError {
+    /// Two of them have the same name.
+    Clash {
+        /// The name.
+        name: String,
+    },
+    /// The program uses it with other types than it is declared with.
+    Signature {
+        /// Its name.
+        name: String,
+        /// The types in the program.
+        found: String,
+        /// The types that are declared.
+        expected: String,
+    },
+    /// What is declared is no operator.
+    Declaration {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl fmt::Display for OperatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OperatorError::Clash { name } => {
+                write!(
+                    f,
+                    "there are two operators `{name}`; give one of them another name, `#[operator(name = \"..\")]`"
+                )
+            }
+            OperatorError::Signature { name, found, expected } => {
+                write!(
+                    f,
+                    "the program uses the operator `{name}` as {found}, but it is declared as {expected}"
+                )
+            }
+            OperatorError::Declaration { name } => {
+                write!(f, "the declaration of `{name}` is that of no operator; let `#[operator]` write it")
+            }
+        }
+    }
+}
+
+impl error::Error for OperatorError {}
+
+/// Links operators to those of the program that have their names. Others stay as they are.
+pub(crate) fn link_all(
+    program: &mut Program,
+    operators: impl IntoIterator<Item = &'static dyn Operator>,
+) -> Result<(), OperatorError> {
+    let mut known: BTreeMap<String, (TypeId, Custom)> = BTreeMap::new();
+    for operator in operators {
+        let name = operator.declaration().name.to_string();
+        let op = operator.declaration().op();
+        let mut op = op.ok_or_else(|| OperatorError::Declaration { name: name.clone() })?;
+        op.kernel = kernel(operator);
+        let any: &dyn Any = operator;
+        let (id, _) = known.entry(name.clone()).or_insert((any.type_id(), op));
+        if *id != any.type_id() {
+            return Err(OperatorError::Clash { name });
+        }
+    }
+    link(program, &mut |custom: &Custom| -> Result<Kernel, OperatorError> {
+        let Some((_, declared)) = known.get(&custom.name) else { return Ok(custom.kernel.clone()) };
+        let (found, expected) = (custom.signature(), declared.signature());
+        if found != expected {
+            return Err(OperatorError::Signature { name: custom.name.clone(), found, expected });
+        }
+        Ok(declared.kernel.clone())
+    })
+}

@@ -1,0 +1,128 @@
+//! Tests of operators of your own, and of the gradients of networks.
+//!
+//! ```no_run
+//! # use paddle::operator::Operator;
+//! # fn test(swirl: &'static dyn Operator) {
+//! paddle::testing::check_operator(swirl).unwrap();
+//! # }
+//! ```
+
+mod draw;
+mod operator;
+
+use std::error;
+use std::fmt;
+
+use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Part, Storage};
+use paddle_core::program::{DType, Program};
+use paddle_kernels::cpu::CpuError;
+pub use paddle_kernels::differences::{Compared, DifferenceError, Differentiated};
+
+pub use self::operator::check_operator;
+use crate::Error;
+use crate::element::Values;
+use crate::operator::OperatorError;
+
+/// Why an operator is not what it is declared to be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// It cannot be linked.
+    Operator(OperatorError),
+    /// The CPU cannot be used.
+    Cpu(CpuError),
+    /// A sample does not fit it, or cannot be run.
+    Sample {
+        /// The number of the sample, from 0.
+        sample: usize,
+        /// What happened.
+        error: Box<Error>,
+    },
+    /// The kernels of two backends, or of two numbers of threads, do not agree.
+    Differs {
+        /// The number of the sample, from 0.
+        sample: usize,
+        /// The number of the element.
+        element: usize,
+        /// Which kernel it is.
+        kernel: String,
+        /// What it computes.
+        found: f64,
+        /// What it should.
+        expected: f64,
+        /// How far it may be from that.
+        allowed: f64,
+    },
+    /// The gradient is wrong.
+    Gradient {
+        /// The number of the sample, from 0.
+        sample: usize,
+        /// What is wrong.
+        error: DifferenceError,
+    },
+    /// There is nothing to test it on.
+    NoSamples,
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::Operator(error) => error.fmt(f),
+            CheckError::Cpu(error) => error.fmt(f),
+            CheckError::Sample { sample, error } => write!(f, "sample {sample}: {error}"),
+            CheckError::Differs { sample, element, kernel, found, expected, allowed } => write!(
+                f,
+                "sample {sample}: element {element} is {found:e} by {kernel}, but {expected:e} ± {allowed:e} by the reference kernel"
+            ),
+            CheckError::Gradient { sample, error } => write!(f, "sample {sample}: {error}"),
+            CheckError::NoSamples => {
+                f.write_str("there is no sample; `samples` gives inputs of no rows, of one, of many")
+            }
+        }
+    }
+}
+
+impl error::Error for CheckError {}
+
+impl From<OperatorError> for CheckError {
+    fn from(error: OperatorError) -> Self {
+        CheckError::Operator(error)
+    }
+}
+
+impl From<CpuError> for CheckError {
+    fn from(error: CpuError) -> Self {
+        CheckError::Cpu(error)
+    }
+}
+
+/// An input of a program: elements in the shape in which they are fed.
+struct Fed {
+    values: Values,
+    shape: Vec<usize>,
+    offsets: Option<Vec<i64>>,
+}
+
+impl Fed {
+    fn feed(&self) -> Feed<'_> {
+        Feed { values: self.values.as_slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
+    }
+}
+
+/// The first output of a program without parameters. `kept` is the type in which it is read.
+fn run<B: Backend>(
+    backend: B,
+    program: &Program,
+    feeds: &[Fed],
+    kept: impl Fn(DType) -> DType,
+) -> Result<Values, Error> {
+    let mut parameters = backend.allocate(0)?;
+    let mut executor = Executor::new(backend, program, &Storage::new())?;
+    executor.begin(&|i| feeds[i].feed())?;
+    executor.run(Part::Compute, &mut parameters)?;
+    let mut values = Values::new(kept(executor.output_dtype(0)));
+    values.resize(executor.output_shape(0).iter().product());
+    let to: HostSliceMut<'_> = values.as_slice_mut();
+    executor.fetch(0, to);
+    Ok(values)
+}

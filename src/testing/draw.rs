@@ -1,0 +1,57 @@
+//! Arbitrary elements, the same in every run.
+
+use paddle_core::ops::SampleInput;
+use paddle_core::program::DType;
+
+use super::Fed;
+use crate::element::Values;
+
+/// Numbers are odd multiples of it: with neighbours that differences need, and never 0, where functions have corners.
+const GRID: f64 = 1.0 / 2048.0;
+
+/// A source of numbers (SplitMix64).
+pub(super) struct Draw(u64);
+
+impl Draw {
+    pub(super) fn new(seed: u64) -> Self {
+        Draw(seed)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (bits ^ (bits >> 31)) % end.max(1)
+    }
+
+    fn whole(&mut self, (low, high): (f64, f64)) -> i64 {
+        let (low, high) = (low.ceil() as i64, high.ceil() as i64);
+        low + self.below(high.abs_diff(low)) as i64
+    }
+
+    fn float(&mut self, (low, high): (f64, f64)) -> f64 {
+        let cells = ((high - low) / (2.0 * GRID)) as u64;
+        low + (2 * self.below(cells) + 1) as f64 * GRID
+    }
+
+    /// Elements of a type, within a range.
+    pub(super) fn elements(&mut self, dtype: DType, count: usize, range: (f64, f64)) -> Values {
+        let numbers = 0..count;
+        match dtype {
+            DType::Bool => Values::Bool(numbers.map(|_| self.below(2) == 1).collect()),
+            DType::I32 => Values::I32(numbers.map(|_| self.whole(range) as i32).collect()),
+            DType::I64 => Values::I64(numbers.map(|_| self.whole(range)).collect()),
+            DType::F32 => Values::F32(numbers.map(|_| self.float(range) as f32).collect()),
+            DType::F64 => Values::F64(numbers.map(|_| self.float(range)).collect()),
+        }
+    }
+
+    /// An input of a sample.
+    pub(super) fn input(&mut self, input: &SampleInput) -> Fed {
+        let dims = input.dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0));
+        let shape: Vec<usize> = input.rows.into_iter().chain(dims).collect();
+        let values = self.elements(input.dtype, shape.iter().product(), input.range);
+        Fed { values, shape, offsets: input.offsets() }
+    }
+}
