@@ -39,7 +39,7 @@ const MOST_DIFFERENCES: usize = 500;
 pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, CheckError> {
     let name = operator.declaration().name.to_string();
     let op = operator.declaration().op();
-    let op = op.ok_or_else(|| OperatorError::Declaration { name })?;
+    let op = op.ok_or(OperatorError::Declaration { name })?;
     let samples = operator.samples(Sample::of(op.clone()));
     if samples.is_empty() {
         return Err(CheckError::NoSamples);

@@ -22,9 +22,11 @@ impl Parser<'_> {
         self.no_attributes_in_function(&item);
         let mut tokens = item.clone();
         tokens.attrs.clear();
+        let (operators, attrs): (Vec<_>, Vec<_>) =
+            item.attrs.into_iter().partition(|attribute| attribute.path().is_ident("operator"));
         let (marks, attrs): (Vec<_>, Vec<_>) =
-            item.attrs.into_iter().partition(|attribute| attribute.path().is_ident("layer"));
-        for mark in attrs.iter().filter(|attribute| attribute.path().is_ident("operator")) {
+            attrs.into_iter().partition(|attribute| attribute.path().is_ident("layer"));
+        for mark in &operators {
             let instead = "end it with `;`: an `impl Operator` for it has its kernels";
             self.foreign(mark, "an operator with a body", instead);
         }
