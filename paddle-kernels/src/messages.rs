@@ -10,6 +10,14 @@ pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelE
     KernelError { message }
 }
 
+/// A number of an element that there is not.
+pub(crate) fn index_out_of_range(index: i64, at: usize, size: usize) -> KernelError {
+    let message = format!(
+        "index number {at} is {index}, but there are {size} elements along the axis; indices have to be at least 0 and below {size}"
+    );
+    KernelError { message }
+}
+
 /// An id without an entry of the table.
 pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelError {
     let message = format!(

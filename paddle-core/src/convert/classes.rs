@@ -5,8 +5,8 @@ use super::from_wire::one;
 use super::reading::Reading;
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, LookupTable,
-    LookupTableGrad, Number, Reshape, Scale, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK,
-    TopKGrad, Unary, UnaryKind,
+    LookupTableGrad, Number, Reshape, Scale, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary,
+    UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -56,7 +56,7 @@ impl Reading<'_, '_> {
     }
 
     /// Numbers of classes or entries in a slot, of the element type that ours have.
-    fn ids(&mut self, slot: &'static str) -> Result<VarId, Fault> {
+    pub(super) fn ids(&mut self, slot: &'static str) -> Result<VarId, Fault> {
         let ids = self.input(slot)?;
         match self.ty(ids).dtype {
             DType::I32 => self.emit(Cast { dtype: DType::I64 }, &[ids]),
@@ -80,19 +80,5 @@ impl Reading<'_, '_> {
             }
         }
         self.out(LookupTable { padding_idx }, &[ids, table])
-    }
-
-    /// The largest, in order, along the last axis.
-    pub(super) fn top_k(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        let ours = self.bool("largest", true)? && self.bool("sorted", true)? && self.is_last_axis(x)?;
-        if !ours || self.has(&["K"]) {
-            return Ok(false);
-        }
-        let k = self.desc.attr_int("k")?.unwrap_or(1).into();
-        self.same_slots(match self.desc.r#type.as_str() {
-            "top_k_v2_grad" => TopKGrad { k }.into(),
-            _ => TopK { k }.into(),
-        })
     }
 }

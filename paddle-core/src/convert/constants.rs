@@ -1,12 +1,16 @@
 //! From the wire: operators without inputs, which are constants and initialise parameters.
 
-use super::error::{Fault, VariableFault};
+use super::error::{ConvertError, Fault, VariableFault};
 use super::foreign::anonymous;
 use super::names::{FAN, TYPE};
+use super::reading::Reading;
 use super::types::{dtype, fits, parse_dim, parse_type, wire_dims};
-use crate::ops::{Fill, Foreign, GaussianRandom, Number, Op, UniformRandom};
+use crate::ops::{AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, UniformRandom};
 use crate::program::{DType, Dim, Program, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
+
+/// More numbers than this are not listed: a few bytes could ask for many.
+const MOST_NUMBERS: f64 = (1 << 20) as f64;
 
 /// The initialiser of a parameter of type `ty`; `None` if nothing is known of it but that it exists.
 pub(super) fn initializer(program: &Program, desc: &OpDesc, ty: &Type) -> Result<Option<Op>, Fault> {
@@ -107,6 +111,114 @@ pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
         },
         DType::F32 | DType::F64 => number,
     })
+}
+
+/// The numbers in the attribute of their type.
+fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
+    Ok(match dtype {
+        DType::Bool => {
+            let values = desc.attr_longs("bool_values")?.unwrap_or_default();
+            values.into_iter().map(|value| Number::Bool(value != 0)).collect()
+        }
+        DType::I32 | DType::I64 => {
+            let name = if dtype == DType::I32 { "int32_values" } else { "int64_values" };
+            desc.attr_longs(name)?.unwrap_or_default().into_iter().map(Number::Int).collect()
+        }
+        DType::F32 => {
+            let values = desc.attr_floats("fp32_values")?.unwrap_or_default();
+            values.iter().map(|&value| Number::Float(value.into())).collect()
+        }
+        DType::F64 => {
+            let values = desc.attr_doubles("fp64_values")?.unwrap_or_default();
+            values.iter().map(|&value| Number::Float(value)).collect()
+        }
+    })
+}
+
+/// As PaddlePaddle rounds: numbers of the second half are counted from the end.
+fn evenly(start: f64, stop: f64, count: i64) -> impl Iterator<Item = f64> {
+    let step = (stop - start) / (count - 1).max(1) as f64;
+    (0..count).map(move |i| match i < count / 2 || count == 1 {
+        true => start + step * i as f64,
+        false => stop - step * (count - 1 - i) as f64,
+    })
+}
+
+impl Reading<'_, '_> {
+    pub(super) fn assign_value(&mut self) -> Result<bool, ConvertError> {
+        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let values = values(self.desc, ty.dtype)?;
+        self.out(AssignValue { values, ty }.rounded(), &[])
+    }
+
+    /// A range of our own dialect.
+    pub(super) fn own_range(&mut self) -> Result<bool, ConvertError> {
+        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let number = |attribute| {
+            let text = self.desc.attr_string(attribute)?.unwrap_or_default();
+            match (text.parse(), text.parse()) {
+                (Ok(int), _) => Ok(Number::Int(int)),
+                (_, Ok(float)) => Ok(Number::Float(float)),
+                _ => Err(Fault::Attribute { attribute, message: format!("`{text}` is not a number") }),
+            }
+        };
+        let (start, step) = (number("start")?, number("step")?);
+        self.out(Range { start, step, ty }, &[])
+    }
+
+    /// The only number of a constant in a slot.
+    fn only(&self, slot: &'static str) -> Result<Option<Number>, Fault> {
+        let numbers = self.constant_of(self.input(slot)?);
+        Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { Some(one) } else { None }))
+    }
+
+    /// From `Start` to before `End`, of constants.
+    pub(super) fn range(&mut self) -> Result<bool, ConvertError> {
+        let (Some(start), Some(end), Some(step)) =
+            (self.only("Start")?, self.only("End")?, self.only("Step")?)
+        else {
+            return Ok(false);
+        };
+        let dtype = self.ty(self.input("Start")?).dtype;
+        let count = ((end.as_f64() - start.as_f64()) / step.as_f64()).ceil();
+        // No number of elements, and not more than there is memory for anywhere.
+        if !(0.0..1e15).contains(&count) {
+            return Ok(false);
+        }
+        self.out(Range { start, step, ty: Type::new(dtype, [count as i64]) }, &[])
+    }
+
+    /// `Num` numbers from `Start` to `Stop`, of constants.
+    pub(super) fn linspace(&mut self) -> Result<bool, ConvertError> {
+        let (Some(start), Some(stop), Some(count)) =
+            (self.only("Start")?, self.only("Stop")?, self.only("Num")?)
+        else {
+            return Ok(false);
+        };
+        let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+        let Some(dtype) = VarKind::try_from(kind).ok().and_then(dtype) else { return Ok(false) };
+        let count = count.as_i64().filter(|&count| count > 0 && count as f64 <= MOST_NUMBERS);
+        let (Some(count), true) = (count, dtype != DType::Bool) else { return Ok(false) };
+        let number =
+            |value: f64| if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
+        let values = evenly(start.as_f64(), stop.as_f64(), count).map(number).collect();
+        self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
+    }
+
+    /// Rows with a single 1, of numbers in order.
+    pub(super) fn eye(&mut self) -> Result<bool, ConvertError> {
+        let rows = self.desc.attr_long("num_rows")?.unwrap_or(0);
+        let columns = self.desc.attr_long("num_columns")?.filter(|&columns| columns >= 0).unwrap_or(rows);
+        let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+        let Some(dtype) = VarKind::try_from(kind).ok().and_then(dtype) else { return Ok(false) };
+        if rows < 1 || columns < 1 {
+            return Ok(false);
+        }
+        let numbers =
+            Range { start: Number::Int(0), step: Number::Int(1), ty: Type::new(DType::I64, [rows]) };
+        let numbers = self.emit(numbers, &[])?;
+        self.out(OneHot { depth: Dim::from(columns), dtype, allow_out_of_range: true }, &[numbers])
+    }
 }
 
 /// A number: the exact one, if it is there; else the one of single precision, as it is.

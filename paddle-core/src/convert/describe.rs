@@ -2,20 +2,24 @@
 
 use super::foreign::describe_foreign;
 use super::images::{describe_batch_norm, describe_conv2d, describe_dropout, describe_pool2d};
+use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
+use super::places::{describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use crate::ops::{
-    BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, LookupTable, LookupTableGrad, Number, Op, Operation,
-    Pool2dGrad, Reshape, Slice, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TopK,
-    TopKGrad, Unary, UnaryGrad,
+    AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, LookupTable,
+    LookupTableGrad, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad, Unary, UnaryGrad,
 };
-use crate::program::{Dim, Type};
+use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
 
 /// An operator without blocks, with all of its attributes; its slots hold the variables of these names.
 ///
 /// PaddlePaddle's own operators have every attribute that it gives them, so that its passes find what they look for.
-pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option<&Type>) -> OpDesc {
+/// `types` are those of the inputs.
+pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[&Type]) -> OpDesc {
+    let x = types.first().copied();
     if let Op::Foreign(foreign) = op {
         return describe_foreign(foreign, inputs, outputs);
     }
@@ -38,24 +42,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
                 OpAttr::bool("is_distributed", false),
             ]
         }
-        Op::Slice(Slice { axes, starts, ends }) | Op::SliceGrad(SliceGrad { axes, starts, ends }) => vec![
-            OpAttr::ints("axes", ints(axes)),
-            OpAttr::ints("starts", ints(starts)),
-            OpAttr::ints("ends", ints(ends)),
-            OpAttr::ints("infer_flags", vec![1; axes.len()]),
-            OpAttr::ints("decrease_axis", []),
-        ],
+        Op::Slice(op) | Op::SliceGrad(SliceGrad(op)) => describe_slice(op),
         Op::Split(op) => {
             let mut attrs = vec![OpAttr::int("axis", int(op.axis)), OpAttr::int("num", 0)];
             attrs.extend(sizes("sections", None, &op.sections));
             attrs
         }
-        Op::TopK(TopK { k }) | Op::TopKGrad(TopKGrad { k }) => vec![
-            OpAttr::int("k", int(*k)),
-            OpAttr::int("axis", -1),
-            OpAttr::bool("largest", true),
-            OpAttr::bool("sorted", true),
-        ],
+        Op::TopK(op) => describe_top_k(op),
         Op::Transpose(op) => vec![OpAttr::ints("axis", ints(&op.perm))],
         Op::Unary(Unary { kind, coefficients }) | Op::UnaryGrad(UnaryGrad { kind, coefficients }) => {
             let mut attrs = Vec::new();
@@ -121,7 +114,31 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], x: Option
             OpAttr::int("ignore_index", int(*ignore_index)),
             OpAttr::int("axis", -1),
         ],
+        Op::AssignValue(op) => assign_value(op),
+        Op::CumSum(op) => describe_cumsum(op),
         Op::Fill(op) => fill(op),
+        Op::Gather(Gather { axis }) => match types {
+            [x, index] if is_plain_gather(x, index) => vec![OpAttr::int("axis", int(*axis))],
+            _ => ours(&mut desc, [OpAttr::int("axis", int(*axis))]),
+        },
+        Op::GatherGrad(GatherGrad { axis }) => match types {
+            [x, index, _] if is_plain_gather(x, index) => vec![OpAttr::int("axis", int(*axis))],
+            _ => ours(&mut desc, [OpAttr::int("axis", int(*axis))]),
+        },
+        Op::GatherNd(_) | Op::ScatterNdAdd(_) => Vec::new(),
+        Op::OneHot(op) => describe_one_hot(op),
+        Op::Pad(op) => describe_pad(op),
+        Op::Range(op) => {
+            let mut attrs = typed(&op.ty);
+            attrs.extend([("start", op.start), ("step", op.step)].map(number));
+            desc.r#type.insert_str(0, OURS);
+            attrs
+        }
+        Op::Scatter(_) => vec![OpAttr::bool("overwrite", true)],
+        Op::TakeAlongAxis(TakeAlongAxis { axis }) | Op::TakeAlongAxisGrad(TakeAlongAxisGrad { axis }) => {
+            vec![OpAttr::int("Axis", int(*axis))]
+        }
+        Op::Tile(op) => sizes("repeat_times", x.and_then(|x| x.rows).map(|_| 1), &op.repeat_times),
         Op::UniformRandom(op) => {
             let mut attrs = typed(&op.ty);
             push_float(&mut attrs, "min", op.min);
@@ -198,7 +215,7 @@ pub(super) fn ints(values: &[i64]) -> Vec<i32> {
     values.iter().map(|&value| int(value)).collect()
 }
 
-fn int(value: i64) -> i32 {
+pub(super) fn int(value: i64) -> i32 {
     value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
@@ -241,6 +258,31 @@ fn fill(op: &Fill) -> Vec<OpAttr> {
     attrs.extend(fill_value(op.value));
     attrs.extend([OpAttr::bool("force_cpu", false), OpAttr::int("place_type", -1)]);
     attrs
+}
+
+/// A number, as exact text.
+fn number((name, value): (&str, Number)) -> OpAttr {
+    OpAttr::string(name, value.to_string())
+}
+
+/// The elements are in the attribute of their type.
+fn assign_value(op: &AssignValue) -> Vec<OpAttr> {
+    let whole = || op.values.iter().filter_map(|value| value.as_i64());
+    let real = || op.values.iter().map(|value| value.as_f64());
+    let ints = |of: DType| if op.ty.dtype == of { whole().map(int).collect() } else { Vec::new() };
+    let longs: Vec<i64> = if op.ty.dtype == DType::I64 { whole().collect() } else { Vec::new() };
+    let floats: Vec<f32> =
+        if op.ty.dtype == DType::F32 { real().map(|value| value as f32).collect() } else { Vec::new() };
+    let doubles: Vec<f64> = if op.ty.dtype == DType::F64 { real().collect() } else { Vec::new() };
+    vec![
+        OpAttr::ints("shape", wire_dims(&op.ty).into_iter().map(int).collect::<Vec<_>>()),
+        OpAttr::int("dtype", element(op.ty.dtype).into()),
+        OpAttr::ints("bool_values", ints(DType::Bool)),
+        OpAttr::floats("fp32_values", floats),
+        OpAttr::doubles("fp64_values", doubles),
+        OpAttr::ints("int32_values", ints(DType::I32)),
+        OpAttr::longs("int64_values", longs),
+    ]
 }
 
 fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {

@@ -10,7 +10,8 @@
 //!
 //! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
 //! * An operator that it lacks, or means something else by, has a name that starts with `rust.`: `rust.if`,
-//!   `rust.while`, `rust.while_grad`, `rust.contract`, `rust.gather_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`. (PaddlePaddle's `while`
+//!   `rust.while`, `rust.while_grad`, `rust.contract`, `rust.gather_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`, `rust.range`, and `rust.gather`, where
+//!   the numbers are no list. (PaddlePaddle's `while`
 //!   overwrites variables of outer blocks. Ours does not, so it must not be mistaken for it.)
 //! * So do attributes that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
 //!   where that is not a number of single precision; `rust.type` is a type with row space and symbolic sizes.
@@ -43,6 +44,8 @@
 //! | `products.rs` | the same, for products of matrices |
 //! | `likes.rs` | the same, for constants in the shape of other values |
 //! | `views.rs` | the same, for operators that give elements another shape |
+//! | `moves.rs` | the same, both ways, for operators that move elements |
+//! | `places.rs` | the same, for operators that find elements |
 //! | `images.rs` | the same, both ways, for operators on images |
 //! | `foreign.rs` | operators that are not known, both ways |
 //! | `reading.rs` | what the rules are written with |
@@ -70,10 +73,12 @@ mod from_wire;
 mod images;
 mod legalise;
 mod likes;
+mod moves;
 mod names;
 mod operators;
 mod options;
 mod params;
+mod places;
 mod products;
 mod reading;
 mod shapes;

@@ -1,10 +1,10 @@
-//! From the wire: rules for operators that move elements.
+//! From the wire: rules for operators that shape, join and cut.
 
 use super::error::{ConvertError, Fault};
 use super::names::DIMS;
 use super::reading::Reading;
 use super::types::{is_small_product, parse_dim, product};
-use crate::ops::{Concat, Reshape, Slice, SliceGrad, Split, Transpose};
+use crate::ops::{Concat, Reshape, Split, Transpose};
 use crate::program::{Dim, VarId};
 
 /// More equal parts than this are refused, as each is a value.
@@ -65,33 +65,6 @@ impl Reading<'_, '_> {
         };
         let fits = sizes.iter().all(|&size| size >= 0) && sizes.iter().sum::<i64>() == of;
         Ok(fits.then(|| sizes.into_iter().map(Dim::from).collect()))
-    }
-
-    /// With `decrease_axis`, axes of which one element is left are left out.
-    pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
-        let input = self.input("Input")?;
-        if self.has(&["StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"]) {
-            return Ok(false);
-        }
-        let rows = usize::from(self.ty(input).rows.is_some());
-        let longs = |name| -> Result<Vec<i64>, Fault> { Ok(self.desc.attr_longs(name)?.unwrap_or_default()) };
-        let inner = |axis: i64| self.axis(input, axis).filter(|&axis| axis >= rows);
-        let positions = |axes: Vec<i64>| axes.into_iter().map(inner).collect::<Option<Vec<usize>>>();
-        let (axes, starts, ends) = (positions(longs("axes")?), longs("starts")?, longs("ends")?);
-        let (Some(axes), Some(gone)) = (axes, positions(longs("decrease_axis")?)) else { return Ok(false) };
-        let axes = axes.into_iter().map(|axis| axis as i64).collect();
-        if self.desc.r#type == "slice_grad" {
-            let op = SliceGrad { axes, starts, ends };
-            return if gone.is_empty() { self.same_slots(op.into()) } else { Ok(false) };
-        }
-        let op = Slice { axes, starts, ends };
-        if gone.is_empty() {
-            return self.out(op, &[input]);
-        }
-        let part = self.emit(op, &[input])?;
-        let left = self.ty(part).dims.iter().enumerate().filter(|(i, _)| !gone.contains(&(i + rows)));
-        let dims = left.map(|(_, dim)| dim.clone()).collect();
-        self.out(Reshape { dims }, &[part])
     }
 
     /// Rows stay first.

@@ -185,8 +185,8 @@ impl<'a> Writer<'a> {
 
     fn operator(&self, operator: &Operator) -> OpDesc {
         let (inputs, outputs) = (self.names(&operator.inputs), self.names(&operator.outputs));
-        let x = operator.inputs.first().map(|&input| self.program.ty(input));
-        let mut desc = describe(&operator.op, &inputs, &outputs, x);
+        let types: Vec<_> = operator.inputs.iter().map(|&input| self.program.ty(input)).collect();
+        let mut desc = describe(&operator.op, &inputs, &outputs, &types);
         self.add_blocks(operator, &mut desc);
         desc.attrs.push(OpAttr::int(ROLE, operator.site.role.wire()));
         let pair = |gradient: &VarId| {

@@ -76,7 +76,9 @@ fn labels(call: &Call<'_>) -> (bool, i64) {
 
 fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
-    let top = call.emit_with("k", TopK { k: call.int("k").unwrap_or(1) }, &[x])?;
+    let axis = call.ty(x).rank().saturating_sub(1) as i64;
+    let op = TopK { k: Some(call.int("k").unwrap_or(1)), axis, largest: true };
+    let top = call.emit_with("k", op, &[x])?;
     Ok(call.emit(Accuracy, &[top[0], top[1], label])?[0])
 }
 

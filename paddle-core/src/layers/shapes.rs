@@ -60,7 +60,7 @@ fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let axes = axes(call, "axes", x)?.unwrap_or_default();
     let starts = call.ints("starts").unwrap_or_default();
     let ends = call.ints("ends").unwrap_or_default();
-    Ok(call.emit_with("axes", Slice { axes, starts, ends }, &[x])?[0])
+    Ok(call.emit_with("axes", Slice::of(axes, starts, ends), &[x])?[0])
 }
 
 fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {

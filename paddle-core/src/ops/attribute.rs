@@ -25,6 +25,16 @@ impl Number {
         }
     }
 
+    /// Whether it can be an element of this type.
+    pub fn fits(self, dtype: DType) -> bool {
+        match (dtype, self) {
+            (DType::F32 | DType::F64, Number::Float(_) | Number::Int(_)) => true,
+            (DType::I32, Number::Int(value)) => i32::try_from(value).is_ok(),
+            (DType::I64, Number::Int(_)) | (DType::Bool, Number::Bool(_)) => true,
+            _ => false,
+        }
+    }
+
     /// The value as an integer, if it is one.
     pub fn as_i64(self) -> Option<i64> {
         match self {
@@ -57,6 +67,8 @@ pub enum Attribute {
     Text(String),
     /// Integers: axes.
     Ints(Vec<i64>),
+    /// Numbers: elements.
+    Numbers(Vec<Number>),
     /// Sizes, symbolic ones too.
     Dims(Vec<Dim>),
     /// An element type.
@@ -79,6 +91,7 @@ impl Attribute {
             Attribute::Number(_)
             | Attribute::Text(_)
             | Attribute::Ints(_)
+            | Attribute::Numbers(_)
             | Attribute::DType(_)
             | Attribute::Bytes(_) => Vec::new(),
         }
@@ -97,6 +110,7 @@ impl Attribute {
             Attribute::Number(_)
             | Attribute::Text(_)
             | Attribute::Ints(_)
+            | Attribute::Numbers(_)
             | Attribute::DType(_)
             | Attribute::Bytes(_) => return Ok(None),
         }))
@@ -137,7 +151,12 @@ attribute_value! {
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
     [i64; 2]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
     Vec<i64>: |v| Attribute::Ints(v.clone()), Attribute::Ints(v) => Some(v.clone());
+    Vec<Number>: |v| Attribute::Numbers(v.clone()), Attribute::Numbers(v) => Some(v.clone());
     Vec<Dim>: |v| Attribute::Dims(v.clone()), Attribute::Dims(v) => Some(v.clone());
+    Dim: |v| Attribute::Dims(vec![v.clone()]), Attribute::Dims(v) => match &v[..] {
+        [dim] => Some(dim.clone()),
+        _ => None,
+    };
     Option<Dim>: |v| Attribute::Dims(v.iter().cloned().collect()), Attribute::Dims(v) => match &v[..] {
         [] => Some(None),
         [dim] => Some(Some(dim.clone())),

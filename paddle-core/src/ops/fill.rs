@@ -29,15 +29,7 @@ impl Operation for Fill {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let fits = match (self.ty.dtype, self.value) {
-            (DType::F32 | DType::F64, Number::Float(_) | Number::Int(_)) => true,
-            (DType::I32, value @ Number::Int(_)) => {
-                value.as_i64().is_some_and(|value| i32::try_from(value).is_ok())
-            }
-            (DType::I64, Number::Int(_)) | (DType::Bool, Number::Bool(_)) => true,
-            _ => false,
-        };
-        if !fits {
+        if !self.value.fits(self.ty.dtype) {
             let message = format!("`{}` is not a value of type {}", self.value, self.ty.dtype);
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }

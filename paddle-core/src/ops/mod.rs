@@ -11,6 +11,7 @@ mod attribute;
 mod accuracy;
 mod accuracy_class;
 mod assign;
+mod assign_value;
 mod batch_norm;
 mod cast;
 mod concat;
@@ -19,31 +20,40 @@ mod contract;
 mod conv2d;
 mod cross_entropy;
 mod custom;
+mod cumsum;
 mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
 mod foreign;
+mod gather;
+mod gather_nd;
 mod gather_rows;
 mod gradient;
 mod infer;
 mod labels;
 mod lookup_table;
 mod matmul;
+mod one_hot;
+mod pad;
 mod pool2d;
 mod random;
+mod range;
 mod rank_loss;
 mod reduce;
 mod reshape;
 mod row_numbers;
 mod sample;
 mod scale;
+mod scatter;
 mod schema;
 mod sequence_pool;
 mod sgd;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
+mod take_along_axis;
+mod tile;
 mod top_k;
 mod transpose;
 mod while_loop;
@@ -52,6 +62,7 @@ mod window;
 pub use accuracy::Accuracy;
 pub use accuracy_class::{AccuracyClass, Terms};
 pub use assign::Assign;
+pub use assign_value::AssignValue;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
 pub use batch_norm::{BatchNorm, BatchNormGrad};
 pub use cast::Cast;
@@ -61,6 +72,7 @@ pub use contract::Contract;
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
 pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
+pub use cumsum::CumSum;
 pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
@@ -69,26 +81,34 @@ pub use elementwise::{
 pub use expand::{Expand, Size};
 pub use fill::Fill;
 pub use foreign::Foreign;
+pub use gather::{Gather, GatherGrad};
+pub use gather_nd::{GatherNd, ScatterNdAdd};
 pub use gather_rows::GatherRows;
 pub use gradient::{Gradient, GradientError};
 pub use infer::{Infer, Mismatch, MismatchKind};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use matmul::Matmul;
+pub use one_hot::OneHot;
+pub use pad::{Pad, PadMode};
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
 pub use random::{GaussianRandom, UniformRandom};
+pub use range::Range;
 pub use rank_loss::RankLoss;
 pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
 pub use row_numbers::RowNumbers;
 pub use sample::{Sample, SampleInput};
 pub use scale::Scale;
+pub use scatter::Scatter;
 pub use schema::{Effects, Schema};
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
 pub use sgd::Sgd;
-pub use slice::{Slice, SliceGrad, slice_range};
+pub use slice::{Bounds, Slice, SliceGrad, Taken};
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
-pub use top_k::{TopK, TopKGrad};
+pub use take_along_axis::{TakeAlongAxis, TakeAlongAxisGrad};
+pub use tile::Tile;
+pub use top_k::TopK;
 pub use transpose::Transpose;
 pub use while_loop::{While, WhileGrad};
 pub use window::{Padding, Window};
@@ -254,6 +274,8 @@ operators! {
     Accuracy,
     /// Copies its input.
     Assign,
+    /// A value whose elements are written in the source.
+    AssignValue,
     /// Channels normalised by their mean and variance.
     BatchNorm,
     /// Gradient of [`BatchNorm`].
@@ -278,6 +300,8 @@ operators! {
     CrossEntropyGrad,
     /// An operator of the user's own.
     Custom,
+    /// Sums along an axis so far.
+    CumSum,
     /// Sets elements to zero at random.
     Dropout,
     /// Gradient of [`Dropout`].
@@ -288,6 +312,12 @@ operators! {
     Fill,
     /// An operator of another system that is kept, shown and converted, not run.
     Foreign,
+    /// Elements by their numbers along an axis.
+    Gather,
+    /// Gradient of [`Gather`].
+    GatherGrad,
+    /// Parts by their positions.
+    GatherNd,
     /// The rows of a value that the block runs on.
     GatherRows,
     /// Normally distributed random numbers.
@@ -304,10 +334,16 @@ operators! {
     Matmul,
     /// Negates truth values.
     Not,
+    /// Ids as rows with a single 1.
+    OneHot,
+    /// A value with more elements around it.
+    Pad,
     /// The maximum or the average of windows that slide over images.
     Pool2d,
     /// Gradient of [`Pool2d`].
     Pool2dGrad,
+    /// Evenly spaced numbers.
+    Range,
     /// How wrong the order of two scores is.
     RankLoss,
     /// Sums and means over axes.
@@ -318,6 +354,10 @@ operators! {
     RowNumbers,
     /// `scale · x + bias`.
     Scale,
+    /// Other parts along the first axis.
+    Scatter,
+    /// Sums at positions.
+    ScatterNdAdd,
     /// One row for each sequence, made of its tokens.
     SequencePool,
     /// Gradient of [`SequencePool`].
@@ -340,10 +380,14 @@ operators! {
     SoftmaxWithCrossEntropyGrad,
     /// Parts along an axis.
     Split,
-    /// The largest elements along the last axis.
+    /// For each place, an element from along an axis.
+    TakeAlongAxis,
+    /// Gradient of [`TakeAlongAxis`].
+    TakeAlongAxisGrad,
+    /// A value several times over.
+    Tile,
+    /// Elements along an axis in order, and where they were.
     TopK,
-    /// Gradient of [`TopK`].
-    TopKGrad,
     /// The axes in another order.
     Transpose,
     /// An element-wise function.

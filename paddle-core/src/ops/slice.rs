@@ -1,14 +1,16 @@
-//! `slice`: a part of a value.
-
-use std::ops::Range;
+//! `slice`, `strided_slice`: a part of a value.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
 };
 use crate::program::{Dim, Type, VarId};
 
 /// The elements of `Input` from `starts` to before `ends` along `axes`, which are not that of the rows. Negative bounds
 /// count from the end; bounds outside are moved inside.
+///
+/// With `strides`, of these elements one in so many. A negative stride goes backward, from `starts` down to behind
+/// `ends`, of which -1 is the place before the first element, as in PaddlePaddle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
     /// The axes, that of the rows counted as 0.
@@ -17,95 +19,202 @@ pub struct Slice {
     pub starts: Vec<i64>,
     /// The one behind the last.
     pub ends: Vec<i64>,
+    /// How far apart the elements are, not 0; empty where they all are next to each other.
+    pub strides: Vec<i64>,
 }
 
 /// Gradient of [`Slice`]: `Out@GRAD` where the slice was, and zeros around it. Of `Input` only the shape is read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SliceGrad {
-    /// The axes of the slice.
-    pub axes: Vec<i64>,
-    /// The first element along each.
-    pub starts: Vec<i64>,
-    /// The one behind the last.
-    pub ends: Vec<i64>,
+pub struct SliceGrad(
+    /// What is differentiated.
+    pub Slice,
+);
+
+impl Attributes for Slice {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        let mut attributes = vec![
+            ("axes", self.axes.to_attribute()),
+            ("starts", self.starts.to_attribute()),
+            ("ends", self.ends.to_attribute()),
+        ];
+        if !self.strides.is_empty() {
+            attributes.push(("strides", self.strides.to_attribute()));
+        }
+        attributes
+    }
+
+    fn with_attributes(&self, mut reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        let (axes, starts) = (reader.take("axes", None)?, reader.take("starts", None)?);
+        let ends = reader.take("ends", None)?;
+        let strides = if self.strides.is_empty() { Vec::new() } else { reader.take("strides", None)? };
+        reader.finish()?;
+        Ok(Slice { axes, starts, ends, strides })
+    }
 }
 
-attributes!(Slice { axes, starts, ends });
-attributes!(SliceGrad { axes, starts, ends });
+impl Attributes for SliceGrad {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        self.0.to_attributes()
+    }
 
-/// The elements of an axis of `size` elements that a slice takes.
-pub fn slice_range(start: i64, end: i64, size: usize) -> Range<usize> {
-    let inside = |bound: i64| match usize::try_from(bound) {
-        Ok(bound) => bound.min(size),
-        Err(_) => size.saturating_sub(usize::try_from(bound.unsigned_abs()).unwrap_or(usize::MAX)),
-    };
-    let start = inside(start);
-    start..inside(end).max(start)
+    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        self.0.with_attributes(reader).map(SliceGrad)
+    }
 }
 
-/// What [`slice_range`] takes of axis `axis`. Of a size that is a symbol, bounds have to be inside.
-fn length(cx: &Infer<'_>, axis: i64, start: i64, end: i64, size: &Dim) -> Result<Dim, Mismatch> {
+/// What a slice takes along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The first element; from the end, where it is negative.
+    pub start: i64,
+    /// The one behind the last, likewise.
+    pub end: i64,
+    /// How far apart they are, not 0.
+    pub stride: i64,
+}
+
+/// Elements of an axis: `count` of them, from the element `first` on, `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The first one.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+    /// How far apart they are.
+    pub stride: isize,
+}
+
+impl Taken {
+    /// All elements of an axis of this size.
+    pub fn all(size: usize) -> Self {
+        Taken { first: 0, count: size, stride: 1 }
+    }
+
+    /// Which of the elements that are taken is element `at` of the axis.
+    pub fn find(self, at: usize) -> Option<usize> {
+        let distance = at as isize - self.first as isize;
+        let found = usize::try_from(distance.checked_div(self.stride)?).ok()?;
+        (distance % self.stride == 0 && found < self.count).then_some(found)
+    }
+}
+
+impl Bounds {
+    /// The elements of an axis of `size` elements that lie inside.
+    pub fn of(self, size: usize) -> Taken {
+        let Bounds { start, end, stride } = self;
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let from_start = |bound: i64| if bound < 0 { bound.saturating_add(size).max(0) } else { bound };
+        let (first, distance) = match stride > 0 {
+            true => {
+                let first = from_start(start).min(size);
+                (first, from_start(end).min(size) - first)
+            }
+            false => {
+                let first = from_start(start).min(size - 1);
+                let end = if end == -1 { -1 } else { from_start(end) };
+                (first, first - end)
+            }
+        };
+        let step = stride.unsigned_abs().max(1);
+        let count = u64::try_from(distance).map_or(0, |distance| distance.div_ceil(step));
+        Taken { first: first.max(0) as usize, count: count as usize, stride: stride as isize }
+    }
+}
+
+impl Slice {
+    /// Of elements that are next to each other.
+    pub fn of(axes: Vec<i64>, starts: Vec<i64>, ends: Vec<i64>) -> Self {
+        Slice { axes, starts, ends, strides: Vec::new() }
+    }
+
+    /// What it takes along each of its axes.
+    pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> {
+        self.axes.iter().enumerate().map(|(i, &axis)| {
+            let stride = self.strides.get(i).copied().unwrap_or(1);
+            (axis as usize, Bounds { start: self.starts[i], end: self.ends[i], stride })
+        })
+    }
+
+    fn taken(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
+        let Slice { axes, starts, ends, strides } = self;
+        let fail = |message| Err(cx.fail(MismatchKind::Attribute, message));
+        if axes.len() != starts.len() || axes.len() != ends.len() {
+            return fail(format!("`{}` needs a start and an end for each axis", cx.operator));
+        }
+        if !strides.is_empty() && (axes.len() != strides.len() || strides.contains(&0)) {
+            return fail(format!("`{}` needs a stride for each axis, which is not 0", cx.operator));
+        }
+        let mut out = cx.ty(0).clone();
+        for (i, (&axis, (_, bounds))) in axes.iter().zip(self.bounds()).enumerate() {
+            let at = cx.need_axis(0, axis)?;
+            if axes[..i].contains(&axis) {
+                return fail(format!("axis {axis} is sliced twice"));
+            }
+            out.dims[at] = length(cx, axis, bounds, &out.dims[at])?;
+        }
+        Ok(out)
+    }
+}
+
+/// How many elements of axis `axis` lie inside. Of a size that is a symbol, bounds have to be inside.
+fn length(cx: &Infer<'_>, axis: i64, bounds: Bounds, size: &Dim) -> Result<Dim, Mismatch> {
+    let Bounds { start, end, stride } = bounds;
     let wrong = || {
         let message = format!("{}, of which {start}..{end} along axis {axis} is nothing", cx.is(0));
         cx.wrong(0, MismatchKind::Shape, message)
     };
     if let Some(size) = size.constant().and_then(|size| usize::try_from(size).ok()) {
-        let length = Dim::from(slice_range(start, end, size).len() as i64);
+        let length = Dim::from(bounds.of(size).count as i64);
         cx.need_positive(&length, wrong)?;
         return Ok(length);
     }
-    let bound = |bound: i64| -> Result<Dim, Mismatch> {
+    let backward = stride < 0;
+    let place = |bound: i64| -> Result<Dim, Mismatch> {
         // What PaddlePaddle writes for "to the end".
         if bound >= i64::from(i32::MAX) {
-            return Ok(size.clone());
+            return Ok((size - &Dim::from(i64::from(backward)))?);
         }
         let room = if bound < 0 { size + &Dim::from(bound) } else { size - &Dim::from(bound) }?;
-        cx.need_positive(&(&room + &Dim::from(1))?, || {
+        // The place behind the last element is inside only where one goes forward.
+        let room_and_one = (&room + &Dim::from(1))?;
+        cx.need_positive(if backward && bound >= 0 { &room } else { &room_and_one }, || {
             let message = format!("{}, and {start}..{end} is not all inside of axis {axis}", cx.is(0));
             cx.wrong(0, MismatchKind::Shape, message)
         })?;
         Ok(if bound < 0 { room } else { Dim::from(bound) })
     };
-    let length = (&bound(end)? - &bound(start)?)?;
-    cx.need_positive(&length, wrong)?;
-    Ok(length)
-}
-
-fn sliced(cx: &Infer<'_>, axes: &[i64], starts: &[i64], ends: &[i64]) -> Result<Type, Mismatch> {
-    if axes.len() != starts.len() || axes.len() != ends.len() {
-        let message = format!("`{}` needs a start and an end for each axis", cx.operator);
-        return Err(cx.fail(MismatchKind::Attribute, message));
-    }
-    let mut out = cx.ty(0).clone();
-    for (i, &axis) in axes.iter().enumerate() {
-        let at = cx.need_axis(0, axis)?;
-        if axes[..i].contains(&axis) {
-            return Err(cx.fail(MismatchKind::Attribute, format!("axis {axis} is sliced twice")));
-        }
-        out.dims[at] = length(cx, axis, starts[i], ends[i], &out.dims[at])?;
-    }
-    Ok(out)
+    let distance = match (stride > 0, end) {
+        (true, _) => &place(end)? - &place(start)?,
+        (false, -1) => &place(start)? + &Dim::from(1),
+        (false, _) => &place(start)? - &place(end)?,
+    }?;
+    cx.need_positive(&distance, wrong)?;
+    let step = i64::try_from(stride.unsigned_abs()).unwrap_or(i64::MAX);
+    let rounded = (&distance + &Dim::from(step - 1))?;
+    Ok(if step == 1 { distance } else { rounded.floor_div(&Dim::from(step)).ok_or_else(wrong)? })
 }
 
 impl Operation for Slice {
     fn schema(&self) -> &'static Schema {
-        &Schema {
+        const SCHEMA: Schema = Schema {
             name: "slice",
             doc: "A part of x.",
             inputs: &["Input"],
             outputs: &["Out"],
             effects: Effects::ROW_WISE,
-        }
+        };
+        const STRIDED: Schema =
+            Schema { name: "strided_slice", doc: "One in so many elements of a part of x.", ..SCHEMA };
+        if self.strides.is_empty() { &SCHEMA } else { &STRIDED }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        Ok(vec![sliced(cx, &self.axes, &self.starts, &self.ends)?])
+        Ok(vec![self.taken(cx)?])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (input, grad) = (g.input(0), g.grad(0)?);
-        let Slice { axes, starts, ends } = self.clone();
-        Ok(vec![Some(g.emit(SliceGrad { axes, starts, ends }, &[input, grad])?)])
+        Ok(vec![Some(g.emit(SliceGrad(self.clone()), &[input, grad])?)])
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -113,12 +222,17 @@ impl Operation for Slice {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![Slice { axes: Vec::new(), starts: Vec::new(), ends: Vec::new() }]
+        let slice = Slice::of(Vec::new(), Vec::new(), Vec::new());
+        vec![slice.clone(), Slice { strides: vec![1], ..slice }]
     }
 
     fn samples() -> Vec<Sample> {
         let op = |axes: &[i64], starts: &[i64], ends: &[i64]| {
-            Sample::of(Slice { axes: axes.into(), starts: starts.into(), ends: ends.into() })
+            Sample::of(Slice::of(axes.into(), starts.into(), ends.into()))
+        };
+        let strided = |axes: &[i64], starts: &[i64], ends: &[i64], strides: &[i64]| {
+            let slice = Slice::of(axes.into(), starts.into(), ends.into());
+            Sample::of(Slice { strides: strides.into(), ..slice })
         };
         vec![
             op(&[1], &[1], &[3]).rows(3, &[4]),
@@ -127,23 +241,32 @@ impl Operation for Slice {
             op(&[0, 2], &[1, 0], &[2, 2]).dense(&[3, 2, 3]),
             op(&[], &[], &[]).dense(&[2, 2]),
             op(&[1], &[1], &[3]).rows(0, &[4]),
+            op(&[1], &[1], &[3]).rows(1, &[4]),
+            strided(&[1], &[0], &[5], &[2]).rows(3, &[5]),
+            strided(&[1], &[-1], &[-1], &[-1]).rows(2, &[3, 2]),
+            strided(&[2, 1], &[4, 0], &[0, 100], &[-3, 2]).rows(2, &[5, 6]),
+            strided(&[0], &[5], &[-5], &[-2]).dense(&[4, 3]),
+            strided(&[1], &[0], &[3], &[2]).rows(0, &[3]),
         ]
     }
 }
 
 impl Operation for SliceGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
+        const SCHEMA: Schema = Schema {
             name: "slice_grad",
             doc: "Gradient of `slice`.",
             inputs: &["Input", "Out@GRAD"],
             outputs: &["Input@GRAD"],
             effects: Effects::ROW_WISE,
-        }
+        };
+        const STRIDED: Schema =
+            Schema { name: "strided_slice_grad", doc: "Gradient of `strided_slice`.", ..SCHEMA };
+        if self.0.strides.is_empty() { &SCHEMA } else { &STRIDED }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_type(1, &sliced(cx, &self.axes, &self.starts, &self.ends)?)?;
+        cx.need_type(1, &self.0.taken(cx)?)?;
         Ok(vec![cx.ty(0).clone()])
     }
 
@@ -160,6 +283,6 @@ impl Operation for SliceGrad {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![SliceGrad { axes: Vec::new(), starts: Vec::new(), ends: Vec::new() }]
+        Slice::prototypes().into_iter().map(SliceGrad).collect()
     }
 }

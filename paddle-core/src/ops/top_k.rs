@@ -1,65 +1,83 @@
-//! `top_k_v2`: the largest elements along the last axis.
+//! `top_k_v2`, `argsort`: elements along an axis in order, and where they were.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The `k` largest elements along the last axis of `X`, largest first, and where they are. Of equal elements, the first
-/// comes first; NaN comes before every number.
+/// The first `k` elements of `X` along an axis, or all of them, in order, and where they are. Of equal elements, the first
+/// comes first; NaN is larger than every number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TopK {
-    /// How many.
-    pub k: i64,
+    /// How many; all of them without it, which is `argsort`.
+    pub k: Option<i64>,
+    /// The axis, that of the rows counted as 0.
+    pub axis: i64,
+    /// Whether the largest come first, and not the smallest.
+    pub largest: bool,
 }
 
-/// Gradient of [`TopK`]: `Out@GRAD` where the elements were, and zeros elsewhere. Of `X` only the shape is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TopKGrad {
-    /// How many.
-    pub k: i64,
-}
-
-attributes!(TopK { k = 1 });
-attributes!(TopKGrad { k = 1 });
-
-fn chosen(cx: &Infer<'_>, k: i64) -> Result<Type, Mismatch> {
-    cx.need_float(0)?;
-    cx.need_dims(0, 1)?;
-    let mut out = cx.ty(0).clone();
-    let Some(last) = out.dims.last_mut() else { return Ok(out) };
-    let wrong = || {
-        let message = format!("{}, which has no {k} largest elements along its last axis", cx.is(0));
-        cx.wrong(0, MismatchKind::Attribute, message)
-    };
-    if k < 1 {
-        return Err(wrong());
+impl Attributes for TopK {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        let axis = ("axis", self.axis.to_attribute());
+        match self.k {
+            Some(k) => vec![("k", k.to_attribute()), axis, ("largest", self.largest.to_attribute())],
+            None => vec![axis, ("descending", self.largest.to_attribute())],
+        }
     }
-    cx.need_positive(&(&*last - &Dim::from(k - 1))?, wrong)?;
-    *last = Dim::from(k);
-    Ok(out)
+
+    fn with_attributes(&self, mut reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        let axis = reader.take("axis", None)?;
+        let (k, largest) = match self.k {
+            Some(_) => (Some(reader.take("k", Some(1))?), reader.take("largest", Some(true))?),
+            None => (None, reader.take("descending", Some(false))?),
+        };
+        reader.finish()?;
+        Ok(TopK { k, axis, largest })
+    }
 }
 
 impl Operation for TopK {
     fn schema(&self) -> &'static Schema {
-        &Schema {
+        const SCHEMA: Schema = Schema {
             name: "top_k_v2",
-            doc: "The largest elements along the last axis, and where they are.",
+            doc: "The largest, or the smallest, elements along an axis, and where they are.",
             inputs: &["X"],
             outputs: &["Out", "Indices"],
             effects: Effects::ROW_WISE,
-        }
+        };
+        const ALL: Schema = Schema {
+            name: "argsort",
+            doc: "The elements along an axis in order, and where they are.",
+            ..SCHEMA
+        };
+        if self.k.is_some() { &SCHEMA } else { &ALL }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let out = chosen(cx, self.k)?;
+        cx.need_number(0)?;
+        let at = cx.need_axis(0, self.axis)?;
+        let mut out = cx.ty(0).clone();
+        if let Some(k) = self.k {
+            let wrong = || {
+                let message =
+                    format!("{}, which does not have {k} elements along axis {}", cx.is(0), self.axis);
+                cx.wrong(0, MismatchKind::Attribute, message)
+            };
+            if k < 1 {
+                return Err(wrong());
+            }
+            cx.need_positive(&(&out.dims[at] - &Dim::from(k - 1))?, wrong)?;
+            out.dims[at] = Dim::from(k);
+        }
         let indices = out.with_dtype(DType::I64);
         Ok(vec![out, indices])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        let (x, indices, grad) = (g.input(0), g.output(1), g.grad(0)?);
-        Ok(vec![Some(g.emit(TopKGrad { k: self.k }, &[x, indices, grad])?)])
+        let inputs = [g.input(0), g.output(1), g.grad(0)?];
+        Ok(vec![Some(g.emit(TakeAlongAxisGrad { axis: self.axis }, &inputs)?)])
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -67,46 +85,25 @@ impl Operation for TopK {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![TopK { k: 1 }]
+        vec![TopK { k: Some(1), axis: 1, largest: true }, TopK { k: None, axis: 1, largest: false }]
     }
 
     fn samples() -> Vec<Sample> {
-        let op = |k| Sample::of(TopK { k });
-        vec![op(1).rows(3, &[4]), op(2).rows(2, &[3, 5]), op(3).dense(&[3]), op(1).rows(0, &[4])]
-    }
-}
-
-impl Operation for TopKGrad {
-    fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "top_k_v2_grad",
-            doc: "Gradient of `top_k_v2`.",
-            inputs: &["X", "Indices", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::ROW_WISE,
-        }
-    }
-
-    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let out = chosen(cx, self.k)?;
-        cx.need_type(1, &out.with_dtype(DType::I64))?;
-        cx.need_type(2, &out)?;
-        Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![TopKGrad { k: 1 }]
+        let op = |k, axis, largest| Sample::of(TopK { k, axis, largest });
+        // Far apart, since the order changes where elements are equal.
+        let far = |sample: Sample| sample.within(-30.0, 30.0);
+        vec![
+            far(op(Some(1), 1, true).rows(3, &[4])),
+            far(op(Some(2), 2, true).rows(2, &[3, 5])),
+            far(op(Some(3), 0, false).dense(&[3])),
+            far(op(Some(2), 1, false).rows(2, &[4, 3])),
+            op(Some(1), 1, true).rows(0, &[4]),
+            op(Some(2), 1, true).rows(1, &[9]).dtype(DType::I64).within(-3.0, 3.0),
+            far(op(None, 1, false).rows(3, &[7])),
+            far(op(None, 1, true).rows(2, &[5, 2])),
+            op(None, 0, false).dense(&[6]).dtype(DType::I32).within(0.0, 3.0),
+            far(op(None, 1, false).rows(1, &[2])),
+            op(None, 1, false).rows(0, &[3]),
+        ]
     }
 }

@@ -366,6 +366,10 @@ impl<'a> Parser<'a> {
                 self.mark("[")?;
                 Attribute::Ints(self.list("]", Self::integer)?)
             }
+            Attribute::Numbers(_) => {
+                self.mark("[")?;
+                Attribute::Numbers(self.list("]", Self::number)?)
+            }
             Attribute::DType(_) => Attribute::DType(self.dtype()?),
             Attribute::Bytes(_) => match self.advance_if(|token| matches!(token, Token::Hex(_)))? {
                 Some(Token::Hex(digits)) => Attribute::Bytes(self.bytes(digits)?),

@@ -216,6 +216,7 @@ impl Printer<'_, '_, '_> {
                 Attribute::Number(_)
                 | Attribute::Text(_)
                 | Attribute::Ints(_)
+                | Attribute::Numbers(_)
                 | Attribute::Dims(_)
                 | Attribute::DType(_)
                 | Attribute::Bytes(_) => false,
@@ -241,6 +242,10 @@ impl Printer<'_, '_, '_> {
             Attribute::Number(number) => number.to_string(),
             Attribute::Text(text) => quoted(text),
             Attribute::Ints(values) => format!("{values:?}"),
+            Attribute::Numbers(numbers) => {
+                let numbers = numbers.iter().map(|number| number.to_string());
+                format!("[{}]", numbers.collect::<Vec<_>>().join(", "))
+            }
             Attribute::Dims(dims) => {
                 let dims = dims.iter().map(|dim| self.program.write_dim(dim, &name));
                 format!("[{}]", dims.collect::<Vec<_>>().join(", "))

@@ -313,6 +313,7 @@ impl Reader {
                 Attribute::Number(_)
                 | Attribute::Text(_)
                 | Attribute::Ints(_)
+                | Attribute::Numbers(_)
                 | Attribute::Dims(_)
                 | Attribute::DType(_)
                 | Attribute::Bytes(_) => None,

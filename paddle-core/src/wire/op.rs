@@ -96,6 +96,16 @@ impl OpDesc {
         }
     }
 
+    /// The `FLOATS` of this name, if there are any; an error if they have another type.
+    pub fn attr_floats(&self, name: &str) -> Result<Option<&[f32]>, WireError> {
+        Ok(self.typed(name, AttrType::Floats)?.map(|attr| attr.floats.as_slice()))
+    }
+
+    /// The `FLOAT64S` of this name, if there are any; an error if they have another type.
+    pub fn attr_doubles(&self, name: &str) -> Result<Option<&[f64]>, WireError> {
+        Ok(self.typed(name, AttrType::Float64s)?.map(|attr| attr.float64s.as_slice()))
+    }
+
     /// The `STRINGS` of this name, if there are any; an error if they have another type.
     pub fn attr_strings(&self, name: &str) -> Result<Option<&[String]>, WireError> {
         Ok(self.typed(name, AttrType::Strings)?.map(|attr| attr.strings.as_slice()))
@@ -174,6 +184,16 @@ impl OpAttr {
     /// `LONGS`.
     pub fn longs(name: impl Into<String>, values: impl Into<Vec<i64>>) -> Self {
         OpAttr { longs: values.into(), ..OpAttr::new(name, AttrType::Longs) }
+    }
+
+    /// `FLOATS`.
+    pub fn floats(name: impl Into<String>, values: impl Into<Vec<f32>>) -> Self {
+        OpAttr { floats: values.into(), ..OpAttr::new(name, AttrType::Floats) }
+    }
+
+    /// `FLOAT64S`.
+    pub fn doubles(name: impl Into<String>, values: impl Into<Vec<f64>>) -> Self {
+        OpAttr { float64s: values.into(), ..OpAttr::new(name, AttrType::Float64s) }
     }
 
     /// `STRINGS`.

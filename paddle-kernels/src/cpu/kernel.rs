@@ -9,6 +9,9 @@ use super::{
     accuracy, batch_norm, concat, conv2d, cross_entropy, custom, dropout, elementwise, expand, lookup_table,
     pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
     softmax_with_cross_entropy, top_k, transpose,
+    accuracy, assign_value, batch_norm, concat, conv2d, cross_entropy, cumsum, dropout, elementwise, expand,
+    gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape, row_numbers, scatter,
+    sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis, tile, top_k, transpose,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -42,6 +45,7 @@ impl Kernel {
             Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
             Op::Accuracy(_)
             | Op::Assign(_)
+            | Op::AssignValue(_)
             | Op::BatchNorm(_)
             | Op::BatchNormGrad(_)
             | Op::Binary(_)
@@ -53,23 +57,32 @@ impl Kernel {
             | Op::Conv2dGrad(_)
             | Op::CrossEntropy(_)
             | Op::CrossEntropyGrad(_)
+            | Op::CumSum(_)
             | Op::Dropout(_)
             | Op::DropoutGrad(_)
             | Op::Expand(_)
             | Op::Fill(_)
+            | Op::Gather(_)
+            | Op::GatherGrad(_)
+            | Op::GatherNd(_)
             | Op::GaussianRandom(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::LookupTableGrad(_)
             | Op::Matmul(_)
             | Op::Not(_)
+            | Op::OneHot(_)
+            | Op::Pad(_)
             | Op::Pool2d(_)
             | Op::Pool2dGrad(_)
+            | Op::Range(_)
             | Op::RankLoss(_)
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::RowNumbers(_)
             | Op::Scale(_)
+            | Op::Scatter(_)
+            | Op::ScatterNdAdd(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
             | Op::Sgd(_)
@@ -81,8 +94,10 @@ impl Kernel {
             | Op::SoftmaxWithCrossEntropy(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
             | Op::Split(_)
+            | Op::TakeAlongAxis(_)
+            | Op::TakeAlongAxisGrad(_)
+            | Op::Tile(_)
             | Op::TopK(_)
-            | Op::TopKGrad(_)
             | Op::Transpose(_)
             | Op::Unary(_)
             | Op::UnaryGrad(_)
@@ -201,6 +216,32 @@ macro_rules! with_element {
 }
 pub(super) use with_element;
 
+/// Runs an expression with `$T` as the type of an operand's numbers.
+macro_rules! with_number {
+    ($single:expr, $dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            paddle_core::program::DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            paddle_core::program::DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            paddle_core::program::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            paddle_core::program::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            dtype => return $single.refuse(&format!("of {dtype}")),
+        }
+    };
+}
+pub(super) use with_number;
+
 /// Runs an expression with `$T` as the floating-point type of an operand.
 macro_rules! with_float {
     ($single:expr, $dtype:expr, $T:ident => $body:expr) => {
@@ -238,6 +279,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         | Op::Unary(_)
         | Op::UnaryGrad(_) => elementwise::compile(group),
         Op::Accuracy(_) => accuracy::compile(&single),
+        Op::AssignValue(op) => assign_value::compile(&single, op),
         Op::Concat(op) => concat::compile(&single, *op),
         Op::BatchNorm(op) => batch_norm::compile(&single, op),
         Op::BatchNormGrad(op) => batch_norm::compile_grad(&single, op),
@@ -249,16 +291,25 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
         Op::CrossEntropyGrad(op) => cross_entropy::compile_grad(&single, *op),
         Op::CrossEntropy(op) => cross_entropy::compile(&single, *op),
+        Op::CumSum(op) => cumsum::compile(&single, *op),
         Op::Expand(op) => expand::compile_expand(&single, op),
+        Op::Gather(op) => gather::compile(&single, *op),
+        Op::GatherGrad(op) => scatter::compile_gather_grad(&single, *op),
+        Op::GatherNd(_) => gather::compile_nd(&single),
         Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
         Op::LookupTable(op) => lookup_table::compile(&single, *op),
         Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
         Op::Contract(_) => product::compile_contract(&single),
         Op::Matmul(op) => product::compile(&single, op),
+        Op::OneHot(op) => one_hot::compile(&single, op),
+        Op::Pad(op) => slice::compile_pad(&single, op),
         Op::Pool2d(op) => pool2d::compile(&single, op),
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
+        Op::Range(op) => assign_value::compile_range(&single, op),
         Op::Reduce(op) => reduce::compile(&single, op),
         Op::Reshape(_) => reshape::compile(&single),
+        Op::Scatter(_) => scatter::compile(&single),
+        Op::ScatterNdAdd(_) => scatter::compile_nd_add(&single),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
         Op::Sgd(_) => sgd::compile(&single),
@@ -270,8 +321,10 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::SoftmaxWithCrossEntropy(op) => softmax_with_cross_entropy::compile(&single, *op),
         Op::SoftmaxWithCrossEntropyGrad(op) => softmax_with_cross_entropy::compile_grad(&single, *op),
         Op::Split(op) => concat::compile_split(&single, op),
+        Op::TakeAlongAxis(op) => take_along_axis::compile(&single, op.axis),
+        Op::TakeAlongAxisGrad(op) => take_along_axis::compile_grad(&single, op.axis),
+        Op::Tile(_) => tile::compile(&single),
         Op::TopK(op) => top_k::compile(&single, *op),
-        Op::TopKGrad(_) => top_k::compile_grad(&single),
         Op::Transpose(op) => transpose::compile(&single, op),
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
         Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),

@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 
-use paddle_core::ops::Real;
+use paddle_core::ops::{Number, Real};
 use paddle_core::program::DType;
 
 use super::real::Fast;
@@ -32,6 +32,51 @@ macro_rules! element {
     )*};
 }
 element!(u8 Bool, i32 I32, i64 I64, f32 F32, f64 F64);
+
+/// Elements that are written in a program.
+pub(super) trait Constant: Element {
+    /// The number as an element; a fraction is truncated to an integer.
+    fn constant(number: Number) -> Self;
+}
+
+macro_rules! constant {
+    ($($type:ident: $number:ident => $value:expr;)*) => {$(
+        impl Constant for $type {
+            fn constant($number: Number) -> Self {
+                $value
+            }
+        }
+    )*};
+}
+constant! {
+    u8: number => u8::from(number.as_f64() != 0.0);
+    i32: number => i64::constant(number) as i32;
+    i64: number => if let Number::Int(number) = number { number } else { number.as_f64() as i64 };
+    f32: number => number.as_f64() as f32;
+    f64: number => number.as_f64();
+}
+
+/// Numbers, not truth values. Integers wrap.
+pub(super) trait Summed: Constant + PartialOrd + Default {
+    fn plus(self, other: Self) -> Self;
+}
+
+macro_rules! summed {
+    ($($type:ident $plus:path;)*) => {$(
+        impl Summed for $type {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                $plus(self, other)
+            }
+        }
+    )*};
+}
+summed! {
+    i32 i32::wrapping_add;
+    i64 i64::wrapping_add;
+    f32 Add::add;
+    f64 Add::add;
+}
 
 // SAFETY: as above. The numbers of rows.
 #[allow(unsafe_code)]

@@ -1,13 +1,13 @@
 //! Dense values read in another order, or in part.
 
 /// More axes than this, after merging, nobody writes.
-pub(super) const MOST_AXES: usize = 8;
+pub(super) const MOST_AXES: usize = 16;
 
 #[derive(Clone, Copy, Default)]
 struct Axis {
     extent: usize,
-    /// How far apart its elements are.
-    stride: usize,
+    /// How far apart its elements are; 0 where they are one element, below 0 where they go backward.
+    stride: isize,
 }
 
 /// Where the elements of a value lie in another one: one number of elements and one distance for each axis.
@@ -26,7 +26,12 @@ impl View {
     }
 
     /// With an axis inside of all others.
-    pub(super) fn axis(mut self, extent: usize, stride: usize) -> View {
+    pub(super) fn axis(self, extent: usize, stride: usize) -> View {
+        self.steps(extent, stride as isize)
+    }
+
+    /// The same, of an axis that may stand still or go backward.
+    pub(super) fn steps(mut self, extent: usize, stride: isize) -> View {
         if extent == 1 && self.rank > 0 {
             return self;
         }
@@ -35,7 +40,7 @@ impl View {
                 *last = Axis { extent, stride };
                 return self;
             }
-            if last.stride == extent * stride {
+            if last.stride == extent as isize * stride {
                 *last = Axis { extent: last.extent * extent, stride };
                 return self;
             }
@@ -53,17 +58,24 @@ impl View {
         let (mut done, mut column, mut row) = (0, first % last.extent.max(1), first / last.extent.max(1));
         while done < out.len() {
             let count = (last.extent - column).min(out.len() - done);
-            let (mut start, mut rest) = (self.offset + column * last.stride, row);
+            let (mut start, mut rest) = (self.offset as isize + column as isize * last.stride, row);
             for axis in outer.iter().rev() {
-                start += rest % axis.extent * axis.stride;
+                start += (rest % axis.extent) as isize * axis.stride;
                 rest /= axis.extent;
             }
-            let out = &mut out[done..done + count];
-            if last.stride == 1 {
-                out.copy_from_slice(&x[start..][..count]);
-            } else {
-                let x = x[start..].iter().step_by(last.stride);
-                out.iter_mut().zip(x).for_each(|(out, x)| *out = *x);
+            // A view is inside of what it is of, so a start is no negative number.
+            let (out, start) = (&mut out[done..done + count], start as usize);
+            match last.stride {
+                1 => out.copy_from_slice(&x[start..][..count]),
+                0 => out.fill(x[start]),
+                stride @ 2.. => {
+                    let x = x[start..].iter().step_by(stride as usize);
+                    out.iter_mut().zip(x).for_each(|(out, x)| *out = *x);
+                }
+                stride => {
+                    let x = x[..=start].iter().rev().step_by(stride.unsigned_abs());
+                    out.iter_mut().zip(x).for_each(|(out, x)| *out = *x);
+                }
             }
             (done, column, row) = (done + count, 0, row + 1);
         }
@@ -77,7 +89,10 @@ mod tests {
     #[test]
     fn every_part_of_a_view() {
         let x: Vec<usize> = (0..200).collect();
-        let cases: [&[(usize, usize)]; 7] = [
+        let cases: [&[(usize, isize)]; 10] = [
+            &[(3, 0), (4, 1)],
+            &[(2, 10), (3, 0), (2, -1), (2, 0)],
+            &[(2, 50), (4, -3)],
             &[],
             &[(6, 1)],
             &[(2, 12), (3, 4), (4, 1)],
@@ -87,16 +102,17 @@ mod tests {
             &[(4, 10), (1, 1)],
         ];
         for axes in cases {
-            let view = axes.iter().fold(View::at(5), |view, &(extent, stride)| view.axis(extent, stride));
-            let mut all = vec![5];
+            let view = axes.iter().fold(View::at(100), |view, &(extent, stride)| view.steps(extent, stride));
+            let mut all = vec![100];
             for &(extent, stride) in axes {
-                all = all.iter().flat_map(|at| (0..extent).map(move |i| at + i * stride)).collect();
+                all = all.iter().flat_map(|at| (0..extent as isize).map(move |i| at + i * stride)).collect();
             }
             for first in 0..all.len() {
                 for end in first..=all.len() {
                     let mut out = vec![0; end - first];
                     view.copy(&x, first, &mut out);
-                    assert_eq!(out, all[first..end], "{axes:?} from {first}");
+                    let expected: Vec<usize> = all[first..end].iter().map(|&at| at as usize).collect();
+                    assert_eq!(out, expected, "{axes:?} from {first}");
                 }
             }
         }

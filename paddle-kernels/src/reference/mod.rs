@@ -10,6 +10,7 @@
 
 mod accuracy;
 mod assign;
+mod assign_value;
 mod batch_norm;
 mod buffer;
 mod call;
@@ -17,12 +18,15 @@ mod concat;
 mod conv2d;
 mod cross_entropy;
 mod custom;
+mod cumsum;
 mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
+mod gather;
 mod lookup_table;
 mod matmul;
+mod one_hot;
 mod placement;
 mod pool2d;
 mod random;
@@ -36,6 +40,7 @@ mod shape;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
+mod tile;
 mod top_k;
 mod transpose;
 mod values;
@@ -95,6 +100,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
     Some(match op.clone() {
         Op::Accuracy(_) => Box::new(accuracy::accuracy),
         Op::Assign(_) => infallible(assign::assign),
+        Op::AssignValue(op) => infallible(move |call| assign_value::assign_value(&op, call)),
         Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
         Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),
         Op::Compare(op) => infallible(move |call| elementwise::compare(op.kind, call)),
@@ -109,8 +115,12 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
         Op::CrossEntropyGrad(op) => Box::new(move |call| cross_entropy::grad(op, call)),
         Op::CrossEntropy(op) => Box::new(move |call| cross_entropy::forward(op, call)),
+        Op::CumSum(op) => infallible(move |call| cumsum::cumsum(op, call)),
         Op::Expand(op) => infallible(move |call| expand::expand(&op, call)),
         Op::Fill(op) => infallible(move |call| fill::fill(op.value, call)),
+        Op::Gather(op) => Box::new(move |call| gather::gather(op.axis, call)),
+        Op::GatherGrad(op) => Box::new(move |call| gather::gather_grad(op.axis, call)),
+        Op::GatherNd(_) => Box::new(gather::gather_nd),
         Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
         Op::LookupTable(op) => Box::new(move |call| lookup_table::forward(op, call)),
@@ -118,12 +128,17 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Contract(_) => infallible(matmul::contract),
         Op::Matmul(op) => infallible(move |call| matmul::matmul(op, call)),
         Op::Not(_) => infallible(elementwise::not),
+        Op::OneHot(op) => Box::new(move |call| one_hot::one_hot(&op, call)),
+        Op::Pad(op) => infallible(move |call| slice::pad(&op, call)),
         Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),
         Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
+        Op::Range(op) => infallible(move |call| assign_value::range(&op, call)),
         Op::RankLoss(_) => infallible(elementwise::rank_loss),
         Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
         Op::Reshape(_) => infallible(reshape::reshape),
         Op::Scale(op) => infallible(move |call| scale::scale(op, call)),
+        Op::Scatter(_) => Box::new(gather::scatter),
+        Op::ScatterNdAdd(_) => Box::new(gather::scatter_nd_add),
         Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
         Op::Sgd(_) => infallible(sgd::sgd),
@@ -140,7 +155,9 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         }
         Op::Split(op) => Box::new(move |call| concat::split(&op, call)),
         Op::TopK(op) => Box::new(move |call| top_k::top_k(op, call)),
-        Op::TopKGrad(_) => infallible(top_k::grad),
+        Op::TakeAlongAxis(op) => Box::new(move |call| gather::take_along_axis(op.axis, call)),
+        Op::TakeAlongAxisGrad(op) => Box::new(move |call| gather::take_along_axis_grad(op.axis, call)),
+        Op::Tile(_) => infallible(tile::tile),
         Op::Transpose(op) => infallible(move |call| transpose::transpose(&op, call)),
         Op::Unary(op) => infallible(move |call| elementwise::unary(op, call)),
         Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op, call)),

@@ -1,7 +1,7 @@
 //! Indices of dense row-major elements.
 
 /// The position of element `index`, one number per axis.
-fn position(mut index: usize, shape: &[usize]) -> Vec<usize> {
+pub(super) fn position(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (axis, &size) in shape.iter().enumerate().rev() {
         position[axis] = index % size;
@@ -10,8 +10,13 @@ fn position(mut index: usize, shape: &[usize]) -> Vec<usize> {
     position
 }
 
+/// The positions of all elements, in order.
+pub(super) fn positions(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    (0..shape.iter().product()).map(|element| position(element, shape))
+}
+
 /// The element at a position.
-fn index(position: &[usize], shape: &[usize]) -> usize {
+pub(super) fn index(position: &[usize], shape: &[usize]) -> usize {
     position.iter().zip(shape).fold(0, |flat, (&at, &size)| flat * size + at)
 }
 

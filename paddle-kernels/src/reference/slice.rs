@@ -1,43 +1,48 @@
-//! `slice`.
+//! `slice`, `strided_slice`, `pad`.
 
-use std::ops::Range;
-
-use paddle_core::ops::{Slice, SliceGrad, slice_range};
+use paddle_core::ops::{Number, Pad, Slice, SliceGrad, Taken};
 
 use super::call::Call;
 use super::shape::moved;
 use super::values::Values;
 
 /// What is taken along each axis of `shape`: as much as `part` has.
-fn ranges(
-    (axes, starts, ends): (&[i64], &[i64], &[i64]),
-    shape: &[usize],
-    part: &[usize],
-) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = shape.iter().map(|&size| 0..size).collect();
-    for ((&axis, &start), &end) in axes.iter().zip(starts).zip(ends) {
-        let axis = axis as usize;
-        ranges[axis] = slice_range(start, end, shape[axis]);
-        assert_eq!(ranges[axis].len(), part[axis], "the shape rule wants bounds that are inside");
+fn taken(op: &Slice, shape: &[usize], part: &[usize]) -> Vec<Taken> {
+    let mut axes: Vec<Taken> = shape.iter().map(|&size| Taken::all(size)).collect();
+    for (axis, bounds) in op.bounds() {
+        axes[axis] = bounds.of(shape[axis]);
+        assert_eq!(axes[axis].count, part[axis], "the shape rule wants bounds that are inside");
     }
-    ranges
+    axes
 }
 
 pub(super) fn forward(op: &Slice, call: &Call<'_>) -> Values {
     let (shape, out) = (call.shape(0), call.output_shape(0));
-    let ranges = ranges((&op.axes, &op.starts, &op.ends), &shape, &out);
-    let taken = moved(&shape, &out, |position| {
-        Some(position.iter().zip(&ranges).map(|(at, range)| at + range.start).collect())
-    });
-    call.read(0).at_or_zero(&taken)
+    let axes = taken(op, &shape, &out);
+    let source = |(&at, axis): (&usize, &Taken)| (axis.first as isize + at as isize * axis.stride) as usize;
+    let elements = moved(&shape, &out, |position| Some(position.iter().zip(&axes).map(source).collect()));
+    call.read(0).at_or_zero(&elements)
 }
 
 pub(super) fn grad(op: &SliceGrad, call: &Call<'_>) -> Values {
     let (shape, part) = (call.shape(0), call.shape(1));
-    let ranges = ranges((&op.axes, &op.starts, &op.ends), &shape, &part);
-    let taken = moved(&part, &shape, |position| {
-        let inside = |(at, range): (usize, &Range<usize>)| range.contains(&at).then(|| at - range.start);
-        position.into_iter().zip(&ranges).map(inside).collect()
+    let axes = taken(&op.0, &shape, &part);
+    let elements = moved(&part, &shape, |position| {
+        position.into_iter().zip(&axes).map(|(at, axis)| axis.find(at)).collect()
     });
-    call.read(1).at_or_zero(&taken)
+    call.read(1).at_or_zero(&elements)
+}
+
+pub(super) fn pad(op: &Pad, call: &Call<'_>) -> Values {
+    let (x, shape) = (call.read(0), call.shape(0));
+    let inside = |(axis, at): (usize, usize)| {
+        at.checked_sub(op.paddings[2 * axis] as usize).filter(|at| *at < shape[axis])
+    };
+    let elements = moved(&shape, &call.output_shape(0), |position| {
+        position.into_iter().enumerate().map(inside).collect()
+    });
+    let around = Values::of_numbers(x.dtype(), std::iter::once(Number::Float(op.pad_value)));
+    let last = x.len();
+    let chosen: Vec<usize> = elements.into_iter().map(|element| element.unwrap_or(last)).collect();
+    Values::join(&[x, around]).at(&chosen)
 }

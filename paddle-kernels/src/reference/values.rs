@@ -1,5 +1,6 @@
 //! Elements in hand, outside of any memory.
 
+use paddle_core::ops::Number;
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
@@ -75,7 +76,42 @@ impl Values {
         padded.at(&indices.iter().map(|index| index.unwrap_or(zero)).collect::<Vec<_>>())
     }
 
-    fn len(&self) -> usize {
+    /// Numbers that a program says; a fraction is truncated to an integer.
+    pub(super) fn of_numbers(dtype: DType, numbers: impl Iterator<Item = Number>) -> Values {
+        match dtype {
+            DType::Bool => Values::Bool(numbers.map(|number| number.as_f64() != 0.0).collect()),
+            DType::I32 => Values::I32(numbers.map(|number| whole(number) as i32).collect()),
+            DType::I64 => Values::I64(numbers.map(whole).collect()),
+            dtype => Values::round(dtype, numbers.map(Number::as_f64).collect()),
+        }
+    }
+
+    /// The elements, each with those added, in order, that are for it.
+    pub(super) fn with_added(&self, targets: &[usize], updates: &Values) -> Values {
+        macro_rules! added {
+            ($values:expr, $updates:expr, $plus:expr) => {{
+                let mut values = $values.clone();
+                targets
+                    .iter()
+                    .zip($updates)
+                    .for_each(|(&to, &update)| values[to] = $plus(values[to], update));
+                values
+            }};
+        }
+        match (self, updates) {
+            (Values::I32(values), Values::I32(updates)) => {
+                Values::I32(added!(values, updates, i32::wrapping_add))
+            }
+            (Values::I64(values), Values::I64(updates)) => {
+                Values::I64(added!(values, updates, i64::wrapping_add))
+            }
+            _ => {
+                Values::round(self.dtype(), added!(self.floats(), &updates.floats(), |a: f64, b: f64| a + b))
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
         match self {
             Values::Bool(values) => values.len(),
             Values::I32(values) => values.len(),
@@ -130,6 +166,10 @@ impl Values {
             (_, to) => panic!("elements of {} cannot be downloaded as {}", self.dtype(), to.dtype()),
         }
     }
+}
+
+fn whole(number: Number) -> i64 {
+    if let Number::Int(number) = number { number } else { number.as_f64() as i64 }
 }
 
 /// An element as bytes.

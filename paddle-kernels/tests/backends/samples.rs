@@ -6,7 +6,7 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, LookupTable,
     LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale,
     SequencePool, SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, Split, TopK, TopKGrad, Transpose, Unary, UnaryGrad, UnaryKind,
+    SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -85,15 +85,15 @@ fn of_labels() -> Vec<Sample> {
 /// Gradients that go back to where values were taken from.
 fn of_places() -> Vec<Sample> {
     let slice = |axes: &[i64], starts: &[i64], ends: &[i64]| {
-        Sample::of(SliceGrad { axes: axes.into(), starts: starts.into(), ends: ends.into() })
+        Sample::of(SliceGrad(Slice::of(axes.into(), starts.into(), ends.into())))
     };
     let table = |padding_idx, count, dims: [i64; 2]| {
         let ids = Sample::of(LookupTableGrad { padding_idx }).rows(count, &[]).dtype(DType::I64);
         ids.within(0.0, dims[0] as f64).dense(&dims).rows(count, &[dims[1]])
     };
-    let top = |rows, size, k| {
-        let x = Sample::of(TopKGrad { k }).rows(rows, &[size]).rows(rows, &[k]).dtype(DType::I64);
-        x.within(0.0, size as f64).rows(rows, &[k])
+    let strided = |axes: &[i64], starts: &[i64], ends: &[i64], strides: &[i64]| {
+        let slice = Slice::of(axes.into(), starts.into(), ends.into());
+        Sample::of(SliceGrad(Slice { strides: strides.into(), ..slice }))
     };
     vec![
         slice(&[1], &[1], &[-1]).rows(3, &[4]).rows(3, &[2]),
@@ -104,9 +104,8 @@ fn of_places() -> Vec<Sample> {
         table(0, 100, [3, 17]),
         table(-1, 0, [4, 2]),
         table(-1, 500, [1000, 33]),
-        // One place in a row, since a place is taken once.
-        top(4, 5, 1),
-        top(0, 4, 1),
+        strided(&[1], &[-1], &[-1], &[-2]).rows(3, &[5]).rows(3, &[3]),
+        strided(&[1, 2], &[3, 1], &[0, 9], &[-1, 3]).rows(5, &[4, 9]).rows(5, &[3, 3]),
     ]
 }
 
@@ -176,10 +175,12 @@ fn wide() -> Vec<Sample> {
         samples.extend([
             Sample::of(Concat { axis: 1 }).rows(3, &[length, 2]).rows(3, &[1, 2]).rows(3, &[length, 2]),
             Sample::of(Split { axis: 1, sections: [length, 3].map(Dim::from).into() }).rows(9, &[length + 3]),
-            Sample::of(Slice { axes: vec![2], starts: vec![1], ends: vec![-1] }).rows(l, &[3, 40]),
+            Sample::of(Slice::of(vec![2], vec![1], vec![-1])).rows(l, &[3, 40]),
             Sample::of(Transpose { perm: vec![0, 2, 1] }).rows(3, &[length, 5]),
             Sample::of(Transpose { perm: vec![1, 0, 2] }).dense(&[length, 17, 2]),
-            Sample::of(TopK { k: 2 }).rows(l, &[37]),
+            Sample::of(TopK { k: Some(2), axis: 1, largest: true }).rows(l, &[37]),
+            Sample::of(TopK { k: None, axis: 1, largest: false }).rows(3, &[length]),
+            Sample::of(TopK { k: None, axis: 1, largest: true }).rows(2, &[length, 3]).dtype(DType::I64),
             Sample::of(LookupTable { padding_idx: 0 })
                 .rows(l, &[3])
                 .dtype(DType::I64)
@@ -326,7 +327,8 @@ fn losses_of_impossible_classes_are_finite<B: Backend>(backend: &B) {
 /// The first of equal elements, and what is no number before all.
 fn the_largest_are_in_order<B: Backend>(backend: &B) {
     use crate::host::Host;
-    let mut case = Case::of(&Sample::of(TopK { k: 3 }).rows(2, &[4]), &mut Draw::new(1));
+    let mut case =
+        Case::of(&Sample::of(TopK { k: Some(3), axis: 1, largest: true }).rows(2, &[4]), &mut Draw::new(1));
     case.inputs = vec![Host::F32(vec![1.0, 3.0, 3.0, 2.0, 5.0, f32::NAN, -1.0, 9.0])];
     let found = case.run(backend).unwrap();
     assert_eq!(found[0].floats()[..3], [3.0, 3.0, 2.0]);

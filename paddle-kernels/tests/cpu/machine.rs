@@ -1,13 +1,14 @@
 //! Threads, instruction sets, and the operands of a launch.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Concat, Expand, Foreign, GatherRows, GaussianRandom, LookupTable, LookupTableGrad,
-    Matmul, Not, Op, PoolType, Reduce, ReduceKind, Reshape, Sample, SequencePool, SequencePoolGrad, Sgd,
-    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
-    TopK, Transpose, Unary, UnaryKind, UniformRandom,
+    Binary, BinaryKind, Concat, CumSum, Expand, Foreign, Gather, GatherGrad, GatherNd, GatherRows,
+    GaussianRandom, LookupTable, LookupTableGrad, Matmul, Not, Op, Pad, PoolType, Reduce, ReduceKind,
+    Reshape, Sample, Scatter, ScatterNdAdd, SequencePool, SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax,
+    SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TakeAlongAxis,
+    TakeAlongAxisGrad, Tile, TopK, Transpose, Unary, UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
-use paddle_core::program::{DType, Type};
+use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
 use paddle_kernels::cpu::CpuError;
 use paddle_kernels::cpu::isa::Isa;
@@ -60,18 +61,16 @@ fn large() -> Vec<Case> {
     let parts = [dense(&[70, 30, 165]), dense(&[70, 3, 165])];
     cases.push(Case::of(Concat { axis: 1 }, &parts, &tall));
     cases.push(Case::of(Split { axis: 1, sections: Vec::new() }, &tall, &parts));
-    let (axes, starts, ends) = (vec![1], vec![3], vec![33]);
-    let slice = Slice { axes: axes.clone(), starts: starts.clone(), ends: ends.clone() };
-    cases.push(Case::of(slice, &tall, &parts[..1]));
+    let slice = Slice::of(vec![1], vec![3], vec![33]);
+    cases.push(Case::of(slice.clone(), &tall, &parts[..1]));
     let grad = [tall[0].clone(), parts[0].clone()];
-    cases.push(Case::of(SliceGrad { axes, starts, ends }, &grad, &tall));
+    cases.push(Case::of(SliceGrad(slice), &grad, &tall));
     let (table, ids) = (dense(&[4, 257]), layout(DType::I64, &[301], false));
     let looked_up = [dense(&[301, 257])];
     cases.push(Case::of(LookupTable { padding_idx: 0 }, &[ids.clone(), table.clone()], &looked_up));
     let add = [ids, table.clone(), looked_up[0].clone()];
     cases.push(Case::of(LookupTableGrad { padding_idx: 0 }, &add, &[table]));
-    let top = [dense(&[1001, 3]), layout(DType::I64, &[1001, 3], false)];
-    cases.push(Case::of(TopK { k: 3 }, &rows, &top));
+    cases.extend(places().iter().map(Case::sample));
     let ty = Type::scalar(F32);
     cases.push(Case::of(
         UniformRandom { min: -1.0, max: 2.0, fan: None, ty: ty.clone() },
@@ -87,6 +86,28 @@ fn large() -> Vec<Case> {
     }
     cases.push(Case::of(Sgd, &[dense(&[50_001]), dense(&[]), dense(&[50_001])], &[]));
     cases
+}
+
+/// Operators that find elements, and put them.
+fn places() -> Vec<Sample> {
+    let top = |k, axis| Sample::of(TopK { k, axis, largest: true });
+    let ids = |sample: Sample, below: f64| sample.dtype(DType::I64).within(0.0, below);
+    vec![
+        top(Some(3), 1).rows(1001, &[37]),
+        top(None, 1).rows(301, &[70, 3]),
+        Sample::of(CumSum { axis: 1, exclusive: false, reverse: true }).rows(301, &[70, 3]),
+        ids(Sample::of(Gather { axis: 0 }).dense(&[40, 257]).rows(301, &[]), 40.0),
+        ids(Sample::of(GatherGrad { axis: 0 }).dense(&[4000, 33]).rows(301, &[]), 4000.0).rows(301, &[33]),
+        ids(Sample::of(GatherGrad { axis: 1 }).rows(301, &[5, 33]).rows(301, &[7]), 5.0).rows(301, &[7, 33]),
+        ids(Sample::of(GatherNd).dense(&[9, 9, 257]).dense(&[301, 2]), 9.0),
+        ids(Sample::of(ScatterNdAdd).dense(&[9, 90, 57]).dense(&[301, 2]), 9.0).dense(&[301, 57]),
+        ids(Sample::of(Scatter).dense(&[90, 257]).dense(&[301]), 90.0).dense(&[301, 257]),
+        ids(Sample::of(TakeAlongAxis { axis: 1 }).rows(301, &[70]).rows(301, &[90]), 70.0),
+        ids(Sample::of(TakeAlongAxisGrad { axis: 1 }).rows(301, &[70]).rows(301, &[90]), 70.0)
+            .rows(301, &[90]),
+        Sample::of(Tile { repeat_times: [3, 5].map(Dim::from).into() }).rows(301, &[7, 9]),
+        Sample::of(Pad { paddings: vec![0, 0, 2, 3, 1, 0], pad_value: 1.5 }).rows(301, &[7, 19]),
+    ]
 }
 
 #[test]

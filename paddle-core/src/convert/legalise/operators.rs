@@ -2,14 +2,18 @@
 
 use super::super::describe::{describe, fill_value};
 use super::super::names::OURS;
+use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Binary, BinaryKind, Fill, Op, Unary, UnaryKind};
+use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
 use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
+
+/// More numbers than this are not written out in a file.
+const MOST_WRITTEN: i64 = 1 << 16;
 
 impl Legaliser<'_> {
     /// Appends what does the same as an operator of `block`.
@@ -22,22 +26,29 @@ impl Legaliser<'_> {
         match &operator.op {
             Op::Assign(_)
             | Op::BatchNorm(_)
+            | Op::AssignValue(_)
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)
             | Op::Concat(_)
             | Op::Conv2d(_)
+            | Op::CumSum(_)
             | Op::Foreign(_)
+            | Op::GatherNd(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::Matmul(_)
             | Op::Not(_)
+            | Op::Pad(_)
             | Op::Pool2d(_)
             | Op::Reduce(_)
             | Op::Scale(_)
+            | Op::Scatter(_)
+            | Op::ScatterNdAdd(_)
             | Op::Slice(_)
             | Op::Softmax(_)
             | Op::Split(_)
+            | Op::TakeAlongAxis(_)
             | Op::TopK(_)
             | Op::Unary(_) => self.same(at, operator),
             Op::SequencePool(_) => self.sequence_pool(at, operator),
@@ -46,6 +57,10 @@ impl Legaliser<'_> {
             Op::RankLoss(_) => self.rank_loss(at, operator),
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
+            Op::Gather(_) => self.gather_by_list(at, operator),
+            Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
+            Op::Range(op) => self.range(at, operator, op),
+            Op::Tile(op) => self.sized(at, operator, &op.repeat_times),
             Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
             Op::Reshape(_) => self.reshape(at, operator),
             Op::GatherRows(_) => self.gather(at, block, operator),
@@ -61,6 +76,7 @@ impl Legaliser<'_> {
             | Op::Dropout(_)
             | Op::DropoutGrad(_)
             | Op::Expand(_)
+            | Op::GatherGrad(_)
             | Op::LookupTableGrad(_)
             | Op::Pool2dGrad(_)
             | Op::RowNumbers(_)
@@ -70,7 +86,7 @@ impl Legaliser<'_> {
             | Op::SliceGrad(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
-            | Op::TopKGrad(_)
+            | Op::TakeAlongAxisGrad(_)
             | Op::UnaryGrad(_)
             | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
         }
@@ -88,8 +104,8 @@ impl Legaliser<'_> {
     fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
         let program = self.program;
         let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
-        let x = operator.inputs.first().map(|&x| program.ty(x));
-        let mut desc = describe(&operator.op, inputs, &outputs, x);
+        let types: Vec<_> = operator.inputs.iter().map(|&input| program.ty(input)).collect();
+        let mut desc = describe(&operator.op, inputs, &outputs, &types);
         desc.attrs.retain(|attr| !attr.name.starts_with(OURS));
         desc
     }
@@ -148,7 +164,7 @@ impl Legaliser<'_> {
             let inputs = inputs.map(String::clone);
             self.push(
                 at,
-                describe(&op, &inputs[..op.schema().inputs.len()], std::slice::from_ref(&out), None),
+                describe(&op, &inputs[..op.schema().inputs.len()], std::slice::from_ref(&out), &[]),
             );
             out
         };
@@ -156,8 +172,61 @@ impl Legaliser<'_> {
         let softplus = step(Unary::of(UnaryKind::Softplus).into(), [&difference, &difference]);
         let chosen = step(mul.into(), [&difference, label]);
         let out = self.define(at, operator.outputs[0]);
-        let last = describe(&sub.into(), &[softplus, chosen], &[out], None);
+        let last = describe(&sub.into(), &[softplus, chosen], &[out], &[]);
         self.push(at, last);
+        Ok(())
+    }
+
+    /// An operator whose attributes have sizes.
+    fn sized(&mut self, at: usize, operator: &Operator, sizes: &[Dim]) -> Result<(), LegaliseError> {
+        match sizes.iter().all(|size| size.constant().is_some()) {
+            true => self.same(at, operator),
+            false => self.refuse(operator, "its sizes have to be numbers"),
+        }
+    }
+
+    /// PaddlePaddle gathers by a list of numbers, whose elements may be those of rows.
+    fn gather_by_list(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        if is_plain_gather(x, index) {
+            return self.same(at, operator);
+        }
+        if x.rows.is_some() && index.rows.is_some() {
+            return self.refuse(operator, "PaddlePaddle does not gather each row by numbers of its own");
+        }
+        let all = index.dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
+        let Some(count) = all.ok().and_then(|all| all.constant()).filter(|_| index.rows.is_none()) else {
+            return self.refuse(operator, "of numbers with rows, each row may have one");
+        };
+        let list = Type { dims: vec![Dim::from(count)], ..index.clone() };
+        let mut inputs = self.names(&operator.inputs);
+        inputs[1] = self.reshaped(at, operator, inputs[1].clone(), index, &list)?;
+        let out = program.ty(operator.outputs[0]);
+        let Op::Gather(Gather { axis }) = &operator.op else { return Ok(()) };
+        let place = *axis as usize - usize::from(x.rows.is_some());
+        let mut flat = out.clone();
+        flat.dims.splice(place..place + index.dims.len(), [Dim::from(count)]);
+        let taken = self.declare(at, "gather", &flat);
+        let desc = describe(&operator.op, &inputs, std::slice::from_ref(&taken), &[x, &list]);
+        self.push(at, desc);
+        let out = self.reshaped(at, operator, taken, &flat, out)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// Written out, since PaddlePaddle's own is of numbers that are values.
+    fn range(&mut self, at: usize, operator: &Operator, op: &Range) -> Result<(), LegaliseError> {
+        let Some(count) = op.ty.dims[0].constant().filter(|&count| count <= MOST_WRITTEN) else {
+            return self.refuse(operator, format!("a range is written out, up to {MOST_WRITTEN} numbers"));
+        };
+        let number = |i: i64| match (op.start, op.step) {
+            (Number::Int(start), Number::Int(step)) => Number::Int(start.wrapping_add(i.wrapping_mul(step))),
+            (start, step) => Number::Float(start.as_f64() + i as f64 * step.as_f64()),
+        };
+        let values = AssignValue { values: (0..count).map(number).collect(), ty: op.ty.clone() }.rounded();
+        let out = self.define(at, operator.outputs[0]);
+        self.push(at, describe(&values.into(), &[], &[out], &[]));
         Ok(())
     }
 

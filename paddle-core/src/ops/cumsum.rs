@@ -1,0 +1,61 @@
+//! `cumsum`: sums along an axis so far.
+
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use crate::program::{Type, VarId};
+
+/// The sum of the elements of `X` up to each one along an axis, which is not that of the rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CumSum {
+    /// The axis, that of the rows counted as 0.
+    pub axis: i64,
+    /// Whether an element itself is left out of its sum.
+    pub exclusive: bool,
+    /// Whether sums are of the elements from each one on.
+    pub reverse: bool,
+}
+
+attributes!(CumSum { axis, exclusive = false, reverse = false });
+
+impl Operation for CumSum {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "cumsum",
+            doc: "Sums along an axis so far.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_number(0)?;
+        cx.need_axis(0, self.axis)?;
+        Ok(vec![cx.ty(0).clone()])
+    }
+
+    /// An element is in the sums of those behind it.
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let grad = g.grad(0)?;
+        Ok(vec![Some(g.emit(CumSum { reverse: !self.reverse, ..*self }, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum of what comes before")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![CumSum { axis: 1, exclusive: false, reverse: false }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = |axis, exclusive, reverse| Sample::of(CumSum { axis, exclusive, reverse });
+        vec![
+            op(1, false, false).rows(3, &[4]),
+            op(1, true, false).rows(2, &[3, 2]),
+            op(2, false, true).rows(2, &[2, 5]),
+            op(0, true, true).dense(&[4, 3]),
+            op(1, false, false).rows(1, &[1]),
+            op(1, false, false).rows(0, &[4]),
+        ]
+    }
+}

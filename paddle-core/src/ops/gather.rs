@@ -1,0 +1,143 @@
+//! `gather`: elements by their numbers along an axis.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
+use crate::program::{DType, Type, VarId};
+
+/// The elements of `X` along an axis that `Index` numbers: the dimensions of `Index` stand in place of the axis.
+///
+/// What has rows is gathered row by row; what has none is the same for every row. So there are four forms:
+///
+/// | `X` | `Index` | `Out` | |
+/// | --- | --- | --- | --- |
+/// | `[A, B]` | `[K]` | `[A, K]` | axis 1 |
+/// | `[_, A, B]` | `[K]` | `[_, K, B]` | axis 1; the same elements of each row |
+/// | `[A, B]` | `[_, K]` | `[_, K, B]` | axis 0, as in an embedding |
+/// | `[_, A, B]` | `[_, K]` | `[_, K, B]` | axis 1; each row has numbers of its own: beams are reordered so |
+///
+/// `Index` is i64. A number out of range is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gather {
+    /// The axis of `X`, that of its rows counted as 0.
+    pub axis: i64,
+}
+
+/// Gradient of [`Gather`] with respect to `X`: each element of `Out@GRAD` is added to the one that it was taken from,
+/// in order. Of `X` only the shape is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GatherGrad {
+    /// The axis.
+    pub axis: i64,
+}
+
+attributes!(Gather { axis = 0 });
+attributes!(GatherGrad { axis = 0 });
+
+fn gathered(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
+    cx.need_dtype(1, DType::I64)?;
+    let at = cx.need_axis(0, axis)?;
+    let rows = cx.common_rows(0, 1)?;
+    let (x, index) = (cx.ty(0), cx.ty(1));
+    if x.rows.is_none() && rows.is_some() && at > 0 {
+        let message = format!(
+            "{}, but {} has no rows: of such a value, rows are gathered along axis 0 only",
+            cx.is(1),
+            cx.names[0]
+        );
+        return Err(cx.wrong(1, MismatchKind::Rows, message));
+    }
+    let dims = [&x.dims[..at], &index.dims, &x.dims[at + 1..]].concat();
+    Ok(Type { dtype: x.dtype, rows, dims })
+}
+
+impl Operation for Gather {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "gather",
+            doc: "The elements of x along an axis that index numbers.",
+            inputs: &["X", "Index"],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![gathered(cx, self.axis)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.input(0), g.input(1), g.grad(0)?];
+        Ok(vec![Some(g.emit(GatherGrad { axis: self.axis }, &inputs)?), None])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Gather { axis: 0 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op = |axis| Sample::of(Gather { axis });
+        let ids = |sample: Sample, below: i64| sample.dtype(DType::I64).within(0.0, below as f64);
+        vec![
+            ids(op(0).dense(&[4, 3]).dense(&[7]), 4),
+            ids(op(1).dense(&[2, 3, 2]).dense(&[2, 2]), 3),
+            ids(op(1).rows(3, &[4, 2]).dense(&[5]), 4),
+            ids(op(0).dense(&[4, 3]).rows(5, &[]), 4),
+            ids(op(0).dense(&[3]).rows(2, &[2]), 3),
+            ids(op(1).rows(3, &[4, 2]).rows(3, &[3]), 4),
+            ids(op(2).rows(2, &[2, 3, 2]).rows(2, &[]), 3),
+            ids(op(1).rows(1, &[2]).rows(1, &[6]), 2),
+            ids(op(1).rows(0, &[4, 2]).rows(0, &[3]), 4),
+        ]
+    }
+}
+
+impl Operation for GatherGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "gather_grad",
+            doc: "Gradient of `gather`.",
+            inputs: &["X", "Index", "Out@GRAD"],
+            outputs: &["X@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_type(2, &gathered(cx, self.axis)?)?;
+        Ok(vec![cx.ty(0).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k != 0
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over what is put in one place")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![GatherGrad { axis: 0 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let ids = |sample: Sample, below: i64| sample.dtype(DType::I64).within(0.0, below as f64);
+        let op = |axis| Sample::of(GatherGrad { axis });
+        vec![
+            ids(op(0).dense(&[4, 3]).dense(&[7]), 4).dense(&[7, 3]),
+            ids(op(0).dense(&[4, 3]).rows(5, &[2]), 4).rows(5, &[2, 3]),
+            ids(op(1).rows(3, &[4, 2]).dense(&[5]), 4).rows(3, &[5, 2]),
+            ids(op(1).rows(3, &[4, 2]).rows(3, &[3]), 4).rows(3, &[3, 2]),
+            ids(op(1).rows(0, &[4, 2]).rows(0, &[3]), 4).rows(0, &[3, 2]),
+        ]
+    }
+}

@@ -1,0 +1,129 @@
+//! `take_along_axis`: for each place, an element from along an axis.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
+use crate::program::{DType, Type, VarId};
+
+/// `Result[i, j, k] = Input[i, Index[i, j, k], k]`, with `j` along the axis.
+///
+/// `Index`: i64, of the rows and dimensions of `Input`, but along the axis, which is not that of the rows. A number out of
+/// range is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TakeAlongAxis {
+    /// The axis, that of the rows counted as 0.
+    pub axis: i64,
+}
+
+/// Gradient of [`TakeAlongAxis`] with respect to `Input`: each element of `Result@GRAD` is added to the one that it was
+/// taken from, in order. Of `Input` only the shape is read. It is the gradient of sorting, too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TakeAlongAxisGrad {
+    /// The axis.
+    pub axis: i64,
+}
+
+attributes!(TakeAlongAxis { axis });
+attributes!(TakeAlongAxisGrad { axis });
+
+fn taken(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
+    cx.need_dtype(1, DType::I64)?;
+    let at = cx.need_axis(0, axis)?;
+    cx.common_rows(0, 1)?;
+    let (x, index) = (cx.ty(0), cx.ty(1));
+    let wrong = || {
+        let message = format!("{}, but {}: they agree in all dimensions but axis {axis}", cx.is(1), cx.is(0));
+        cx.wrong(1, MismatchKind::Shape, message)
+    };
+    if x.rows != index.rows || x.dims.len() != index.dims.len() {
+        return Err(wrong());
+    }
+    let others = index.dims.iter().zip(&x.dims).enumerate().filter(|(i, _)| *i != at);
+    others.into_iter().try_for_each(|(_, (a, b))| cx.need_equal(a, b, wrong))?;
+    Ok(index.with_dtype(x.dtype))
+}
+
+impl Operation for TakeAlongAxis {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "take_along_axis",
+            doc: "For each place, an element from along an axis.",
+            inputs: &["Input", "Index"],
+            outputs: &["Result"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![taken(cx, self.axis)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.input(0), g.input(1), g.grad(0)?];
+        Ok(vec![Some(g.emit(TakeAlongAxisGrad { axis: self.axis }, &inputs)?), None])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![TakeAlongAxis { axis: 1 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        cases(|axis| Sample::of(TakeAlongAxis { axis }), |sample, _| sample)
+    }
+}
+
+impl Operation for TakeAlongAxisGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "take_along_axis_grad",
+            doc: "Gradient of `take_along_axis`.",
+            inputs: &["Input", "Index", "Result@GRAD"],
+            outputs: &["Input@GRAD"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_type(2, &taken(cx, self.axis)?)?;
+        Ok(vec![cx.ty(0).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k != 0
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over what is put in one place")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![TakeAlongAxisGrad { axis: 1 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        cases(|axis| Sample::of(TakeAlongAxisGrad { axis }), |sample, index| sample.like(index))
+    }
+}
+
+/// Cases of the operator, with what else it needs in the shape of the result.
+fn cases(op: impl Fn(i64) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
+    let index = |sample: Sample, dims: &[i64], below: i64| {
+        with(sample.like(dims).dtype(DType::I64).within(0.0, below as f64), dims)
+    };
+    vec![
+        index(op(1).rows(3, &[4]), &[6], 4),
+        index(op(1).rows(2, &[4, 3]), &[2, 3], 4),
+        index(op(0).dense(&[3, 2]), &[5, 2], 3),
+        index(op(1).rows(1, &[2]), &[1], 2),
+        index(op(1).rows(0, &[4]), &[2], 4),
+    ]
+}

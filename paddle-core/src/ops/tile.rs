@@ -1,0 +1,90 @@
+//! `tile`: a value several times over.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce,
+    ReduceKind, Reshape, Sample, Schema,
+};
+use crate::program::{Dim, Type, VarId};
+
+/// `X`, so many times over along each of its dimensions: `Out[i] = X[i mod size]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    /// How many times for each dimension, that of the rows left out.
+    pub repeat_times: Vec<Dim>,
+}
+
+attributes!(Tile { repeat_times });
+
+impl Operation for Tile {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "tile",
+            doc: "x several times over.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::ROW_WISE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let mut out = cx.ty(0).clone();
+        if out.dims.len() != self.repeat_times.len() {
+            let message = format!(
+                "{}, and `{}` needs one number of times for each of its {} dimensions, that of the rows left out",
+                cx.is(0),
+                cx.operator,
+                out.dims.len()
+            );
+            return Err(cx.wrong(0, MismatchKind::Attribute, message));
+        }
+        for (dim, times) in out.dims.iter_mut().zip(&self.repeat_times) {
+            cx.need_positive(times, || {
+                let times = cx.program.show_dim(times);
+                cx.fail(MismatchKind::Attribute, format!("`{}` cannot repeat {times} times", cx.operator))
+            })?;
+            *dim = (&*dim * times)?;
+        }
+        Ok(vec![out])
+    }
+
+    /// The sum over all times.
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.ty(g.input(0)).clone(), g.grad(0)?);
+        let (mut apart, mut axes) = (Vec::new(), Vec::new());
+        let rows = i64::from(x.rows.is_some());
+        for (dim, times) in x.dims.into_iter().zip(&self.repeat_times) {
+            if times.constant() != Some(1) {
+                axes.push(rows + apart.len() as i64);
+                apart.push(times.clone());
+            }
+            apart.push(dim);
+        }
+        if axes.is_empty() {
+            return Ok(vec![Some(grad)]);
+        }
+        let grad = g.emit(Reshape { dims: apart }, &[grad])?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes, keep_dim: false };
+        Ok(vec![Some(g.emit(sum, &[grad])?)])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Tile { repeat_times: Vec::new() }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let op =
+            |times: &[i64]| Sample::of(Tile { repeat_times: times.iter().copied().map(Dim::from).collect() });
+        vec![
+            op(&[3]).rows(2, &[4]),
+            op(&[2, 1, 3]).rows(2, &[2, 3, 1]),
+            op(&[1, 2]).dense(&[3, 2]),
+            op(&[1]).rows(1, &[3]),
+            op(&[]).rows(3, &[]),
+            op(&[2, 2]).rows(0, &[1, 2]),
+        ]
+    }
+}
