@@ -74,8 +74,8 @@ macro_rules! summed {
 summed! {
     i32 i32::wrapping_add;
     i64 i64::wrapping_add;
-    f32 Add::add;
-    f64 Add::add;
+    f32 std::ops::Add::add;
+    f64 std::ops::Add::add;
 }
 
 // SAFETY: as above. The numbers of rows.
