@@ -52,6 +52,7 @@ models! {
     ensemble
     factorisation_machine
     format_names
+    found_and_moved
     generative_adversarial
     generic_parts
     heteroscedastic

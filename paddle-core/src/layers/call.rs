@@ -1,6 +1,6 @@
 //! A call of a layer: its arguments, and the program that its operators are appended to.
 
-use super::{Initializer, Kind, Layer};
+use super::{Build, Initializer, Kind, Layer};
 use crate::ops::{Mismatch, MismatchKind, Op};
 use crate::program::{BlockId, BuildError, Dim, Program, Site, Type, VarId, Words};
 
@@ -140,14 +140,24 @@ impl Call<'_> {
 
     /// Appends an operator.
     pub fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, BuildError> {
+        self.emit_for(op, inputs, inputs)
+    }
+
+    /// Appends an operator whose inputs were made of those values: they are named in messages, and are to blame.
+    pub fn emit_for(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        made_of: &[VarId],
+    ) -> Result<Vec<VarId>, BuildError> {
         let words = Words {
             operator: self.layer.name.to_string(),
-            inputs: inputs.iter().map(|&input| self.words(input)).collect(),
+            inputs: made_of.iter().map(|&value| self.words(value)).collect(),
         };
         let result = self.program.append_op_in_words(self.block, op, inputs, self.site, &words);
         result.map_err(|error| match error {
             BuildError::Mismatch(Mismatch { input, kind, message }) => {
-                let input = input.and_then(|at| self.position(inputs[at]));
+                let input = input.and_then(|at| self.position(made_of[at]));
                 BuildError::Mismatch(Mismatch { input, kind, message })
             }
             other => other,
@@ -189,7 +199,11 @@ impl Call<'_> {
             arguments: arguments.collect(),
             path: String::new(),
         };
-        (layer.build)(&mut call)
+        match layer.build {
+            Build::One(build) => build(&mut call),
+            // The table has no such activation.
+            Build::Several(_) => Err(BuildError::NoSuch { what: "activation" }),
+        }
     }
 
     /// A mistake in the argument `name`: "`x` is `f32[13]`, but …".

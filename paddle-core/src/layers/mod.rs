@@ -16,7 +16,9 @@ mod functions;
 mod images;
 pub(crate) mod initializers;
 mod library;
+mod moves;
 mod parameters;
+mod places;
 mod products;
 mod reductions;
 mod regularise;
@@ -108,8 +110,17 @@ pub struct Layer {
     pub named: &'static [Argument],
     /// Whether it can stand in an argument such as `act = relu`.
     pub activation: bool,
-    /// Appends the operators of a call and returns its value.
-    pub build: fn(&mut Call<'_>) -> Result<VarId, BuildError>,
+    /// What its calls become.
+    pub build: Build,
+}
+
+/// Appends the operators of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Build {
+    /// And returns its value.
+    One(fn(&mut Call<'_>) -> Result<VarId, BuildError>),
+    /// And returns its values, which are the parts of a tuple.
+    Several(fn(&mut Call<'_>) -> Result<Vec<VarId>, BuildError>),
 }
 
 impl Layer {
@@ -141,7 +152,7 @@ impl Layer {
 ///
 /// A row of a table: documentation, name, arguments by position and after the `;` by name (each with kind and
 /// documentation; a choice with its words: `kind: Choice(average, max) "How to pool."`), a mark, and the function that
-/// builds it. The mark is `activation` where the layer is one; `weights` or `weights_and_bias` where it has parameters,
+/// builds it. The mark is `activation` where the layer is one; `several` where it has several values; `weights` or `weights_and_bias` where it has parameters,
 /// and so the arguments of [`with_parameter_arguments!`](crate::with_parameter_arguments).
 #[macro_export]
 macro_rules! with_layer_families {
@@ -151,6 +162,8 @@ macro_rules! with_layer_families {
             elementwise with_elementwise_layers,
             functions with_function_layers,
             images with_image_layers,
+            moves with_move_layers,
+            places with_place_layers,
             products with_product_layers,
             reductions with_reduction_layers,
             regularise with_regularising_layers,

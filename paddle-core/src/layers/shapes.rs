@@ -20,8 +20,24 @@ macro_rules! with_shape_layers {
 
             /// The elements from `starts` to before `ends` along axes. Negative bounds count from the end.
             slice(x: Value "What to take from.", axes: Ints "Along which axes, that of the rows counted as 0.",
-                  starts: Ints "The first element along each.", ends: Ints "The one behind the last.";)
+                  starts: Ints "The first element along each.", ends: Ints "The one behind the last.";
+                  strides: Ints "How far apart the elements are; 1 if it is left out. With a stride below 0 they go backward, from `starts` down to behind `ends`, of which -1 is the place before the first.")
                 => slice;
+
+            /// Axes from `start_axis` to `stop_axis` become one.
+            flatten(x: Value "What to shape.";
+                    start_axis: Int "The first of them, that of the rows counted as 0; 1 if it is left out.",
+                    stop_axis: Int "The last of them; the last one there is if it is left out.")
+                => flatten;
+
+            /// Without axes of size 1.
+            squeeze(x: Value "What to shape.", axis: Ints "Which axes, that of the rows counted as 0.";)
+                => squeeze;
+
+            /// With axes of size 1.
+            unsqueeze(x: Value "What to shape.",
+                      axis: Ints "Which axes of the result they are, ascending, that of the rows counted as 0.";)
+                => unsqueeze;
 
             /// The axes in another order, in which rows stay first.
             transpose(x: Value "What to turn.", axes: Ints "All axes, that of the rows counted as 0: `[0, 2, 1]`.";)
@@ -46,6 +62,28 @@ pub(super) fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i
     call.ints(name).map(|given| given.into_iter().map(axis).collect()).transpose()
 }
 
+/// The argument `axis`, counted likewise, or another one if it is left out.
+pub(super) fn axis_or(call: &Call<'_>, x: VarId, otherwise: i64) -> Result<i64, BuildError> {
+    let rank = call.ty(x).rank() as i64;
+    let axis = match call.int("axis") {
+        Some(axis) if axis < 0 => axis.saturating_add(rank),
+        Some(axis) => axis,
+        None => otherwise,
+    };
+    if (0..rank).contains(&axis) {
+        return Ok(axis);
+    }
+    let but = format!("{} has {rank} axes, counted from 0", call.program.show(call.ty(x)));
+    match call.int("axis") {
+        Some(_) => Err(call.wrong("axis", MismatchKind::Attribute, &but)),
+        None => Err(call.wrong_value(
+            x,
+            MismatchKind::Shape,
+            &format!("`{}` goes along axis {axis}", call.layer.name),
+        )),
+    }
+}
+
 fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = call.values("x")?;
     let axis = match inputs.first() {
@@ -60,7 +98,8 @@ fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let axes = axes(call, "axes", x)?.unwrap_or_default();
     let starts = call.ints("starts").unwrap_or_default();
     let ends = call.ints("ends").unwrap_or_default();
-    Ok(call.emit_with("axes", Slice::of(axes, starts, ends), &[x])?[0])
+    let strides = call.ints("strides").unwrap_or_default();
+    Ok(call.emit_with("axes", Slice { axes, starts, ends, strides }, &[x])?[0])
 }
 
 fn transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -86,5 +125,71 @@ fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (all, known) = (product(&call.ty(x).dims)?, product(&known)?);
     let Some(left) = all.floor_div(&known) else { return wrong("sizes are above 0") };
     dims.iter_mut().filter(|dim| is_left(dim)).for_each(|dim| *dim = left.clone());
+    Ok(call.emit(Reshape { dims }, &[x])?[0])
+}
+
+/// The place of an axis among the dimensions; that of the rows is none.
+pub(super) fn inner(call: &Call<'_>, name: &str, x: VarId, axis: i64) -> Result<usize, BuildError> {
+    let rows = usize::from(call.ty(x).rows.is_some());
+    (axis as usize).checked_sub(rows).ok_or_else(|| {
+        call.wrong(name, MismatchKind::Attribute, "axis 0 is that of the rows, which stay as they are")
+    })
+}
+
+fn flatten(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let rank = call.ty(x).rank() as i64;
+    let mut ends = [0; 2];
+    for (end, (name, otherwise)) in ends.iter_mut().zip([("start_axis", 1), ("stop_axis", rank - 1)]) {
+        let axis = call.int(name).unwrap_or(otherwise);
+        let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
+        if !(0..rank).contains(&axis) {
+            let but = format!("{} has {rank} axes, counted from 0", call.program.show(call.ty(x)));
+            return Err(match call.int(name) {
+                Some(_) => call.wrong(name, MismatchKind::Attribute, &but),
+                None => call.wrong_value(x, MismatchKind::Shape, "`flatten` needs two axes"),
+            });
+        }
+        *end = inner(call, name, x, axis)?;
+    }
+    let [start, stop] = ends;
+    if start > stop {
+        return Err(call.wrong("start_axis", MismatchKind::Attribute, "the last axis comes before it"));
+    }
+    let dims = call.ty(x).dims.clone();
+    let one = dims[start..=stop].iter().try_fold(Dim::from(1), |product, dim| &product * dim);
+    let one = one.map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))?;
+    let dims = [&dims[..start], &[one], &dims[stop + 1..]].concat();
+    Ok(call.emit(Reshape { dims }, &[x])?[0])
+}
+
+fn squeeze(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let mut gone = Vec::new();
+    for axis in axes(call, "axis", x)?.unwrap_or_default() {
+        let at = inner(call, "axis", x, axis)?;
+        if call.ty(x).dims[at].constant() != Some(1) {
+            return Err(call.wrong_value(x, MismatchKind::Shape, &format!("axis {axis} has to have size 1")));
+        }
+        gone.push(at);
+    }
+    let dims = call.ty(x).dims.iter().enumerate().filter(|(at, _)| !gone.contains(at));
+    let dims = dims.map(|(_, dim)| dim.clone()).collect();
+    Ok(call.emit(Reshape { dims }, &[x])?[0])
+}
+
+fn unsqueeze(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let given = call.ints("axis").unwrap_or_default();
+    let (rows, mut dims) = (i64::from(call.ty(x).rows.is_some()), call.ty(x).dims.clone());
+    let rank = rows + (dims.len() + given.len()) as i64;
+    for axis in given {
+        let at = if axis < 0 { axis.saturating_add(rank) } else { axis } - rows;
+        let Some(at) = usize::try_from(at).ok().filter(|&at| at <= dims.len()) else {
+            let but = format!("the result has {rank} axes, of which rows stay first");
+            return Err(call.wrong("axis", MismatchKind::Attribute, &but));
+        };
+        dims.insert(at, Dim::from(1));
+    }
     Ok(call.emit(Reshape { dims }, &[x])?[0])
 }

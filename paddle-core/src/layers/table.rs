@@ -15,9 +15,11 @@ macro_rules! layers {
                 $($named: $named_kind $(($($named_word),*))? $named_doc,)*
             ]),
             activation: layers!(@activation $($mark)?),
-            build: $build,
+            build: layers!(@build $($mark)? ($build)),
         }),*];
     };
+    (@build several ($build:expr)) => { $crate::layers::Build::Several($build) };
+    (@build $($mark:ident)? ($build:expr)) => { $crate::layers::Build::One($build) };
     (@activation activation) => { true };
     (@activation $($mark:ident)?) => { false };
     (@named weights [$($named:tt)*]) => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use paddle_core::layers::{self, Given, Kind, Layer, Passed};
+use paddle_core::layers::{self, Build, Given, Kind, Layer, Passed};
 use paddle_core::program::{BuildError, Type, VarId};
 
 use super::Lowering;
@@ -240,14 +240,20 @@ impl<'a> Lowering<'a, '_> {
         let block = self.block;
         let mut build =
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
-        match (layer.build)(&mut build) {
+        let built = match layer.build {
+            Build::One(one) => one(&mut build).map(Value::Var),
+            Build::Several(several) => {
+                several(&mut build).map(|values| Value::Tuple(values.into_iter().map(Value::Var).collect()))
+            }
+        };
+        match built {
             Ok(value) => {
                 self.note_checks(at);
                 if layer.has_parameters() {
                     let first = self.blame(at);
                     self.first_uses.entry(path).or_insert(first);
                 }
-                Value::Var(value)
+                value
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
                 let first_at = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));

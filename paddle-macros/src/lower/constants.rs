@@ -1,6 +1,6 @@
 //! Numbers known when the network is compiled: arithmetic on them, and their passage into the program.
 
-use paddle_core::ops::{BinaryKind, Fill, LogicalKind, Number};
+use paddle_core::ops::{AssignValue, BinaryKind, Fill, LogicalKind, Number};
 use paddle_core::program::{DType, Type, VarId};
 
 use super::Lowering;
@@ -81,6 +81,20 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// An array of numbers as a value.
+    pub(super) fn constant_tensor(&mut self, tensor: Tensor, at: Extent) -> Option<VarId> {
+        let site = self.site(at.start);
+        let ty = Type::new(tensor.dtype, tensor.dims);
+        let op = AssignValue { values: tensor.values, ty }.rounded();
+        match self.program.append_op(self.block, op, &[], site) {
+            Ok(outputs) => outputs.first().copied(),
+            Err(error) => {
+                self.build_error(error, at, &[]);
+                None
+            }
+        }
+    }
+
     /// A value of the program: itself, or a number of its own element type as a scalar.
     pub(super) fn materialize(&mut self, value: &Value<'a>, at: Extent) -> Option<VarId> {
         match self.single(value, at)? {
@@ -93,6 +107,39 @@ impl<'a> Lowering<'a, '_> {
                 let dtype = constant.own_dtype();
                 self.fill(constant.adapt(dtype)?, Type::scalar(dtype), at)
             }
+        }
+    }
+}
+
+/// The elements of an array of numbers, or of arrays of them.
+pub(super) struct Tensor {
+    dtype: DType,
+    dims: Vec<i64>,
+    values: Vec<Number>,
+}
+
+impl Tensor {
+    /// `None` if the parts differ in size or type, or are no numbers.
+    pub(super) fn of(value: &Value<'_>) -> Option<Tensor> {
+        match value {
+            Value::Constant(constant) => {
+                let dtype = constant.own_dtype();
+                Some(Tensor { dtype, dims: Vec::new(), values: vec![constant.adapt(dtype)?] })
+            }
+            Value::Array(parts) => {
+                let (first, rest) = parts.split_first()?;
+                let mut tensor = Tensor::of(first)?;
+                for part in rest {
+                    let part = Tensor::of(part)?;
+                    if (part.dtype, &part.dims) != (tensor.dtype, &tensor.dims) {
+                        return None;
+                    }
+                    tensor.values.extend(part.values);
+                }
+                tensor.dims.insert(0, parts.len() as i64);
+                Some(tensor)
+            }
+            _ => None,
         }
     }
 }

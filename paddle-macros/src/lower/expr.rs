@@ -10,6 +10,7 @@ use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
 use super::bound::Bound;
+use super::constants::Tensor;
 use super::types::unknown_dimension;
 use crate::ast::{Expr, ExprKind, Infix, Meaning, Target, TargetKind, text};
 use crate::messages::Message;
@@ -139,6 +140,9 @@ impl<'a> Lowering<'a, '_> {
                     "texts are compared with texts, and name parameters: `param = \"D\"`".to_string();
                 self.error(at, Message::NotOfTheLanguage { what, instead });
                 None
+            }
+            Value::Array(_) if let Some(tensor) = Tensor::of(value) => {
+                self.constant_tensor(tensor, at).map(Operand::Var)
             }
             Value::Tuple(_) | Value::Array(_) => {
                 let found = self.describe(value);
