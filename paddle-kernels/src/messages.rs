@@ -25,3 +25,8 @@ pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelEr
     );
     KernelError { message }
 }
+
+/// A probability that is none.
+pub(crate) fn no_probability(found: f64, row: usize) -> KernelError {
+    KernelError { message: format!("the probability of row {row} is {found}; it has to be from 0 to 1") }
+}

@@ -3,7 +3,7 @@
 use paddle::network;
 
 pub(crate) fn networks() -> Vec<crate::Model> {
-    vec![routed(), ordered(), moved(), chosen()]
+    vec![routed(), ordered(), moved(), chosen(), ranked()]
 }
 
 /// A beam is a dimension: each row puts its own in another order.
@@ -62,4 +62,15 @@ fn chosen() -> crate::Model {
         let y = fc(x, 2) * own + matmul(hot, table) + picked * numbers;
         (mean(square(sum(y, axis = 1)) * (1.0 + agrees)), sum(cast(least, f32)))
     }))
+}
+
+/// A metric with counts of its own.
+fn ranked() -> crate::Model {
+    let model = crate::model(network!(|x: Tensor<f32, _, 4>, label: Tensor<i64, _, 1>| {
+        let logits = fc(x, 2);
+        let area = auc(softmax(logits), label, num_thresholds = 20);
+        (mean(softmax_with_cross_entropy(logits, label)), area)
+    }));
+    assert_eq!(model.parameter_names(), ["logits.w", "logits.b", "area.positives", "area.negatives"]);
+    model
 }

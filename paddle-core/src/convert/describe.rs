@@ -4,7 +4,7 @@ use super::foreign::describe_foreign;
 use super::images::{describe_batch_norm, describe_conv2d, describe_dropout, describe_pool2d};
 use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
-use super::places::{describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
+use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use crate::ops::{
     AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, LookupTable,
@@ -71,6 +71,12 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             let own = |k: usize| inputs.get(k..=k).unwrap_or_default();
             desc.outputs.extend([slots(&["MeanOut"], own(3)), slots(&["VarianceOut"], own(4))].concat());
             describe_batch_norm(op.epsilon, op.momentum, op.is_test)
+        }
+        // So are counts.
+        Op::Auc(op) => {
+            let own = |k: usize| inputs.get(k..=k).unwrap_or_default();
+            desc.outputs.extend([slots(&["StatPosOut"], own(2)), slots(&["StatNegOut"], own(3))].concat());
+            describe_auc(op)
         }
         Op::BatchNormGrad(op) => {
             let defaults = BatchNorm::prototypes()[0];

@@ -65,6 +65,7 @@ fn rule(name: &str) -> Option<Rule> {
         "top_k_grad" | "top_k_v2_grad" | "argsort_grad"                     => |x| x.top_k(),
         "arg_max" | "arg_min"                                               => |x| x.arg_max(),
         "assign_value"                                                      => |x| x.assign_value(),
+        "auc"                                                               => |x| x.auc(),
         "cumsum"                                                            => |x| x.cumsum(),
         "expand_as_v2"                                                      => |x| x.expand_as(),
         "expand_v2"                                                         => |x| x.expand_v2(),

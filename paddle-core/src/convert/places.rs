@@ -7,7 +7,7 @@ use super::names::DIMS;
 use super::reading::Reading;
 use super::types::{dim_text, dtype, element, parse_dim};
 use crate::ops::{
-    Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, OneHot, Reshape, Scatter, ScatterNdAdd,
+    Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, OneHot, Reshape, Scatter, ScatterNdAdd,
     TakeAlongAxis, TakeAlongAxisGrad, TopK,
 };
 use crate::program::{DType, Dim, Type, VarId};
@@ -54,6 +54,15 @@ pub(super) fn describe_one_hot(op: &OneHot) -> Vec<OpAttr> {
         attrs.push(OpAttr::strings(DIMS, [dim_text(&op.depth)]));
     }
     attrs
+}
+
+/// The attributes of counts of ranks. PaddlePaddle computes the same area, whatever the curve is called.
+pub(super) fn describe_auc(op: &Auc) -> Vec<OpAttr> {
+    vec![
+        OpAttr::string("curve", "ROC"),
+        OpAttr::int("num_thresholds", int(op.num_thresholds)),
+        OpAttr::int("slide_steps", int(op.slide_steps)),
+    ]
 }
 
 impl Reading<'_, '_> {
@@ -278,5 +287,22 @@ impl Reading<'_, '_> {
         let all = self.emit(Concat { axis: 1 }, &parts)?;
         let ids = self.emit(Reshape { dims: Vec::new() }, &[ids])?;
         self.out(Gather { axis: 1 }, &[all, ids])
+    }
+
+    /// The counts are updated where they are.
+    pub(super) fn auc(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let in_place = |from: &str, to: &str| desc.output(to) == desc.input(from);
+        let ours = in_place("StatPos", "StatPosOut") && in_place("StatNeg", "StatNegOut");
+        if !ours || self.has(&["InsTagWeight"]) {
+            return Ok(false);
+        }
+        let op = Auc {
+            num_thresholds: desc.attr_int("num_thresholds")?.unwrap_or(8191).into(),
+            slide_steps: desc.attr_int("slide_steps")?.unwrap_or(1).into(),
+        };
+        let inputs =
+            [self.input("Predict")?, self.ids("Label")?, self.input("StatPos")?, self.input("StatNeg")?];
+        self.define(op, &inputs, &[], &[one(desc.output("AUC"), "AUC")?])
     }
 }

@@ -3,7 +3,7 @@
 use super::Call;
 use super::shapes::axis_or;
 use crate::ops::{
-    CumSum, Fill, Gather, GatherNd, MismatchKind, Number, OneHot, Range, Reshape, Scatter, ScatterNdAdd,
+    Auc, CumSum, Fill, Gather, GatherNd, MismatchKind, Number, OneHot, Range, Reshape, Scatter, ScatterNdAdd,
     TakeAlongAxis, TopK,
 };
 use crate::program::{BuildError, DType, Dim, Type, VarId};
@@ -36,6 +36,15 @@ macro_rules! with_place_layers {
                     axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
                     descending: Flag "Whether the largest come first; the smallest do if this is left out.") several
                 => argsort;
+
+            /// How probable it is that a row of class 1 ranks above one of class 0: the area under the ROC curve, over all
+            /// batches so far, f64. It counts the rows in each of `num_thresholds + 1` equal parts from 0 to 1.
+            ///
+            /// The counts, `positives` and `negatives`, are kept with the parameters, and are not trained.
+            auc(x: Value "Probabilities: `[_, 2]`, of which the last is that of class 1, or `[_, 1]`.",
+                label: Value "Class ids, i64: `[_, 1]`.";
+                num_thresholds: Size "4095 if it is left out.")
+                => auc;
 
             /// Sums along an axis so far.
             cumsum(x: Value "What to sum.";
@@ -114,6 +123,18 @@ fn argsort(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let op =
         TopK { k: None, axis: axis_or_last(call, x)?, largest: call.flag("descending").unwrap_or(false) };
     call.emit_with("axis", op, &[x])
+}
+
+fn auc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, label) = (call.value("x")?, call.value("label")?);
+    let thresholds = call.given_size("num_thresholds").map_or(Some(4095), |size| size.constant());
+    let op = thresholds.map(|num_thresholds| Auc { num_thresholds, slide_steps: 0 });
+    let Some((op, ty)) = op.and_then(|op| Some((op, op.counts()?))) else {
+        return Err(call.wrong("num_thresholds", MismatchKind::Attribute, "it has to be a number"));
+    };
+    let zeros = Fill { value: Number::Int(0), ty };
+    let inputs = [x, label, call.statistic("positives", zeros.clone())?, call.statistic("negatives", zeros)?];
+    Ok(call.emit(op, &inputs)?[0])
 }
 
 fn cumsum(call: &mut Call<'_>) -> Result<VarId, BuildError> {

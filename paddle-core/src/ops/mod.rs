@@ -12,6 +12,7 @@ mod accuracy;
 mod accuracy_class;
 mod assign;
 mod assign_value;
+mod auc;
 mod batch_norm;
 mod cast;
 mod concat;
@@ -64,6 +65,7 @@ pub use accuracy_class::{AccuracyClass, Terms};
 pub use assign::Assign;
 pub use assign_value::AssignValue;
 pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Number};
+pub use auc::Auc;
 pub use batch_norm::{BatchNorm, BatchNormGrad};
 pub use cast::Cast;
 pub use concat::{Concat, Split};
@@ -276,6 +278,8 @@ operators! {
     Assign,
     /// A value whose elements are written in the source.
     AssignValue,
+    /// How probable it is that a positive row ranks above a negative one.
+    Auc,
     /// Channels normalised by their mean and variance.
     BatchNorm,
     /// Gradient of [`BatchNorm`].

@@ -210,6 +210,7 @@ impl<'a> Compiler<'a> {
             Op::Not(_) => (dtype == DType::Bool).then(loops::not),
             Op::Accuracy(_)
             | Op::AssignValue(_)
+            | Op::Auc(_)
             | Op::BatchNorm(_)
             | Op::BatchNormGrad(_)
             | Op::Concat(_)

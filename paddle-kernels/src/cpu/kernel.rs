@@ -11,6 +11,8 @@ use super::{
     softmax_with_cross_entropy, top_k, transpose,
     accuracy, assign_value, batch_norm, concat, conv2d, cross_entropy, cumsum, dropout, elementwise, expand,
     gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape, row_numbers, scatter,
+    accuracy, assign_value, auc, batch_norm, concat, conv2d, cross_entropy, cumsum, dropout, elementwise,
+    expand, gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape, row_numbers, scatter,
     sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis, tile, top_k, transpose,
 };
 use crate::custom::linked;
@@ -46,6 +48,7 @@ impl Kernel {
             Op::Accuracy(_)
             | Op::Assign(_)
             | Op::AssignValue(_)
+            | Op::Auc(_)
             | Op::BatchNorm(_)
             | Op::BatchNormGrad(_)
             | Op::Binary(_)
@@ -280,6 +283,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         | Op::UnaryGrad(_) => elementwise::compile(group),
         Op::Accuracy(_) => accuracy::compile(&single),
         Op::AssignValue(op) => assign_value::compile(&single, op),
+        Op::Auc(op) => auc::compile(&single, *op),
         Op::Concat(op) => concat::compile(&single, *op),
         Op::BatchNorm(op) => batch_norm::compile(&single, op),
         Op::BatchNormGrad(op) => batch_norm::compile_grad(&single, op),

@@ -5,6 +5,7 @@ mod accumulate;
 mod accuracy;
 mod along;
 mod assign_value;
+mod auc;
 mod batch_norm;
 mod broadcast;
 mod classes;

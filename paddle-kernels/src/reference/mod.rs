@@ -11,6 +11,7 @@
 mod accuracy;
 mod assign;
 mod assign_value;
+mod auc;
 mod batch_norm;
 mod buffer;
 mod call;
@@ -100,6 +101,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
     Some(match op.clone() {
         Op::Accuracy(_) => Box::new(accuracy::accuracy),
         Op::Assign(_) => infallible(assign::assign),
+        Op::Auc(op) => Box::new(move |call| auc::auc(op, call)),
         Op::AssignValue(op) => infallible(move |call| assign_value::assign_value(&op, call)),
         Op::Binary(op) => infallible(move |call| elementwise::binary(op.kind, call)),
         Op::Cast(op) => infallible(move |call| elementwise::cast(op, call)),

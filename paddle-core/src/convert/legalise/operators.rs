@@ -27,6 +27,7 @@ impl Legaliser<'_> {
             Op::Assign(_)
             | Op::BatchNorm(_)
             | Op::AssignValue(_)
+            | Op::Auc(_)
             | Op::Binary(_)
             | Op::Cast(_)
             | Op::Compare(_)

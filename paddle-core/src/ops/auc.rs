@@ -1,0 +1,120 @@
+//! `auc`: how probable it is that a positive row ranks above a negative one.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
+use crate::program::{DType, Dim, Type, VarId};
+
+/// The area under the ROC curve, by counts of the positive and the negative rows in each of `num_thresholds + 1` equal
+/// parts of the range of probabilities; 0 where either are missing.
+///
+/// `Predict`: floating point `[_, 2]`, whose last column is the probability of the positive class, or `[_, 1]`; `Label`:
+/// i64 `[_, 1]`, positive above 0 and negative at 0. `AUC`: an f64 scalar. A probability outside of 0 to 1 is an error at
+/// run time.
+///
+/// `StatPos` and `StatNeg` are the counts, i64 `[1, num_thresholds + 1]`, to which those of the batch are added. With
+/// `slide_steps`, they have, one after another, the counts of so many batches, their sum, which the area is of, and the
+/// number of batches so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Auc {
+    /// How many thresholds cut the range of probabilities.
+    pub num_thresholds: i64,
+    /// How many batches count; 0 for all.
+    pub slide_steps: i64,
+}
+
+attributes!(Auc { num_thresholds = 4095, slide_steps = 0 });
+
+impl Auc {
+    /// The type of the counts; `None` if there are none.
+    pub fn counts(&self) -> Option<Type> {
+        let buckets = self.num_thresholds.checked_add(1).filter(|&buckets| buckets > 1)?;
+        let dims = match self.slide_steps {
+            0 => vec![1, buckets],
+            steps @ 1.. => vec![steps.checked_add(1)?.checked_mul(buckets)?.checked_add(1)?],
+            _ => return None,
+        };
+        Some(Type::new(DType::I64, dims))
+    }
+}
+
+impl Operation for Auc {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "auc",
+            doc: "How probable it is that a positive row ranks above a negative one.",
+            inputs: &["Predict", "Label", "StatPos", "StatNeg"],
+            outputs: &["AUC"],
+            effects: Effects::STATE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_dtype(1, DType::I64)?;
+        cx.common_rows(0, 1)?;
+        let [predict, label] = [cx.ty(0), cx.ty(1)];
+        let width = predict.dims.last().and_then(Dim::constant);
+        if predict.rank() != 2 || !matches!(width, Some(1 | 2)) {
+            let message =
+                format!("{}, but `{}` needs probabilities: [_, 2] or [_, 1]", cx.is(0), cx.operator);
+            return Err(cx.wrong(0, MismatchKind::Shape, message));
+        }
+        let mut ids = predict.with_dtype(DType::I64);
+        if let Some(last) = ids.dims.last_mut() {
+            *last = Dim::from(1);
+        }
+        let wrong = || {
+            let message = format!("{}, but `{}` needs a class for each row: [_, 1]", cx.is(1), cx.operator);
+            cx.wrong(1, MismatchKind::Shape, message)
+        };
+        if label.rows != ids.rows {
+            return Err(wrong());
+        }
+        cx.need_equal_dims(&label.dims, &ids.dims, wrong)?;
+        let Some(counts) = self.counts() else {
+            let message = format!("`{}` needs at least one threshold", cx.operator);
+            return Err(cx.fail(MismatchKind::Attribute, message));
+        };
+        cx.need_type(2, &counts)?;
+        cx.need_type(3, &counts)?;
+        Ok(vec![Type::scalar(DType::F64)])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None; 4])
+    }
+
+    fn changes(&self) -> &'static [usize] {
+        &[2, 3]
+    }
+
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("whole numbers are counted, and one quotient is rounded")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Auc { num_thresholds: 4095, slide_steps: 0 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let case = |slide_steps, rows, width: i64, counts: &[i64]| {
+            let predict =
+                Sample::of(Auc { num_thresholds: 7, slide_steps }).rows(rows, &[width]).within(0.0, 1.0);
+            let label = predict.rows(rows, &[1]).dtype(DType::I64).within(0.0, 2.0);
+            let positive = label.dense(counts).dtype(DType::I64).within(0.0, 5.0);
+            positive.dense(counts).dtype(DType::I64).within(0.0, 5.0)
+        };
+        vec![
+            case(0, 9, 2, &[1, 8]),
+            case(0, 5, 1, &[1, 8]),
+            case(0, 1, 2, &[1, 8]),
+            case(0, 0, 2, &[1, 8]),
+            case(2, 6, 2, &[25]),
+        ]
+    }
+}
