@@ -20,8 +20,8 @@ mod conditional;
 mod contract;
 mod conv2d;
 mod cross_entropy;
-mod custom;
 mod cumsum;
+mod custom;
 mod dropout;
 mod elementwise;
 mod expand;
@@ -73,8 +73,8 @@ pub use conditional::{If, Join};
 pub use contract::Contract;
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
-pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
 pub use cumsum::CumSum;
+pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
 pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
 pub use elementwise::{
     Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
