@@ -7,6 +7,7 @@ mod fixtures;
 mod fuzz;
 mod hostile;
 mod legalise;
+mod moves;
 mod paddle;
 mod round_trip;
 

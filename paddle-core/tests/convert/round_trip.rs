@@ -169,14 +169,14 @@ fn an_operator_that_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
 /// PaddlePaddle's means something else.
 #[test]
 fn names_of_operators() {
-    const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp hard_sigmoid hard_swish leaky_relu log logsigmoid \
+    const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp gather hard_sigmoid hard_swish leaky_relu log logsigmoid \
         lookup_table_v2 pool2d pow reciprocal relu relu6 rsqrt sequence_pool sigmoid silu slice \
-        softmax softmax_with_cross_entropy softplus softsign sqrt square swish tanh top_k_v2";
-    const OTHERS: &str = "accuracy assign cast concat elementwise_add elementwise_div elementwise_floordiv elementwise_max \
+        softmax softmax_with_cross_entropy softplus softsign sqrt square strided_slice swish take_along_axis tanh";
+    const OTHERS: &str = "accuracy argsort assign assign_value auc cast concat cumsum elementwise_add elementwise_div elementwise_floordiv elementwise_max \
         elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub equal feed fetch \
-        fill_constant gaussian_random greater_equal greater_than less_equal less_than logical_and logical_not \
-        logical_or matmul_v2 not_equal rank_loss reduce_max \
-        reduce_mean reduce_min reduce_sum reshape2 scale sgd split transpose2 uniform_random";
+        fill_constant gather_nd gaussian_random greater_equal greater_than less_equal less_than logical_and logical_not \
+        logical_or matmul_v2 not_equal one_hot_v2 pad rank_loss reduce_max \
+        reduce_mean reduce_min reduce_sum reshape2 scale scatter scatter_nd_add sgd split tile top_k_v2 transpose2 uniform_random";
     let function = |name: &str| FUNCTIONS.split_whitespace().any(|function| function == name);
     let theirs = |name: &str| {
         OTHERS.split_whitespace().any(|other| other == name)

@@ -1,0 +1,66 @@
+//! PaddlePaddle's operators that move, make and find elements, as compositions of ours.
+
+use paddle_core::wire::{OpAttr, OpDesc};
+
+use crate::paddle::lines;
+
+/// An operator of `x` whose result is `out`.
+fn of_x(kind: &str) -> OpDesc {
+    OpDesc::new(kind).with_input("X", ["x"]).with_output("Out", ["out"])
+}
+
+#[test]
+fn the_last_axis_of_sums_and_sorts() {
+    assert_eq!(lines(&[-1, 3, 4], &[], of_x("cumsum")), ["out: f32[_, 3, 4] = cumsum(x, axis=2)"]);
+    let flat = of_x("cumsum").with_attr(OpAttr::bool("flatten", true));
+    let expected = ["reshape2: f32[12] = reshape2(x, dims=[12])", "out: f32[12] = cumsum(reshape2, axis=0)"];
+    assert_eq!(lines(&[3, 4], &[], flat.clone()), expected);
+    // Sums along rows are not ours.
+    assert!(lines(&[-1, 4], &[], flat)[0].contains("foreign"));
+    assert!(lines(&[-1, 4], &[], of_x("cumsum").with_attr(OpAttr::int("axis", 0)))[0].contains("foreign"));
+}
+
+#[test]
+fn where_the_largest_is() {
+    let found = lines(&[-1, 4], &[], of_x("arg_max").with_attr(OpAttr::long("axis", -1)));
+    assert_eq!(found[0], "top_k_v2: f32[_, 1], top_k_v2_1: i64[_, 1] = top_k_v2(x, k=1, axis=1)");
+    assert_eq!(found[1], "out: i64[_] = reshape2(top_k_v2_1, dims=[])");
+}
+
+#[test]
+fn repeated_to_a_shape() {
+    let expand = |shape: &[i32]| of_x("expand_v2").with_attr(OpAttr::ints("shape", shape));
+    let expected = ["out: f32[_, 3, 4] = tile(x, repeat_times=[3, 1])"];
+    assert_eq!(lines(&[-1, 1, 4], &[], expand(&[-1, 3, 4])), expected);
+    let expected = [
+        "reshape2: f32[1, 3, 1] = reshape2(x, dims=[1, 3, 1])",
+        "out: f32[2, 3, 4] = tile(reshape2, repeat_times=[2, 1, 4])",
+    ];
+    assert_eq!(lines(&[3, 1], &[], expand(&[2, -1, 4])), expected);
+    assert!(lines(&[3, 2], &[], expand(&[3, 4]))[0].contains("foreign"));
+}
+
+#[test]
+fn elements_of_its_own_around_a_value() {
+    let pad = |mode: &str| {
+        of_x("pad3d")
+            .with_attr(OpAttr::ints("paddings", [1, 0, 0, 0, 0, 0]))
+            .with_attr(OpAttr::string("mode", mode))
+    };
+    let found = lines(&[-1, 1, 1, 1, 3], &[], pad("constant"));
+    assert_eq!(found, ["out: f32[_, 1, 1, 1, 4] = pad(x, paddings=[0, 0, 0, 0, 0, 0, 0, 0, 1, 0])"]);
+    let found = lines(&[-1, 1, 1, 1, 3], &[], pad("reflect"));
+    assert_eq!(found[0], "assign_value: i64[4] = assign_value(values=[1, 0, 1, 2])");
+    assert_eq!(found[1], "out: f32[_, 1, 1, 1, 4] = gather(x, assign_value, axis=4)");
+    assert!(lines(&[-1, 1, 1, 1, 1], &[], pad("reflect"))[0].contains("foreign"), "nothing to reflect");
+}
+
+#[test]
+fn backward_and_around() {
+    let flip = of_x("flip").with_attr(OpAttr::ints("axis", [1]));
+    let expected = "out: f32[_, 4] = strided_slice(x, axes=[1], starts=[-1], ends=[-1], strides=[-1])";
+    assert_eq!(lines(&[-1, 4], &[], flip), [expected]);
+    let roll = of_x("roll").with_attr(OpAttr::longs("shifts", [1])).with_attr(OpAttr::longs("axis", [1]));
+    let found = lines(&[-1, 3], &[], roll);
+    assert_eq!(found[0], "assign_value: i64[3] = assign_value(values=[2, 0, 1])");
+}
