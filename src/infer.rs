@@ -5,7 +5,7 @@ use std::fmt;
 
 use ndarray::{ArrayViewD, IxDyn};
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::Backend;
+use paddle_core::plan::{Backend, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -44,7 +44,7 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
             None => {
                 plans.retain(|plan| plan.session.is_alive());
                 let program = in_use(model, taps)?;
-                let session = Session::new(model, &program, parameters)?;
+                let session = Session::new(model, &program, parameters, &Storage::new())?;
                 let taps = taps.iter().map(|name| name.to_string()).collect();
                 plans.push(Plan { taps, session });
                 plans.len() - 1

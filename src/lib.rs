@@ -34,7 +34,7 @@
 //! | --- | --- |
 //! | write a network | [`network!`], [`attribute::network`] |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
-//! | train it | [`Parameters`], [`Trainer`], [`Updater`], [`Event`] |
+//! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | look into it | [`Network::program`]; [`core`] has the levels below |
@@ -60,10 +60,11 @@ mod parameters;
 pub mod reader;
 mod session;
 pub mod sharing;
+mod stored;
 pub mod testing;
 pub mod train_loop;
 mod trainer;
-mod updater;
+pub mod updater;
 
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
 pub use element::Element;
@@ -73,6 +74,8 @@ pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
 pub use paddle_core as core;
+pub use paddle_core::passes::clip::Clip;
+pub use paddle_core::passes::optimize::Decay;
 pub use paddle_kernels::cpu::Cpu;
 pub use paddle_macros::network;
 #[doc(hidden)]
@@ -80,7 +83,10 @@ pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
 pub use trainer::{Options, Outcome, Trainer};
-pub use updater::{Sgd, Updater};
+pub use updater::{
+    AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,
+    Updater,
+};
 
 /// The attribute form of [`network!`]. Rust has one name for a macro of either form in a module, so this one is here:
 /// `use paddle::attribute::network;`.

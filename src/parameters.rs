@@ -6,8 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
-use paddle_core::plan::{self, Backend, Storage, Stored};
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use paddle_core::plan::{self, Backend, Storage};
 use paddle_core::program::{DType, Disagreement, Parameter};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
@@ -19,6 +19,7 @@ use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameter_name::ParameterGroup;
 use crate::sharing::{HELP, ParamSpec, agree};
+use crate::stored;
 
 /// One set of parameters for one or several networks, on the device that runs them.
 ///
@@ -113,14 +114,7 @@ impl<B: Backend> Parameters<B> {
 
     /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        let stored = self.find(name.as_ref(), T::DTYPE)?;
-        let mut array = ArrayD::<T>::default(IxDyn(&stored.dims));
-        if let Some(elements) = array.as_slice_mut() {
-            self.with(|state| {
-                self.backend.download(&state.values, stored.offset, T::host_mut(elements));
-            });
-        }
-        Ok(array)
+        Ok(self.with(|state| stored::get(&self.backend, &self.storage, &state.values, name.as_ref()))?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
@@ -130,18 +124,10 @@ impl<B: Backend> Parameters<B> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        let name = name.as_ref();
-        let stored = self.find(name, T::DTYPE)?;
-        if array.shape() != stored.dims {
-            let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
-            return Err(ParameterError::Shape { name: name.to_string(), found, expected }.into());
-        }
-        if let Some(elements) = array.as_standard_layout().as_slice() {
-            self.with(|state| {
-                self.backend.upload(T::host(elements), &mut state.values, stored.offset);
-            });
-        }
-        Ok(())
+        let set = |state: &mut State<B>| {
+            stored::set(&self.backend, &self.storage, &mut state.values, name.as_ref(), array)
+        };
+        Ok(self.with(set)?)
     }
 
     /// Gives a parameter values that `read` makes, of the element type that it is told.
@@ -160,17 +146,6 @@ impl<B: Backend> Parameters<B> {
         }
         self.with(|state| self.backend.upload(values.as_slice(), &mut state.values, stored.offset));
         Ok(())
-    }
-
-    fn find(&self, name: &str, dtype: DType) -> Result<&Stored, ParameterError> {
-        let Some(stored) = self.storage.find(name) else {
-            return Err(ParameterError::NoSuch { name: name.to_string() });
-        };
-        if stored.dtype != dtype {
-            let (name, expected) = (name.to_string(), stored.dtype);
-            return Err(ParameterError::Type { name, found: dtype, expected });
-        }
-        Ok(stored)
     }
 
     pub(crate) fn backend(&self) -> &B {
@@ -301,6 +276,13 @@ pub enum ParameterError {
         /// The name.
         name: String,
     },
+    /// The updater keeps nothing of it in this slot, or has not updated it yet.
+    NoSuchState {
+        /// The name.
+        name: String,
+        /// The slot.
+        slot: String,
+    },
     /// Networks do not agree on it.
     Conflict {
         /// The name.
@@ -334,6 +316,12 @@ impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuch { name } => write!(f, "there is no parameter `{name}`"),
+            Self::NoSuchState { name, slot } => {
+                write!(
+                    f,
+                    "the updater has no state `{slot}` of parameter `{name}`; it gets it in the first step"
+                )
+            }
             Self::Conflict { name, first, second } => {
                 write!(f, "parameter `{name}` is {first}, but {second}{HELP}")
             }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Executor, Feed, Part};
+use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -27,8 +27,10 @@ impl<B: Backend + Clone> Session<B> {
         model: &Arc<Model>,
         program: &Program,
         parameters: &Parameters<B>,
+        states: &Storage,
     ) -> Result<Self, Error> {
-        let executor = Executor::new(parameters.backend().clone(), program, parameters.storage())?;
+        let backend = parameters.backend().clone();
+        let executor = Executor::with_states(backend, program, parameters.storage(), states)?;
         Ok(Session {
             model: Arc::downgrade(model),
             parameters: Arc::downgrade(parameters.identity()),

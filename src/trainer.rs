@@ -4,29 +4,38 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 
+use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Part};
+use paddle_core::passes::clip::Clip;
+use paddle_core::passes::optimize::{Decay, Settings};
+use paddle_core::plan::Backend;
 use paddle_kernels::cpu::Cpu;
 
 use crate::Error;
 use crate::batch::Rows;
-use crate::element::Values;
+use crate::element::{Element, Values};
 use crate::event::{Event, EventKind};
 use crate::model::Model;
 use crate::network::{Network, Spec};
-use crate::parameters::Parameters;
+use crate::parameters::{ParameterError, Parameters};
 use crate::reader::IntoItem;
 use crate::session::Session;
+use crate::stored;
 use crate::train_loop::{self, Step, Training};
 use crate::updater::Updater;
+use crate::updater::states::States;
 
 /// Trains networks with one updater.
 ///
-/// It owns its plans and, per network, the numbers of passes and steps; later calls go on where earlier ones ended. Parameters
-/// stay the caller's.
+/// It owns its plans, what the updater keeps of each parameter and, per network, the numbers of passes and steps; later
+/// calls go on where earlier ones ended. Parameters stay the caller's.
+///
+/// A step computes gradients, clips them ([`clip`](Self::clip)), adds decay ([`decay`](Self::decay)) and updates.
 pub struct Trainer<U, B: Backend = Cpu> {
     updater: U,
+    settings: Settings,
     plans: Vec<Plan<B>>,
+    states: Vec<States<B>>,
     progress: Vec<(Weak<Model>, Progress)>,
     seed: u64,
 }
@@ -103,7 +112,23 @@ pub struct Options {}
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// A trainer that has done nothing yet.
     pub fn new(updater: U) -> Self {
-        Trainer { updater, plans: Vec::new(), progress: Vec::new(), seed: 0 }
+        let settings = Settings { decoupled: updater.decouples_decay(), ..Settings::default() };
+        Trainer { updater, settings, plans: Vec::new(), states: Vec::new(), progress: Vec::new(), seed: 0 }
+    }
+
+    /// With gradients clipped: `Clip::GlobalNorm(5.0)`. A parameter's own bound, `clip = 1.0` in the language, comes
+    /// first.
+    pub fn clip(mut self, clip: Clip) -> Self {
+        self.settings.clip = Some(clip);
+        self.plans.clear();
+        self
+    }
+
+    /// With decay of all parameters that have none of their own, `decay = 1e-4` in the language: `Decay::L2(1e-4)`.
+    pub fn decay(mut self, decay: Decay) -> Self {
+        self.settings.decay = Some(decay);
+        self.plans.clear();
+        self
     }
 
     /// With another seed of the random numbers that networks draw in training; it is 0 otherwise.
@@ -126,10 +151,13 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let model = net.model()?;
         let (seed, step) = (self.seed, self.progress(model).steps);
         self.progress(model).steps += 1;
-        let plan = self.plan(model, parameters)?;
+        let (at, states) = self.plan(model, parameters)?;
+        let rate = self.updater.learning_rate(step);
+        let plan = &mut self.plans[at];
+        plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
         plan.session.executor.set_seed(seed);
         plan.session.executor.set_step(step);
-        let (rows, cost) = plan.step(&rows, parameters.buffer())?;
+        let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
         let Metrics { names, values, .. } = &plan.metrics;
         Ok(Outcome { cost, rows, names, metrics: values })
     }
@@ -167,30 +195,93 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         &mut self.progress[at].1
     }
 
-    /// The plan of a network, made when it is first wanted; with the learning rate of the next step.
-    fn plan(&mut self, model: &Arc<Model>, parameters: &Parameters<B>) -> Result<&mut Plan<B>, Error> {
+    /// The plan of a network, made when it is first wanted, and the states of its parameters: where they are.
+    fn plan(&mut self, model: &Arc<Model>, parameters: &Parameters<B>) -> Result<(usize, usize), Error> {
+        let states = match self.states.iter().position(|states| states.is_of(parameters)) {
+            Some(at) => at,
+            None => {
+                self.states.retain(States::is_alive);
+                self.states.push(States::new(parameters)?);
+                self.states.len() - 1
+            }
+        };
         let known = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity());
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {
                 self.plans.retain(|plan| plan.session.is_alive());
-                self.plans.push(Plan::new(model, parameters, &self.updater)?);
+                let states = &mut self.states[states];
+                self.plans.push(Plan::new(model, parameters, states, &self.updater, &self.settings)?);
                 self.plans.len() - 1
             }
         };
-        let plan = &mut self.plans[at];
-        plan.rates.iter_mut().for_each(|rate| rate.set_scalar(self.updater.learning_rate()));
-        Ok(plan)
+        Ok((at, states))
+    }
+
+    /// What the updater keeps of this set of parameters: the name of the parameter and the slot, in the order of
+    /// creation. There is nothing before the first step.
+    pub fn states(&self, parameters: &Parameters<B>) -> impl Iterator<Item = (&str, &str)> {
+        let states = self.states.iter().find(|states| states.is_of(parameters));
+        states.into_iter().flat_map(States::keys)
+    }
+
+    /// A copy of what the updater keeps of a parameter: `trainer.state::<f32>(&parameters, params::line::w, "Moment1")?`.
+    pub fn state<T: Element>(
+        &self,
+        parameters: &Parameters<B>,
+        name: impl AsRef<str>,
+        slot: &str,
+    ) -> Result<ArrayD<T>, Error> {
+        let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
+        let States { storage, buffer, .. } = &self.states[states];
+        Ok(stored::get(parameters.backend(), storage, buffer, &stored)?)
+    }
+
+    /// Gives what the updater keeps of a parameter the values of an array of its shape.
+    pub fn set_state<T, A, D>(
+        &mut self,
+        parameters: &Parameters<B>,
+        name: impl AsRef<str>,
+        slot: &str,
+        array: &ArrayBase<A, D>,
+    ) -> Result<(), Error>
+    where
+        T: Element,
+        A: Data<Elem = T>,
+        D: Dimension,
+    {
+        let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
+        let States { storage, buffer, .. } = &mut self.states[states];
+        Ok(stored::set(parameters.backend(), storage, buffer, &stored, array)?)
+    }
+
+    /// Which states, and under which name the one of a parameter in a slot is stored.
+    fn stored_state(
+        &self,
+        parameters: &Parameters<B>,
+        name: &str,
+        slot: &str,
+    ) -> Result<(usize, String), ParameterError> {
+        let known = self.states.iter().position(|states| states.is_of(parameters));
+        let stored = known.and_then(|at| Some((at, self.states[at].stored(name, slot)?)));
+        stored.ok_or_else(|| ParameterError::NoSuchState { name: name.to_string(), slot: slot.to_string() })
     }
 }
 
 impl<B: Backend + Clone> Plan<B> {
-    fn new(model: &Arc<Model>, parameters: &Parameters<B>, updater: &impl Updater) -> Result<Self, Error> {
+    fn new(
+        model: &Arc<Model>,
+        parameters: &Parameters<B>,
+        states: &mut States<B>,
+        updater: &impl Updater,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
         let mut program = model.program.clone();
-        Pipeline::training(&|update| updater.update(update)).run(&mut program)?;
+        Pipeline::training(settings, &|update| updater.update(update)).run(&mut program)?;
+        states.extend(parameters.backend(), &program)?;
         let rates = &program.inputs()[model.program.inputs().len()..];
         let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
-        let session = Session::new(model, &program, parameters)?;
+        let session = Session::new(model, &program, parameters, &states.storage)?;
         let outputs: Vec<_> = model.metrics().map(|(output, _)| output).collect();
         let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
         let metrics = Metrics { names, values: vec![0.0; outputs.len()], outputs };
@@ -204,13 +295,14 @@ impl<B: Backend> Plan<B> {
         &mut self,
         rows: &impl Rows<S>,
         parameters: &mut B::Buffer,
+        states: &mut B::Buffer,
     ) -> Result<(usize, f32), Error> {
         let rows = self.session.compute(rows, &self.rates, parameters)?;
         let cost = self.session.scalar(0);
         for (value, &output) in self.metrics.values.iter_mut().zip(&self.metrics.outputs) {
             *value = self.session.scalar(output);
         }
-        self.session.executor.run(Part::Update, parameters)?;
+        self.session.executor.update(parameters, states)?;
         Ok((rows, cost))
     }
 }

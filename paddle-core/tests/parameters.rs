@@ -4,7 +4,7 @@ use paddle_core::convert::{from_wire, to_wire};
 use paddle_core::ops::{Fill, Number, Sgd, UniformRandom};
 use paddle_core::passes::backward::backward;
 use paddle_core::passes::check_trainable;
-use paddle_core::passes::optimize::optimize;
+use paddle_core::passes::optimize::{Settings, optimize};
 use paddle_core::program::{
     BuildError, DType, ParameterOptions, ParameterUse, Place, Program, Role, Site, Type,
 };
@@ -149,9 +149,9 @@ fn statistics_and_frozen_parameters_are_not_trained_and_options_are_applied_in_o
     backward(&mut program)?;
     let trained = program.gradients().iter().map(|pair| program.var(pair.parameter).name.as_str());
     assert_eq!(trained.collect::<Vec<_>>(), ["w"]);
-    optimize(&mut program, &|update| {
-        let inputs = [update.pair.parameter, update.learning_rate, update.pair.gradient];
-        update.program.append_op(Program::GLOBAL, Sgd, &inputs, update.site).map(drop)
+    optimize(&mut program, &Settings::default(), &|update| {
+        let inputs = [update.pair.parameter, update.pair.gradient, update.learning_rate];
+        update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
     })?;
     program.verify()?;
     let printed = program.to_string();
@@ -164,7 +164,7 @@ fn statistics_and_frozen_parameters_are_not_trained_and_options_are_applied_in_o
             "scale: f32[2] = scale(w, scale=0.01)",
             "elementwise_add: f32[2] = elementwise_add(clip, scale)",
             "scale_1: f32[] = scale(learning_rate, scale=0.1)",
-            "sgd(w, scale_1, elementwise_add)",
+            "sgd(w, elementwise_add, scale_1)",
         ]
     );
     Ok(())

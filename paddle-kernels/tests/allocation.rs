@@ -3,8 +3,8 @@
 use std::alloc::System;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Matmul, Op, Reduce, ReduceKind, Scale, Sgd, SoftmaxWithCrossEntropy, Unary,
-    UnaryKind, UniformRandom,
+    Adam, Binary, BinaryKind, Lamb, Matmul, Op, Reduce, ReduceKind, Scale, Sgd, SoftmaxWithCrossEntropy,
+    Unary, UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{
     Backend, Elements, Extent, Group, GroupOp, Launch, Layout, Location, Memory, Operand, Rows,
@@ -65,7 +65,13 @@ fn groups(rows: usize) -> Vec<Group> {
         single(sum(vec![1]), [x.clone()], [f32s(&[rows])]),
         single(SoftmaxWithCrossEntropy::HARD, [x.clone(), ids], [x.clone(), f32s(&[rows, 1])]),
         single(UniformRandom { min: 0.0, max: 1.0, fan: None, ty }, [], [x.clone()]),
-        single(Sgd, [x.clone(), f32s(&[]), x], []),
+        single(Sgd {}, [x.clone(), x.clone(), f32s(&[])], []),
+        single(
+            Adam::default(),
+            [x.clone(), x.clone(), f32s(&[]), x.clone(), x.clone(), f32s(&[1]), f32s(&[1])],
+            [],
+        ),
+        single(Lamb::default(), [x.clone(), x.clone(), f32s(&[]), x.clone(), x, f32s(&[1]), f32s(&[1])], []),
     ]
 }
 

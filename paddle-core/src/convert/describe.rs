@@ -6,6 +6,7 @@ use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
 use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
+use super::update;
 use crate::ops::{
     AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, LookupTable,
     LookupTableGrad, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
@@ -169,13 +170,11 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             attrs
         }
         Op::SequencePoolGrad(op) => vec![OpAttr::string("pooltype", op.pooltype.name())],
-        // The parameter is updated where it is, which PaddlePaddle writes as an output of the same name.
-        Op::Sgd(_) => {
-            desc.outputs = slots(&["ParamOut"], &inputs[..inputs.len().min(1)]);
-            Vec::new()
-        }
+        Op::Update(op) => update::describe(op, &mut desc),
         // These are not PaddlePaddle's.
-        Op::Contract(_) | Op::GatherRows(_) | Op::If(_) | Op::WhileGrad(_) => ours(&mut desc, []),
+        Op::Contract(_) | Op::GatherRows(_) | Op::If(_) | Op::Store(_) | Op::WhileGrad(_) => {
+            ours(&mut desc, [])
+        }
         Op::While(op) => ours(&mut desc, [OpAttr::long("limit", op.limit)]),
         Op::Size(op) => ours(&mut desc, [OpAttr::longs("axes", op.axes.clone())]),
         Op::Expand(op) => {

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::blocks::{WireBlock, blocks};
 use super::constants::initializer;
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
-use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
 use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims, zero};
 use super::versions::Versions;
-use crate::ops::{Fill, Op};
+use crate::ops::{Fill, Op, Store};
 use crate::program::{
     BlockId, Check, Definition, Dim, FileId, Located, Operator, ParameterOptions, ParameterUse, Place,
     Program, Role, RowOrigin, RowsId, Site, SymbolId, Type, VarId,
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Creates the parameters: persistable tensors that some operator reads, or that are declared to be parameters.
-    fn parameters(&mut self, startup: Option<&ProgramDesc>) -> Result<(), ConvertError> {
+    fn parameters(&mut self, startup: Option<&'a ProgramDesc>) -> Result<(), ConvertError> {
         let all_ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
         let read: BTreeSet<&str> =
             all_ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).map(String::as_str).collect();
@@ -179,8 +179,15 @@ impl<'a> Reader<'a> {
             let wanted = initializer
                 .map(|&(at, op)| self.initializer(op, &ty).map_err(|fault| place(fault, 0, at, op)));
             let (known, options, site) = wanted.transpose()?.unwrap_or_default();
-            let initializer = known.unwrap_or(zeros);
-            let id = self.program.create_parameter(&var.name, ParameterUse { initializer, options, site })?;
+            let initial = known.unwrap_or(zeros);
+            let owner = initializer.map(|&(at, op)| self.owner(op).map_err(|fault| place(fault, 0, at, op)));
+            let id = match owner.transpose()?.flatten() {
+                Some((parameter, slot)) => self.program.add_state(&var.name, parameter, slot, initial)?,
+                None => {
+                    let wanted = ParameterUse { initializer: initial, options, site };
+                    self.program.create_parameter(&var.name, wanted)?
+                }
+            };
             if self.program.ty(id) != &ty {
                 let found = self.program.show(self.program.ty(id));
                 let expected = self.program.show(&ty);
@@ -189,6 +196,18 @@ impl<'a> Reader<'a> {
             self.versions.write(&self.blocks, 0, &var.name, id)?;
         }
         Ok(())
+    }
+
+    /// The parameter and the slot that a state belongs to, in our own dialect.
+    fn owner(&self, op: &'a OpDesc) -> Result<Option<(VarId, &'a str)>, Fault> {
+        let Some(owner) = op.attr_strings(STATE_OF)? else { return Ok(None) };
+        let wrong = |message| Fault::Attribute { attribute: STATE_OF, message };
+        let [parameter, slot] = owner else {
+            return Err(wrong("a state belongs to a parameter and has a slot".to_string()));
+        };
+        let found = self.program.find(parameter);
+        let found = found.ok_or_else(|| wrong(format!("there is no parameter `{parameter}`")))?;
+        Ok(Some((found, slot)))
     }
 
     /// What the startup part says of a parameter: its initialiser, if it is known, its options, its place.
@@ -226,6 +245,34 @@ impl<'a> Reader<'a> {
             columns.push(read().map_err(|fault| place(fault, block, at, op))?);
         }
         in_order(columns).ok_or(Fault::Columns { operator: "feed", block }.into())
+    }
+
+    /// The parameter or the state that a variable is which outlives a run.
+    pub(super) fn lasting(&self, block: usize, name: &str) -> Option<VarId> {
+        let is_local = block != 0 && self.blocks[block].declared.contains_key(name);
+        let var = self.program.find(name).filter(|_| !is_local)?;
+        let lasts = matches!(self.program.var(var).definition, Definition::Parameter | Definition::State);
+        lasts.then_some(var)
+    }
+
+    /// Gives such a variable a value.
+    pub(super) fn store(
+        &mut self,
+        block: usize,
+        name: &'a str,
+        lasting: VarId,
+        value: VarId,
+        site: Site,
+    ) -> Result<(), Fault> {
+        let id = self.versions.id(block).unwrap_or(BlockId(u32::MAX));
+        self.append(id, Store.into(), &[lasting, value], &[], &[], site)?;
+        self.versions.write(&self.blocks, block, name, lasting)
+    }
+
+    /// How many times operators read a variable of this name.
+    pub(super) fn readers(&self, name: &str) -> usize {
+        let ops = self.blocks.iter().flat_map(|block| &block.desc.ops);
+        ops.flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments).filter(|read| *read == name).count()
     }
 
     /// How many `feed` operators a block has.

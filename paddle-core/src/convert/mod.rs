@@ -84,6 +84,7 @@ mod reading;
 mod shapes;
 mod to_wire;
 mod types;
+mod update;
 mod versions;
 mod views;
 

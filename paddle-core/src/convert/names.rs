@@ -15,6 +15,9 @@ pub(super) const VERSION: i64 = 1;
 /// The exact type of a variable or of a constant.
 pub(super) const TYPE: &str = "rust.type";
 
+/// The parameter that a state belongs to, and the slot.
+pub(super) const STATE_OF: &str = "rust.state_of";
+
 /// The exact types of the outputs of an unknown operator.
 pub(super) const TYPES: &str = "rust.types";
 

@@ -13,7 +13,7 @@ use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
     Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
-    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad, UnaryKind,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind, Update,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -25,7 +25,8 @@ type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 #[rustfmt::skip]
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
-        "accuracy" | "assign" | "rank_loss"                                 => |x| x.plain(),
+        "assign"                                                            => |x| x.assign(),
+        "accuracy" | "rank_loss"                                            => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
         "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
         "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
@@ -93,7 +94,6 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.row_numbers"                                                  => |x| x.row_numbers(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
-        "sgd"                                                               => |x| x.sgd(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
@@ -103,12 +103,14 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
         "rust.custom"                                                       => |x| x.custom(),
         "rust.range"                                                        => |x| x.own_range(),
+        "rust.contract" | "rust.gather_rows" | "rust.store"                 => |x| x.plain(),
         "rust.size"                                                         => |x| x.size(),
         "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control::read_if,
         "rust.while"                                                        => control::read_while,
         "rust.while_grad"                                                   => control::read_while_grad,
-        // The rows of the table of functions.
+        // The rows of the tables of updates and of functions.
+        _ if Update::named(name).is_some()                                  => |x| x.update(),
         _ if unary(name).is_some()                                          => |x| x.unary(),
         _ => return None,
     })
@@ -152,6 +154,19 @@ impl Reading<'_, '_> {
         match op {
             Ok(op) => self.same_slots(op),
             Err(_) => Ok(false),
+        }
+    }
+
+    /// A copy; one to a variable that lasts is a store.
+    fn assign(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let name = one(desc.output("Out"), "Out")?;
+        match self.reader.lasting(self.block, name) {
+            Some(lasting) => {
+                self.reader.store(self.block, name, lasting, x, self.site)?;
+                Ok(true)
+            }
+            None => self.out(Assign, &[x]),
         }
     }
 
@@ -332,15 +347,6 @@ impl Reading<'_, '_> {
             Some(op) => self.out(op, &[]),
             None => Ok(false),
         }
-    }
-
-    /// The parameter is updated where it is.
-    fn sgd(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["MasterParam"]) || self.desc.output("ParamOut") != self.desc.input("Param") {
-            return Ok(false);
-        }
-        let inputs = [self.input("Param")?, self.input("LearningRate")?, self.input("Grad")?];
-        self.define(Sgd, &inputs, &[], &[])
     }
 
     /// Of values that are known to be sequences.

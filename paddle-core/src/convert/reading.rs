@@ -110,7 +110,7 @@ impl<'a> Reading<'_, 'a> {
         Ok(self.reader.append(block, op, inputs, &[], &[name], self.site)?[0])
     }
 
-    /// Appends an operator whose outputs are the new versions of these variables.
+    /// Appends an operator whose outputs are the new versions of these variables. Those that last get them as values.
     pub(super) fn define(
         &mut self,
         op: impl Into<Op>,
@@ -121,7 +121,10 @@ impl<'a> Reading<'_, 'a> {
         let id = self.id();
         let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
         for (&name, value) in names.iter().zip(values) {
-            self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
+            match self.reader.lasting(self.block, name) {
+                Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site)?,
+                None => self.reader.versions.write(&self.reader.blocks, self.block, name, value)?,
+            }
         }
         Ok(true)
     }

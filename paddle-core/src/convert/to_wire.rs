@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::describe::describe;
-use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, TYPE, VERSION};
+use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::types::{condition_text, tensor_type, type_text};
 use crate::ops::Op;
-use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, VarId};
+use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, UpdaterState, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
 
 /// A program on the wire: what runs, and what initialises the parameters.
@@ -107,17 +107,28 @@ impl<'a> Writer<'a> {
         BlockDesc {
             idx: 0,
             parent_idx: -1,
-            vars: self.program.parameters().map(|parameter| self.var(parameter)).collect(),
+            vars: self
+                .program
+                .startup()
+                .iter()
+                .flat_map(|op| &op.outputs)
+                .map(|&var| self.var(var))
+                .collect(),
             ops: self.program.startup().iter().map(|operator| self.initializer(operator)).collect(),
             ..BlockDesc::default()
         }
     }
 
-    /// The operator that initialises a parameter, with the parameter's options.
+    /// The operator that initialises a parameter, with the parameter's options, or a state, with what it belongs to.
     fn initializer(&self, operator: &Operator) -> OpDesc {
         let mut desc = self.operator(operator);
-        for &parameter in &operator.outputs {
-            options::write(&self.program.parameter_options(parameter), &mut desc);
+        for &var in &operator.outputs {
+            match self.program.state(var) {
+                Some(UpdaterState { parameter, slot, .. }) => {
+                    desc.attrs.push(OpAttr::strings(STATE_OF, [self.name(*parameter), slot.clone()]));
+                }
+                None => options::write(&self.program.parameter_options(var), &mut desc),
+            }
         }
         desc
     }
@@ -168,6 +179,10 @@ impl<'a> Writer<'a> {
             }
             Definition::Parameter => {
                 (desc.persistable, desc.is_parameter) = (Some(true), Some(true));
+                true
+            }
+            Definition::State => {
+                desc.persistable = Some(true);
                 true
             }
             Definition::BlockParameter | Definition::Operator => false,

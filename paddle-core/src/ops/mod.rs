@@ -49,14 +49,15 @@ mod scale;
 mod scatter;
 mod schema;
 mod sequence_pool;
-mod sgd;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
 mod take_along_axis;
 mod tile;
+mod store;
 mod top_k;
 mod transpose;
+mod update;
 mod while_loop;
 mod window;
 
@@ -111,7 +112,16 @@ pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEn
 pub use take_along_axis::{TakeAlongAxis, TakeAlongAxisGrad};
 pub use tile::Tile;
 pub use top_k::TopK;
+pub use slice::{Slice, SliceGrad, slice_range};
+pub use softmax::{Softmax, SoftmaxGrad};
+pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
+pub use store::Store;
+pub use top_k::{TopK, TopKGrad};
 pub use transpose::Transpose;
+pub use update::{
+    AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, MOST_STATES, Momentum, Once, Power,
+    RmsProp, Rule, Sgd, Update, WithRule,
+};
 pub use while_loop::{While, WhileGrad};
 pub use window::{Padding, Window};
 
@@ -366,8 +376,6 @@ operators! {
     SequencePool,
     /// Gradient of [`SequencePool`].
     SequencePoolGrad,
-    /// Updates a parameter against its gradient.
-    Sgd,
     /// The number of elements along axes.
     Size,
     /// A part of a value.
@@ -391,6 +399,9 @@ operators! {
     /// A value several times over.
     Tile,
     /// Elements along an axis in order, and where they were.
+    /// Gives a parameter or a state a value.
+    Store,
+    /// The largest elements along the last axis.
     TopK,
     /// The axes in another order.
     Transpose,
@@ -400,6 +411,8 @@ operators! {
     UnaryGrad,
     /// Uniformly distributed random numbers.
     UniformRandom,
+    /// Updates a parameter, and its states, from its gradient.
+    Update,
     /// `while` on a scalar condition.
     While,
     /// Gradient of [`While`]: runs the iterations backward.

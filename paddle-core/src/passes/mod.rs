@@ -1,6 +1,7 @@
 //! Passes: program → program, one file each.
 
 pub mod backward;
+pub mod clip;
 pub mod link;
 pub mod optimize;
 mod paths;

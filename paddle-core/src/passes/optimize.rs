@@ -1,11 +1,33 @@
-//! `optimize`: appends the operators that update the parameters from their gradients.
+//! `optimize`: appends the operators that update the parameters from their gradients. A gradient is clipped, then it
+//! decays the parameter, then it updates it.
 
 use std::collections::BTreeMap;
 
-use crate::ops::{Binary, BinaryKind, Op, Scale, Unary, UnaryKind};
+use super::clip::{Clip, clip};
+use crate::ops::{self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, Unary, UnaryKind};
 use crate::program::{
     BuildError, DType, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
 };
+
+/// Decay: each step pulls a parameter towards 0. It is the gradient of a penalty, and is added to that of the cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decay {
+    /// `factor · sign(p)`: the gradient of `factor · Σ|p|`.
+    L1(f64),
+    /// `factor · p`: the gradient of `factor / 2 · Σp²`.
+    L2(f64),
+}
+
+/// What happens to gradients before they update.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// How they are clipped, after the bounds that parameters have of their own.
+    pub clip: Option<Clip>,
+    /// The decay of parameters that have none of their own.
+    pub decay: Option<Decay>,
+    /// Whether rules decay by L2 themselves, apart from the gradient.
+    pub decoupled: bool,
+}
 
 /// What an updating rule is written with: one parameter, its gradient and the learning rate.
 pub struct Update<'a> {
@@ -15,34 +37,82 @@ pub struct Update<'a> {
     pub pair: ParameterGradient,
     /// The learning rate: a scalar of the parameter's element type, fed anew for each step.
     pub learning_rate: VarId,
+    /// The factor of L2 decay that is left to the rule: there is one if [`Settings::decoupled`] says so.
+    pub decay: Option<f64>,
     /// What the rule's operators are to be appended with.
     pub site: Site,
 }
 
 impl Update<'_> {
-    /// Appends what the parameter's options ask for: its gradient is clipped, then decay is added; the learning rate
-    /// is multiplied by its factor.
-    fn apply_options(&mut self) -> Result<(), BuildError> {
-        let ParameterOptions { lr, decay, clip, .. } = self.program.parameter_options(self.pair.parameter);
-        if let Some(bound) = clip {
-            let within = Unary { kind: UnaryKind::Clip, coefficients: [-bound, bound, 0.0] };
-            self.pair.gradient = self.append(within, &[self.pair.gradient])?;
+    /// Appends an operator, and returns its outputs.
+    pub fn append(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<Vec<VarId>, BuildError> {
+        self.program.append_op(Program::GLOBAL, op, inputs, self.site)
+    }
+
+    /// The state in a slot that has an element for each of the parameter's; all of them have this value at first.
+    pub fn state(&mut self, slot: &str, initial: f64) -> Result<VarId, BuildError> {
+        let ty = self.program.ty(self.pair.parameter).clone();
+        self.program.create_state(self.pair.parameter, slot, Fill { value: Number::Float(initial), ty })
+    }
+
+    /// The state in a slot that is one element, `[1]`.
+    pub fn scalar_state(&mut self, slot: &str, initial: f64) -> Result<VarId, BuildError> {
+        let ty = Type::new(self.program.ty(self.pair.parameter).dtype, [1]);
+        self.program.create_state(self.pair.parameter, slot, Fill { value: Number::Float(initial), ty })
+    }
+
+    /// Gives the parameter or one of its states a value.
+    pub fn store(&mut self, into: VarId, value: VarId) -> Result<(), BuildError> {
+        self.append(Store, &[into, value]).map(drop)
+    }
+
+    /// Appends an operator of the table of updates, on states of its slots.
+    pub fn apply(&mut self, update: impl Into<ops::Update>) -> Result<(), BuildError> {
+        let update = update.into();
+        let mut inputs = vec![self.pair.parameter, self.pair.gradient, self.learning_rate];
+        for slot in update.states() {
+            inputs.push(self.state(slot, 0.0)?);
         }
-        if let Some(decay) = decay {
-            let pull = self.append(Scale { scale: decay, bias: 0.0 }, &[self.pair.parameter])?;
-            let inputs = [self.pair.gradient, pull];
-            self.pair.gradient = self.append(Binary { kind: BinaryKind::Add }, &inputs)?;
+        let mut waiting = Vec::new();
+        for power in update.powers() {
+            let state = self.scalar_state(power.slot, power.rate)?;
+            inputs.push(state);
+            if !power.advances {
+                waiting.push((state, power.rate));
+            }
         }
-        if let Some(factor) = lr {
-            self.learning_rate = self.append(Scale { scale: factor, bias: 0.0 }, &[self.learning_rate])?;
+        self.append(update, &inputs)?;
+        for (state, rate) in waiting {
+            let next = self.append(Scale { scale: rate, bias: 0.0 }, &[state])?[0];
+            self.store(state, next)?;
         }
         Ok(())
     }
 
-    fn append(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
-        Ok(self.program.append_op(Program::GLOBAL, op, inputs, self.site)?[0])
+    /// Adds decay to the gradient, or leaves it to the rule.
+    fn decays(&mut self, settings: &Settings) -> Result<(), BuildError> {
+        let own = self.program.parameter_options(self.pair.parameter).decay.map(Decay::L2);
+        let parameter = self.pair.parameter;
+        let pull = match own.or(settings.decay) {
+            None => return Ok(()),
+            Some(Decay::L2(factor)) if settings.decoupled => {
+                self.decay = Some(factor);
+                return Ok(());
+            }
+            Some(Decay::L2(factor)) => self.append(Scale { scale: factor, bias: 0.0 }, &[parameter])?[0],
+            Some(Decay::L1(factor)) => {
+                let sign = self.append(Unary::of(UnaryKind::Sign), &[parameter])?[0];
+                self.append(Scale { scale: factor, bias: 0.0 }, &[sign])?[0]
+            }
+        };
+        let inputs = [self.pair.gradient, pull];
+        self.pair.gradient = self.append(Binary { kind: BinaryKind::Add }, &inputs)?[0];
+        Ok(())
     }
 }
+
+/// A rule that updates a parameter, see [`optimize`].
+pub type UpdateRule<'a> = dyn Fn(&mut Update<'_>) -> Result<(), BuildError> + 'a;
 
 /// Appends what `rule` makes of each parameter and its gradient, in the order in which the parameters were created.
 ///
@@ -50,10 +120,20 @@ impl Update<'_> {
 /// them in the order in which they are to be fed, after the inputs of the network.
 pub fn optimize(
     program: &mut Program,
-    rule: &dyn Fn(&mut Update<'_>) -> Result<(), BuildError>,
+    settings: &Settings,
+    rule: &UpdateRule<'_>,
 ) -> Result<Vec<VarId>, BuildError> {
     let mut pairs = program.gradients().to_vec();
     pairs.sort_by_key(|pair| pair.parameter);
+    let site = Site { role: Role::Optimize, place: None };
+    for pair in &mut pairs {
+        if let Some(bound) = program.parameter_options(pair.parameter).clip {
+            clip(program, std::slice::from_mut(pair), Clip::Value(bound), site)?;
+        }
+    }
+    if let Some(how) = settings.clip {
+        clip(program, &mut pairs, how, site)?;
+    }
     let (mut rates, mut inputs) = (BTreeMap::<DType, VarId>::new(), Vec::new());
     for pair in pairs {
         let dtype = program.ty(pair.parameter).dtype;
@@ -66,9 +146,12 @@ pub fn optimize(
                 rate
             }
         };
-        let site = Site { role: Role::Optimize, place: None };
-        let mut update = Update { program, pair, learning_rate, site };
-        update.apply_options()?;
+        let ParameterOptions { lr, .. } = program.parameter_options(pair.parameter);
+        let mut update = Update { program, pair, learning_rate, decay: None, site };
+        update.decays(settings)?;
+        if let Some(factor) = lr {
+            update.learning_rate = update.append(Scale { scale: factor, bias: 0.0 }, &[learning_rate])?[0];
+        }
         rule(&mut update)?;
     }
     Ok(inputs)
@@ -92,8 +175,8 @@ mod tests {
     use crate::passes::backward::backward;
 
     fn sgd(update: &mut Update<'_>) -> Result<(), BuildError> {
-        let inputs = [update.pair.parameter, update.learning_rate, update.pair.gradient];
-        update.program.append_op(Program::GLOBAL, Sgd, &inputs, update.site).map(drop)
+        let inputs = [update.pair.parameter, update.pair.gradient, update.learning_rate];
+        update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
     }
 
     /// `sum(x · a + b)`, where an input of the network is called `learning_rate`.
@@ -121,7 +204,7 @@ mod tests {
         let mut program = program();
         backward(&mut program).unwrap();
         let before = program.block(Program::GLOBAL).ops.len();
-        let rates = optimize(&mut program, &sgd).unwrap();
+        let rates = optimize(&mut program, &Settings::default(), &sgd).unwrap();
         program.verify().unwrap();
         let updates = &program.block(Program::GLOBAL).ops[before..];
         let updated: Vec<_> = updates.iter().map(|op| program.var(op.inputs[0]).name.as_str()).collect();
@@ -136,7 +219,7 @@ mod tests {
     fn without_gradients_there_is_nothing_to_do() {
         let mut program = program();
         let before = program.clone();
-        assert_eq!(optimize(&mut program, &sgd), Ok(Vec::new()));
+        assert_eq!(optimize(&mut program, &Settings::default(), &sgd), Ok(Vec::new()));
         assert_eq!(program, before);
     }
 }

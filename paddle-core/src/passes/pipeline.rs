@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::backward::backward;
-use super::optimize::{Update, optimize};
+use super::optimize::{Settings, UpdateRule, optimize};
 use super::test_mode::test_mode;
 use crate::ops::GradientError;
 use crate::program::{BuildError, Program, VerifyError};
@@ -69,10 +69,10 @@ impl<'a> Pipeline<'a> {
     }
 
     /// From a network to its training step: gradients of all parameters, then their updates by `rule`.
-    pub fn training(rule: &'a dyn Fn(&mut Update<'_>) -> Result<(), BuildError>) -> Self {
+    pub fn training(settings: &'a Settings, rule: &'a UpdateRule<'a>) -> Self {
         Pipeline::new([
             Pass::new("backward", |program| Ok(backward(program)?)),
-            Pass::new("optimize", move |program| Ok(optimize(program, rule).map(drop)?)),
+            Pass::new("optimize", move |program| Ok(optimize(program, settings, rule).map(drop)?)),
         ])
     }
 

@@ -82,11 +82,13 @@ pub enum Memory {
     Pool,
     /// The parameters, which live longer than a run.
     Parameters,
+    /// What updaters keep of the parameters, which lives as long as they do.
+    States,
 }
 
 impl Memory {
     /// The number of memories.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 5;
 }
 
 /// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`].

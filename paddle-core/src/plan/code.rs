@@ -23,6 +23,8 @@ pub(super) enum Home {
     Pool,
     /// At this byte of the parameters.
     Parameter(usize),
+    /// At this byte of the states.
+    State(usize),
 }
 
 /// A slot: memory for one value.

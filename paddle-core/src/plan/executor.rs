@@ -43,7 +43,7 @@ pub struct Executor<B: Backend> {
     /// In the order of use, the last one being used now.
     layouts: Vec<MemoryLayout>,
     state: State,
-    /// By [`Memory`]; that of the parameters is the caller's during a run.
+    /// By [`Memory`]; those of the parameters and of the states are the caller's during a run.
     buffers: Vec<B::Buffer>,
     /// Bytes of each.
     lengths: [usize; Memory::COUNT],
@@ -59,7 +59,17 @@ pub struct Executor<B: Backend> {
 impl<B: Backend> Executor<B> {
     /// Plans `program` with parameters at the places of `storage`.
     pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
-        let plan = lower(&backend, program, storage)?;
+        Self::with_states(backend, program, storage, &Storage::new())
+    }
+
+    /// The same of a program that updates parameters, with the states of their updaters at the places of `states`.
+    pub fn with_states(
+        backend: B,
+        program: &Program,
+        storage: &Storage,
+        states: &Storage,
+    ) -> Result<Self, PlanError> {
+        let plan = lower(&backend, program, storage, states)?;
         let mut buffers = Vec::with_capacity(Memory::COUNT);
         for _ in 0..Memory::COUNT {
             buffers.push(backend.allocate(0)?);
@@ -303,6 +313,15 @@ impl<B: Backend> Executor<B> {
         let result = machine.run(code);
         self.begun = result.is_ok();
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
+        result
+    }
+
+    /// Runs [`Part::Update`] of a program whose updaters have states. `states` is the buffer of the storage of states
+    /// that it was planned with.
+    pub fn update(&mut self, parameters: &mut B::Buffer, states: &mut B::Buffer) -> Result<(), RunError> {
+        std::mem::swap(&mut self.buffers[Memory::States as usize], states);
+        let result = self.run(Part::Update, parameters);
+        std::mem::swap(&mut self.buffers[Memory::States as usize], states);
         result
     }
 

@@ -66,7 +66,7 @@ impl MemoryLayout {
                 }
                 Home::Pool => &mut layout.pool,
                 Home::Frame(around) => &mut layout.frames[around.0],
-                Home::Parameter(offset) => {
+                Home::Parameter(offset) | Home::State(offset) => {
                     layout.offsets[at] = offset;
                     continue;
                 }

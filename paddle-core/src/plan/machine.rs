@@ -118,6 +118,7 @@ impl<B: Backend> Machine<'_, B> {
             }
             Home::Pool => Location { memory: Memory::Pool, offset },
             Home::Parameter(offset) => Location { memory: Memory::Parameters, offset },
+            Home::State(offset) => Location { memory: Memory::States, offset },
         }
     }
 

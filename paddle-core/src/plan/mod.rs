@@ -25,4 +25,4 @@ pub use backend::{
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use offsets::{OffsetsError, check_offsets};
-pub use storage::{Storage, StorageError, Stored, initialize};
+pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, stored_name};

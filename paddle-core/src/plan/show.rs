@@ -30,6 +30,7 @@ impl<K> Plan<K> {
             Home::Frame(around) => format!("{}: frame of loop {}", slot.name, around.0),
             Home::Pool => format!("{}: pool", slot.name),
             Home::Parameter(offset) => format!("{}: parameters at {offset}", slot.name),
+            Home::State(offset) => format!("{}: states at {offset}", slot.name),
         }
     }
 

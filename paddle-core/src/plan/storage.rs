@@ -1,4 +1,4 @@
-//! Where parameters live: one buffer, with a place for each name.
+//! Where parameters live, and the states of their updaters: one buffer each, with a place for each name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use super::backend::Extent;
 use super::backend::{ALIGNMENT, Backend, Group, GroupOp, Launch, Layout, Location, Memory, Operand};
 use super::error::PlanError;
-use crate::program::{DType, Program, Type, VarId};
+use crate::program::{DType, Program, Type, UpdaterState, VarId};
 
 /// A parameter's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,9 +116,9 @@ impl Storage {
         self.bytes
     }
 
-    /// The place of a program's parameter, which has to be of the same type.
+    /// The place of a program's parameter or state, which has to be of the same type.
     pub(super) fn locate(&self, program: &Program, var: VarId) -> Result<&Stored, PlanError> {
-        let (name, ty) = (&program.var(var).name, program.ty(var));
+        let (name, ty) = (&stored_name(program, var), program.ty(var));
         let expected = || program.show(ty);
         match self.find(name) {
             None => Err(PlanError::MissingParameter { name: name.clone(), expected: expected() }),
@@ -130,6 +130,14 @@ impl Storage {
                 Err(PlanError::ParameterType { name: name.clone(), expected: expected(), found })
             }
         }
+    }
+}
+
+/// What a parameter is stored under: its name. What a state is stored under: the parameter's name and the slot.
+pub fn stored_name(program: &Program, var: VarId) -> String {
+    match program.state(var) {
+        Some(UpdaterState { parameter, slot, .. }) => format!("{}@{slot}", program.var(*parameter).name),
+        None => program.var(var).name.clone(),
     }
 }
 
@@ -157,18 +165,42 @@ pub fn initialize<B: Backend>(
     parameters: &mut B::Buffer,
     seed: u64,
 ) -> Result<(), PlanError> {
+    let is_wanted = |var| program.state(var).is_none() && wanted(&program.var(var).name);
+    initialize_vars(backend, program, storage, &is_wanted, parameters, seed)
+}
+
+/// Runs the startup operators of the states that are `wanted` by the name that they are stored under.
+pub fn initialize_states<B: Backend>(
+    backend: &B,
+    program: &Program,
+    storage: &Storage,
+    wanted: &dyn Fn(&str) -> bool,
+    states: &mut B::Buffer,
+) -> Result<(), PlanError> {
+    let is_wanted = |var| program.state(var).is_some() && wanted(&stored_name(program, var));
+    initialize_vars(backend, program, storage, &is_wanted, states, 0)
+}
+
+fn initialize_vars<B: Backend>(
+    backend: &B,
+    program: &Program,
+    storage: &Storage,
+    wanted: &dyn Fn(VarId) -> bool,
+    values: &mut B::Buffer,
+    seed: u64,
+) -> Result<(), PlanError> {
     let mut buffers = Vec::with_capacity(Memory::COUNT);
     for _ in 0..Memory::COUNT {
         buffers.push(backend.allocate(0)?);
     }
-    std::mem::swap(&mut buffers[Memory::Parameters as usize], parameters);
+    std::mem::swap(&mut buffers[Memory::Parameters as usize], values);
     let run = |buffers: &mut [B::Buffer]| {
         for operator in program.startup() {
             let var = operator.outputs[0];
-            let name = &program.var(var).name;
-            if !wanted(name) {
+            if !wanted(var) {
                 continue;
             }
+            let name = &program.var(var).name;
             let stored = storage.locate(program, var)?;
             let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
             let group = Group {
@@ -191,6 +223,6 @@ pub fn initialize<B: Backend>(
         Ok(())
     };
     let result = run(&mut buffers);
-    std::mem::swap(&mut buffers[Memory::Parameters as usize], parameters);
+    std::mem::swap(&mut buffers[Memory::Parameters as usize], values);
     result
 }

@@ -57,6 +57,11 @@ pub enum BuildError {
         /// The parameter.
         name: String,
     },
+    /// A state is to belong to a value that is not a parameter.
+    NotAState {
+        /// The state.
+        name: String,
+    },
     /// A value to be written is written already, or is of another type than the operator's output.
     NotWritable {
         /// The value.
@@ -87,6 +92,9 @@ impl fmt::Display for BuildError {
                     f,
                     "the initialiser of parameter `{name}` has to be an operator without inputs and with one output"
                 )
+            }
+            BuildError::NotAState { name } => {
+                write!(f, "`{name}` does not belong to a parameter; a state is that of a parameter")
             }
             BuildError::NotWritable { name } => write!(f, "`{name}` cannot be the output of this operator"),
             BuildError::NoSuch { what } => write!(f, "the program has no such {what}"),
@@ -510,7 +518,7 @@ impl Program {
 
     /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so
     /// the end of those in use is found by doubling and halving.
-    fn fresh_name(&self, name: &str) -> String {
+    pub(super) fn fresh_name(&self, name: &str) -> String {
         if !self.names.contains_key(name) {
             return name.to_string();
         }
@@ -538,7 +546,7 @@ impl Program {
         self.blocks.get(block.0 as usize).ok_or(BuildError::NoSuch { what: "block" })
     }
 
-    fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {
+    pub(super) fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {
         self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })
     }
 }

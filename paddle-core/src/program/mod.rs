@@ -9,6 +9,8 @@
 //!   were in the run (of the same iteration, for a loop body). Which of them must be kept is for the plan to find.
 //! * A [parameter](Definition::Parameter) lives in the global block, whichever block asked for it; the operator that
 //!   initialises it is in the *startup part*. Only operators whose schema says `state` change parameters.
+//! * A [state](Definition::State) belongs to a parameter, and is what its updater keeps from step to step. It, too, is
+//!   initialised in the startup part.
 //! * The leading dimension of a [`Type`] may be a [`RowSpace`]. A value of an ancestor row space is brought into a
 //!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
@@ -20,6 +22,7 @@ mod dim;
 mod names;
 mod operator;
 mod parameter;
+mod state;
 mod ty;
 mod verify;
 
@@ -33,6 +36,7 @@ pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
 pub use names::Tap;
 pub use operator::{FileId, Located, Operator, Place, Role, Site};
 pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
+pub use state::UpdaterState;
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
 pub use verify::{VerifyError, Violation};
 
@@ -51,6 +55,8 @@ pub enum Definition {
     Input,
     /// Trained, saved; changed only by `state` operators.
     Parameter,
+    /// Belongs to a parameter: what its updater keeps from step to step. Changed only by `state` operators.
+    State,
     /// A parameter of a nested block: loop state, a gradient that comes in.
     BlockParameter,
     /// Written by an operator of its block.
@@ -116,6 +122,7 @@ pub struct Program {
     startup: Vec<Operator>,
     parameter_options: BTreeMap<VarId, ParameterOptions>,
     gradients: Vec<ParameterGradient>,
+    states: Vec<UpdaterState>,
     taps: Vec<Tap>,
     checks: Vec<Check>,
     /// Every value by its name.
@@ -186,7 +193,7 @@ impl Program {
         &self.files
     }
 
-    /// The operators that initialise the parameters, one each.
+    /// The operators that initialise the parameters and the states of their updaters, one each.
     pub fn startup(&self) -> &[Operator] {
         &self.startup
     }
@@ -208,7 +215,8 @@ impl Program {
 
     /// The parameters, in the order of creation.
     pub fn parameters(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.startup.iter().flat_map(|operator| operator.outputs.iter().copied())
+        let initialized = self.startup.iter().flat_map(|operator| operator.outputs.iter().copied());
+        initialized.filter(|&var| self.var(var).definition == Definition::Parameter)
     }
 
     /// The operator that initialises `parameter`.

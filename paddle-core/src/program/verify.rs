@@ -130,14 +130,16 @@ impl<'a> Check<'a> {
 
     fn startup(&mut self) {
         for operator in self.program.startup() {
-            let parameter = |var: &VarId| self.program.var(*var).definition == Definition::Parameter;
+            let parameter = |var: &VarId| {
+                matches!(self.program.var(*var).definition, Definition::Parameter | Definition::State)
+            };
             let fits = operator.inputs.is_empty()
                 && operator.outputs.len() == 1
                 && operator.outputs.iter().all(parameter);
             if fits {
                 self.write(Program::GLOBAL, operator.outputs[0]);
             } else {
-                self.report(format!("`{}` does not initialise a parameter", operator.op.name()));
+                self.report(format!("`{}` does not initialise a parameter or a state", operator.op.name()));
             }
         }
     }
@@ -238,14 +240,15 @@ impl<'a> Check<'a> {
         self.outputs(block, operator, schema);
     }
 
-    /// Only parameters (and inputs) are changed in place, each by one operand.
+    /// Only parameters, states (and inputs) are changed in place, each by one operand.
     fn changes(&mut self, operator: &Operator) {
         for &k in operator.op.operation().changes() {
             let Some(&changed) = operator.inputs.get(k) else { continue };
             let var = self.program.var(changed);
-            let is_state = matches!(var.definition, Definition::Parameter | Definition::Input);
+            let lasts =
+                matches!(var.definition, Definition::Parameter | Definition::State | Definition::Input);
             let uses = operator.inputs.iter().filter(|&&input| input == changed).count();
-            if !is_state || uses != 1 {
+            if !lasts || uses != 1 {
                 let name = operator.op.name();
                 self.report(format!(
                     "`{name}` cannot change `{}`: it changes parameters, apart from what it reads",

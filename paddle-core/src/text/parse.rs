@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::lex::{At, CHOSEN, Lexer, RETURN, Token, UNTRAINED, YIELD};
 use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
-    PlaceText, ProgramText, RowsText, SizeDeclaration, SizeKind, SizeText, Term, TypeText,
+    PlaceText, ProgramText, RowsText, SizeDeclaration, SizeKind, SizeText, StateText, Term, TypeText,
 };
 use super::{MAX_TERMS, ParseError};
 use crate::ops::{Attribute, Number, Op};
@@ -119,7 +119,8 @@ impl<'a> Parser<'a> {
         self.word("program")?;
         self.mark("{")?;
         let (mut sizes, mut checks) = (Vec::new(), Vec::new());
-        let (mut parameters, mut gradients, mut taps) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut parameters, mut states) = (Vec::new(), Vec::new());
+        let (mut gradients, mut taps) = (Vec::new(), Vec::new());
         let global = loop {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
@@ -142,6 +143,14 @@ impl<'a> Parser<'a> {
                 let initializer = self.call()?;
                 let (options, place) = self.options()?;
                 parameters.push(ParameterText { value, initializer, options, place });
+            } else if self.skip_word("state")? {
+                let slot = self.name("the slot of a state")?;
+                self.word("of")?;
+                let parameter = self.name("the name of the parameter that it belongs to")?;
+                self.mark(":")?;
+                let value = self.declaration()?;
+                self.mark("=")?;
+                states.push(StateText { slot, parameter, value, initializer: self.call()? });
             } else if self.skip_word("gradient")? {
                 let parameter = self.name("the name of a parameter")?;
                 self.mark("->")?;
@@ -154,7 +163,7 @@ impl<'a> Parser<'a> {
                 break self.block(0)?;
             } else {
                 return Err(self.expected(
-                    "`rows`, `tokens`, `size`, `check`, `parameter`, `gradient`, `tap` or `block`",
+                    "`rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`",
                 ));
             }
         };
@@ -162,7 +171,7 @@ impl<'a> Parser<'a> {
         if self.token != Token::End {
             return Err(self.expected("the end of the text"));
         }
-        Ok(ProgramText { sizes, checks, parameters, gradients, taps, global })
+        Ok(ProgramText { sizes, checks, parameters, states, gradients, taps, global })
     }
 
     fn check(&mut self) -> Result<CheckText, ParseError> {

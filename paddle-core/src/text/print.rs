@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use super::lex::{CHOSEN, RETURN, UNTRAINED, YIELD, name, quoted};
 use crate::ops::{Attribute, Op};
 use crate::program::{
-    BlockId, Check, Condition, Operator, Place, Program, Role, RowOrigin, RowsId, Type, VarId,
+    BlockId, Check, Condition, Operator, Place, Program, Role, RowOrigin, RowsId, Type, UpdaterState, VarId,
 };
 
 /// Prints a program; with the source places, if they are wanted.
@@ -58,9 +58,17 @@ impl Printer<'_, '_, '_> {
             self.check(check)?;
         }
         for operator in program.startup() {
-            self.f.write_str("  parameter ")?;
-            self.call(operator)?;
-            self.notes(self.options(operator), operator)?;
+            match operator.outputs.first().and_then(|&var| program.state(var)) {
+                Some(UpdaterState { parameter, slot, .. }) => {
+                    write!(self.f, "  state {} of {}: ", name(slot), self.name(*parameter))?;
+                    self.call(operator)?;
+                }
+                None => {
+                    self.f.write_str("  parameter ")?;
+                    self.call(operator)?;
+                    self.notes(self.options(operator), operator)?;
+                }
+            }
             self.f.write_char('\n')?;
         }
         for pair in program.gradients() {

@@ -8,7 +8,7 @@ use super::parse::syntax;
 use super::print::inherited;
 use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
-    PlaceText, ProgramText, SizeKind, SizeText, TypeText,
+    PlaceText, ProgramText, SizeKind, SizeText, StateText, TypeText,
 };
 use crate::ops::{Attribute, Op};
 use crate::program::{
@@ -67,6 +67,9 @@ fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
     }
     for parameter in &text.parameters {
         reader.parameter(parameter)?;
+    }
+    for state in &text.states {
+        reader.state(state)?;
     }
     reader.declare_values(&text.global)?;
     reader.operators(&text.global, Role::Forward)?;
@@ -202,8 +205,8 @@ impl Reader {
         Place { file: self.program.create_file(file), line: *line, column: *column }
     }
 
-    fn parameter(&mut self, parameter: &ParameterText) -> Result<(), ParseError> {
-        let ParameterText { value, initializer: call, options, place } = parameter;
+    /// The operator that initialises a value, and the type that the value is declared to have.
+    fn initializer(&mut self, value: &Declaration, call: &Call) -> Result<(Op, Type), ParseError> {
         let Name { text: name, at } = &value.name;
         if self.program.find(name).is_some() {
             return Err(ParseError::new(*at, format!("there is already a value named `{name}`")));
@@ -212,19 +215,36 @@ impl Reader {
             return Err(ParseError::new(input.at, "an initialiser has no inputs"));
         }
         let ty = self.ty(&value.ty)?;
-        let initializer = self.op(call, std::slice::from_ref(&ty))?;
+        Ok((self.op(call, std::slice::from_ref(&ty))?, ty))
+    }
+
+    /// Whether a value that was initialised has the type that it was declared to have.
+    fn initialized(&self, var: VarId, value: &Declaration, ty: &Type) -> Result<(), ParseError> {
+        let Name { text: name, at } = &value.name;
+        let found = self.program.ty(var);
+        if found == ty {
+            return Ok(());
+        }
+        let (found, ty) = (self.program.show(found), self.program.show(ty));
+        let message = format!("`{name}` is {ty} here, but its initialiser gives {found}");
+        Err(ParseError::new(*at, message))
+    }
+
+    fn state(&mut self, state: &StateText) -> Result<(), ParseError> {
+        let StateText { slot, parameter, value, initializer: call } = state;
+        let parameter = self.value(parameter)?;
+        let (initializer, ty) = self.initializer(value, call)?;
+        let state = self.program.add_state(&value.name.text, parameter, &slot.text, initializer);
+        self.initialized(state.map_err(build_error(call.at))?, value, &ty)
+    }
+
+    fn parameter(&mut self, parameter: &ParameterText) -> Result<(), ParseError> {
+        let ParameterText { value, initializer: call, options, place } = parameter;
+        let (initializer, ty) = self.initializer(value, call)?;
         let site = Site { role: Role::Forward, place: place.as_ref().map(|place| self.place(place)) };
         let wanted = ParameterUse { initializer, options: *options, site };
-        let parameter = self.program.create_parameter(name, wanted).map_err(build_error(call.at))?;
-        let found = self.program.ty(parameter);
-        if *found != ty {
-            let (found, ty) = (self.program.show(found), self.program.show(&ty));
-            return Err(ParseError::new(
-                *at,
-                format!("`{name}` is {ty} here, but its initialiser gives {found}"),
-            ));
-        }
-        Ok(())
+        let parameter = self.program.create_parameter(&value.name.text, wanted);
+        self.initialized(parameter.map_err(build_error(call.at))?, value, &ty)
     }
 
     /// Adds the values of a block and of those below it.

@@ -16,6 +16,7 @@ pub(super) struct ProgramText {
     pub(super) sizes: Vec<SizeDeclaration>,
     pub(super) checks: Vec<CheckText>,
     pub(super) parameters: Vec<ParameterText>,
+    pub(super) states: Vec<StateText>,
     /// (parameter, gradient).
     pub(super) gradients: Vec<(Name, Name)>,
     /// (name, value).
@@ -59,6 +60,14 @@ pub(super) struct ParameterText {
     pub(super) initializer: Call,
     pub(super) options: ParameterOptions,
     pub(super) place: Option<PlaceText>,
+}
+
+/// `state Moment1 of w: w@Moment1: f32[13, 1] = fill_constant(value=0.0)`.
+pub(super) struct StateText {
+    pub(super) slot: Name,
+    pub(super) parameter: Name,
+    pub(super) value: Declaration,
+    pub(super) initializer: Call,
 }
 
 /// `x: f32[_, 13]`.

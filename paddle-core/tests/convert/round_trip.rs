@@ -6,7 +6,7 @@ use paddle_core::ops::{
     Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
 };
 use paddle_core::passes::backward::backward;
-use paddle_core::passes::optimize::optimize;
+use paddle_core::passes::optimize::{Settings, optimize};
 use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
@@ -50,9 +50,9 @@ fn training() -> Result<(), Box<dyn std::error::Error>> {
         }
         backward(&mut program)?;
         check(&name, &program);
-        optimize(&mut program, &|update| {
-            let inputs = [update.pair.parameter, update.learning_rate, update.pair.gradient];
-            update.program.append_op(Program::GLOBAL, Sgd, &inputs, update.site).map(drop)
+        optimize(&mut program, &Settings::default(), &|update| {
+            let inputs = [update.pair.parameter, update.pair.gradient, update.learning_rate];
+            update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
         })?;
         check(&name, &program);
     }
@@ -170,9 +170,9 @@ fn an_operator_that_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn names_of_operators() {
     const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp gather hard_sigmoid hard_swish leaky_relu log logsigmoid \
-        lookup_table_v2 pool2d pow reciprocal relu relu6 rsqrt sequence_pool sigmoid silu slice \
+        lookup_table_v2 pool2d pow reciprocal relu relu6 rsqrt sequence_pool sigmoid sign silu slice \
         softmax softmax_with_cross_entropy softplus softsign sqrt square strided_slice swish take_along_axis tanh";
-    const OTHERS: &str = "accuracy argsort assign assign_value auc cast concat cumsum elementwise_add elementwise_div elementwise_floordiv elementwise_max \
+    const OTHERS: &str = "accuracy adadelta adagrad adam adamax adamw decayed_adagrad ftrl lamb momentum rmsprop argsort assign assign_value auc cast concat cumsum elementwise_add elementwise_div elementwise_floordiv elementwise_max \
         elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub equal feed fetch \
         fill_constant gather_nd gaussian_random greater_equal greater_than less_equal less_than logical_and logical_not \
         logical_or matmul_v2 not_equal one_hot_v2 pad rank_loss reduce_max \

@@ -246,7 +246,6 @@ impl<'a> Compiler<'a> {
             | Op::ScatterNdAdd(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
-            | Op::Sgd(_)
             | Op::Size(_)
             | Op::Slice(_)
             | Op::SliceGrad(_)
@@ -255,12 +254,14 @@ impl<'a> Compiler<'a> {
             | Op::SoftmaxWithCrossEntropy(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
             | Op::Split(_)
+            | Op::Store(_)
             | Op::TakeAlongAxis(_)
             | Op::TakeAlongAxisGrad(_)
             | Op::Tile(_)
             | Op::TopK(_)
             | Op::Transpose(_)
             | Op::UniformRandom(_)
+            | Op::Update(_)
             | Op::While(_)
             | Op::WhileGrad(_) => return not_here(),
         };

@@ -10,6 +10,9 @@ use super::{
     elementwise, expand, gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape,
     row_numbers, scatter, sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis,
     tile, top_k, transpose,
+    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
+    product, random, reduce, reshape, row_numbers, sequence_pool, slice, softmax, softmax_with_cross_entropy,
+    store, top_k, transpose, update,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -84,7 +87,6 @@ impl Kernel {
             | Op::ScatterNdAdd(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
-            | Op::Sgd(_)
             | Op::Size(_)
             | Op::Slice(_)
             | Op::SliceGrad(_)
@@ -96,11 +98,13 @@ impl Kernel {
             | Op::TakeAlongAxis(_)
             | Op::TakeAlongAxisGrad(_)
             | Op::Tile(_)
+            | Op::Store(_)
             | Op::TopK(_)
             | Op::Transpose(_)
             | Op::Unary(_)
             | Op::UnaryGrad(_)
-            | Op::UniformRandom(_) => true,
+            | Op::UniformRandom(_)
+            | Op::Update(_) => true,
         }
     }
 
@@ -312,7 +316,6 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::ScatterNdAdd(_) => scatter::compile_nd_add(&single),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
-        Op::Sgd(_) => sgd::compile(&single),
         Op::Size(op) => expand::compile_size(&single, op),
         Op::Slice(op) => slice::compile(&single, op),
         Op::SliceGrad(op) => slice::compile_grad(&single, op),
@@ -324,9 +327,11 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::TakeAlongAxis(op) => take_along_axis::compile(&single, op.axis),
         Op::TakeAlongAxisGrad(op) => take_along_axis::compile_grad(&single, op.axis),
         Op::Tile(_) => tile::compile(&single),
+        Op::Store(_) => store::compile(&single),
         Op::TopK(op) => top_k::compile(&single, *op),
         Op::Transpose(op) => transpose::compile(&single, op),
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
+        Op::Update(op) => update::compile(&single, op),
         Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),
         Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),
     }

@@ -38,15 +38,16 @@ mod row_numbers;
 mod rows;
 mod scatter;
 mod sequence_pool;
-mod sgd;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
+mod store;
 mod sum;
 mod take_along_axis;
 mod tile;
 mod top_k;
 mod transpose;
+mod update;
 mod vector;
 mod view;
 

@@ -224,6 +224,14 @@ impl<'a> Writes<'a> {
         std::array::from_fn(|i| unsafe { self.get(i) })
     }
 
+    /// All of them, which are of one type and at most `N`, and empty slices behind them.
+    pub(super) fn at_most<T: Element, const N: usize>(self) -> [&'a mut [T]; N] {
+        let count = self.0.signature.writes.len();
+        assert!(count <= N);
+        // SAFETY: `self` is used up, and no two of them overlap.
+        std::array::from_fn(|i| if i < count { unsafe { self.get(i) } } else { &mut [][..] })
+    }
+
     /// # Safety
     /// No slice of the same operand is alive.
     #[inline]

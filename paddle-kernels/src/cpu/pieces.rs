@@ -101,3 +101,21 @@ pub(super) fn pairs<T: Send, U: Send>(
         work(index, a, b);
     });
 }
+
+/// What is done with a piece of each of several outputs, and its number.
+type GroupWork<'a, T, const N: usize> = dyn Fn(usize, [&mut [T]; N]) + Sync + 'a;
+
+/// The same with outputs of one type that are cut alike. There are as many pieces as the first one needs.
+pub(super) fn groups<T: Send, const N: usize>(
+    team: &Team,
+    outputs: [&mut [T]; N],
+    piece: usize,
+    work: &GroupWork<'_, T, N>,
+) {
+    let count = outputs.first().map_or(0, |first| first.len().div_ceil(piece.max(1)));
+    let cuts = outputs.map(|output| Cut::new(output, piece.max(1)));
+    team.run(count, &|index| {
+        // SAFETY: the team runs each index once.
+        work(index, std::array::from_fn(|k| unsafe { cuts[k].take(index) }));
+    });
+}

@@ -6,7 +6,7 @@ use paddle_core::plan::{KernelError, Unsupported};
 
 use super::kernel::{Body, Compiled, Machine, Single, with_element};
 use super::number::Element;
-use super::operands::Operands;
+use super::operands::{Operands, Slot};
 use super::pieces::pieces;
 
 struct Copy<T>(PhantomData<T>);
@@ -15,7 +15,11 @@ struct Copy<T>(PhantomData<T>);
 const PIECE: usize = 1 << 16;
 
 pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
+    copy(single, single.input(0)?, single.output(0)?)
+}
+
+/// Copies all elements of an operand to another one.
+pub(super) fn copy(single: &Single<'_>, x: Slot, out: Slot) -> Result<Compiled, Unsupported> {
     let body: Box<dyn Body> = with_element!(x.1.dtype, T => Box::new(Copy::<T>(PhantomData)));
     Ok((single.signature([x], [out]), body))
 }

@@ -36,14 +36,15 @@ mod reshape;
 mod row_numbers;
 mod scale;
 mod sequence_pool;
-mod sgd;
 mod shape;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
 mod tile;
+mod store;
 mod top_k;
 mod transpose;
+mod update;
 mod values;
 
 use paddle_core::ops::{Custom, Op};
@@ -143,7 +144,6 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::ScatterNdAdd(_) => Box::new(gather::scatter_nd_add),
         Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
-        Op::Sgd(_) => infallible(sgd::sgd),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),
         Op::Slice(op) => infallible(move |call| slice::forward(&op, call)),
         Op::SliceGrad(op) => infallible(move |call| slice::grad(&op, call)),
@@ -156,6 +156,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
             Box::new(move |call| softmax_with_cross_entropy::grad(op, call))
         }
         Op::Split(op) => Box::new(move |call| concat::split(&op, call)),
+        Op::Store(_) => infallible(store::store),
         Op::TopK(op) => Box::new(move |call| top_k::top_k(op, call)),
         Op::TakeAlongAxis(op) => Box::new(move |call| gather::take_along_axis(op.axis, call)),
         Op::TakeAlongAxisGrad(op) => Box::new(move |call| gather::take_along_axis_grad(op.axis, call)),
@@ -164,6 +165,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Unary(op) => infallible(move |call| elementwise::unary(op, call)),
         Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op, call)),
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
+        Op::Update(op) => Box::new(move |call| Ok(update::update(&op, call))),
         Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => return None,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, LookupTable,
     LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale,
-    SequencePool, SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
+    SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
     SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
@@ -18,7 +18,7 @@ use crate::on_every_backend;
 use crate::run::Case;
 use crate::tolerance;
 
-/// Gradients and updaters are not in programs that users write, so they have no samples of their own.
+/// Gradients are not in programs that users write, so they have no samples of their own.
 fn of_gradients() -> Vec<Sample> {
     let unary = UnaryKind::ALL.iter().flat_map(|&kind| {
         let op = || Sample::of(UnaryGrad::of(kind));
@@ -29,7 +29,6 @@ fn of_gradients() -> Vec<Sample> {
             op().rows(3, &[4]).within(-1.0, 1.0).dense(&[4]),
         ]
     });
-    let sgd = |dims: &[i64]| Sample::of(Sgd).dense(dims).dense(&[]).within(0.01, 0.1).dense(dims);
     let cross_entropy = |rows, classes: i64| {
         let probabilities =
             Sample::of(SoftmaxWithCrossEntropyGrad::HARD).rows(rows, &[classes]).within(0.0, 1.0);
@@ -53,9 +52,6 @@ fn of_gradients() -> Vec<Sample> {
         cross_entropy(3, 4),
         cross_entropy(0, 4),
         cross_entropy(17, 33),
-        sgd(&[3, 4]),
-        sgd(&[0]),
-        sgd(&[1000]),
     ];
     unary.chain(pool).chain(others).chain(of_labels()).chain(of_places()).collect()
 }

@@ -84,7 +84,7 @@ fn large() -> Vec<Case> {
         let grad = Sample::of(SequencePoolGrad { pooltype }).sequences(&lengths, &[70]);
         cases.extend([pool, grad.rows(lengths.len(), &[70])].iter().map(Case::sample));
     }
-    cases.push(Case::of(Sgd, &[dense(&[50_001]), dense(&[]), dense(&[50_001])], &[]));
+    cases.push(Case::of(Sgd {}, &[dense(&[50_001]), dense(&[50_001]), dense(&[])], &[]));
     cases
 }
 

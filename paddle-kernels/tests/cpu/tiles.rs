@@ -201,8 +201,8 @@ fn truth_values_are_bytes_of_0_and_1() {
 #[test]
 fn parameters_are_updated_in_place() {
     let count = 40_001;
-    let case = Case::of(Sgd, &[dense(&[count]), dense(&[]), dense(&[count])], &[]);
-    let (before, rate, grad) = (f32s(&case.inputs[0]), f32s(&case.inputs[1])[0], f32s(&case.inputs[2]));
+    let case = Case::of(Sgd {}, &[dense(&[count]), dense(&[count]), dense(&[])], &[]);
+    let (before, grad, rate) = (f32s(&case.inputs[0]), f32s(&case.inputs[1]), f32s(&case.inputs[2])[0]);
     for (i, found) in case.f32s(&Cpu::with_threads(2).unwrap()).into_iter().enumerate() {
         assert_eq!(found, before[i] - rate * grad[i]);
     }

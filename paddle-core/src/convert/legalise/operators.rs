@@ -52,6 +52,7 @@ impl Legaliser<'_> {
             | Op::TakeAlongAxis(_)
             | Op::TopK(_)
             | Op::Unary(_) => self.same(at, operator),
+            Op::Store(_) => self.store(at, operator),
             Op::SequencePool(_) => self.sequence_pool(at, operator),
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
@@ -82,13 +83,13 @@ impl Legaliser<'_> {
             | Op::Pool2dGrad(_)
             | Op::RowNumbers(_)
             | Op::SequencePoolGrad(_)
-            | Op::Sgd(_)
             | Op::Size(_)
             | Op::SliceGrad(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
             | Op::TakeAlongAxisGrad(_)
             | Op::UnaryGrad(_)
+            | Op::Update(_)
             | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
         }
     }
@@ -97,6 +98,14 @@ impl Legaliser<'_> {
     fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = self.names(&operator.inputs);
         let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// A copy to a variable that is persistable.
+    fn store(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let names = self.names(&operator.inputs);
+        let desc = OpDesc::new("assign").with_input("X", [&names[1]]).with_output("Out", [&names[0]]);
         self.push(at, desc);
         Ok(())
     }

@@ -25,9 +25,10 @@ pub(super) fn lower<B: Backend>(
     backend: &B,
     program: &Program,
     storage: &Storage,
+    states: &Storage,
 ) -> Result<Plan<B::Kernel>, PlanError> {
     program.verify()?;
-    let mut lowering = Lowering::new(backend, program, storage);
+    let mut lowering = Lowering::new(backend, program, storage, states);
     lowering.kernels()?;
     lowering.inputs()?;
     let code = lowering.block(Program::GLOBAL)?;
@@ -38,6 +39,7 @@ struct Lowering<'a, B: Backend> {
     backend: &'a B,
     program: &'a Program,
     storage: &'a Storage,
+    states: &'a Storage,
     live: BTreeSet<At>,
     /// Live operators that read a value.
     readers: BTreeMap<VarId, Vec<At>>,
@@ -72,7 +74,7 @@ struct Lowering<'a, B: Backend> {
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
-    fn new(backend: &'a B, program: &'a Program, storage: &'a Storage) -> Self {
+    fn new(backend: &'a B, program: &'a Program, storage: &'a Storage, states: &'a Storage) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut owners = BTreeMap::new();
@@ -106,6 +108,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             backend,
             program,
             storage,
+            states,
             live,
             readers,
             kept,
@@ -232,8 +235,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut outputs = Vec::with_capacity(program.outputs().len());
         for &var in program.outputs() {
             let mut slot = self.read(var)?;
-            if let Home::Parameter(_) = self.slots[slot.0].home {
-                // The caller has the parameters again when outputs are fetched.
+            if let Home::Parameter(_) | Home::State(_) = self.slots[slot.0].home {
+                // The caller has them again when outputs are fetched.
                 let to = self.slot_like(var, Home::Pool);
                 code.push(Instruction::Copy(Copy { from: slot, to }));
                 slot = to;

@@ -54,6 +54,7 @@ impl<B: Backend> Lowering<'_, B> {
         let value = self.program.var(var);
         let home = match value.definition {
             Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.offset),
+            Definition::State => Home::State(self.states.locate(self.program, var)?.offset),
             Definition::Input | Definition::BlockParameter | Definition::Operator => {
                 if value.block == Program::GLOBAL && self.kept.contains(&var) {
                     Home::Pool

@@ -1,0 +1,114 @@
+//! Updates on the wire. What is updated in place has an output of the same name there: `Param`, `ParamOut`.
+
+use super::constants::float;
+use super::describe::push_float;
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::names::OURS;
+use super::reading::Reading;
+use crate::ops::{
+    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Update,
+};
+use crate::program::Definition;
+use crate::wire::{OpAttr, OpDesc};
+
+/// How [`Momentum`] is told that it is to decay.
+const L2: &str = "l2_decay";
+
+/// The output that holds what the operand in a slot has become.
+fn changed(slot: &str) -> String {
+    format!("{}Out", slot.replace("Accumulator", "Accum"))
+}
+
+/// The attributes of an update and, in `desc`, its outputs.
+pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
+    for slot in update.changed_slots() {
+        let arguments = desc.input(slot).to_vec();
+        *desc = std::mem::take(desc).with_output(&changed(slot), arguments);
+    }
+    let mut attrs = Vec::new();
+    for (name, attribute) in update.to_attributes() {
+        match attribute {
+            Attribute::Number(Number::Bool(value)) => attrs.push(OpAttr::bool(name, value)),
+            Attribute::Number(value) => push_float(&mut attrs, name, value.as_f64()),
+            _ => {}
+        }
+    }
+    match update {
+        Update::AdamW(_) => attrs.push(OpAttr::bool("with_decay", true)),
+        Update::Momentum(Momentum { regularization_coeff, .. }) => {
+            let method = if *regularization_coeff == 0.0 { "" } else { L2 };
+            attrs.push(OpAttr::string("regularization_method", method));
+        }
+        _ => {}
+    }
+    attrs
+}
+
+impl Reading<'_, '_> {
+    /// An update of a parameter where it is; of something that was fed, and that nobody else reads, also to elsewhere.
+    pub(super) fn update(&mut self) -> Result<bool, ConvertError> {
+        let Some(update) = Update::named(&self.desc.r#type) else { return Ok(false) };
+        let others = ["MasterParam", "SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"];
+        if self.has(&others) || self.bool("use_global_beta_pow", false)? {
+            return Ok(false);
+        }
+        let numbers = AttributeReader::new(&self.desc.r#type, self.numbers(&update)?);
+        let Ok(update) = update.with_attributes(numbers) else { return Ok(false) };
+        let update = match update {
+            Update::AdamW(AdamW { beta1, beta2, epsilon, .. }) if !self.bool("with_decay", false)? => {
+                Update::Adam(Adam { beta1, beta2, epsilon })
+            }
+            Update::Momentum(momentum) => {
+                let attribute = "regularization_method";
+                match self.desc.attr_string(attribute)?.unwrap_or_default() {
+                    "" => Update::Momentum(Momentum { regularization_coeff: 0.0, ..momentum }),
+                    L2 => update,
+                    other => {
+                        let message = format!("there is no regularization `{other}`; there is `{L2}`");
+                        return Err(Fault::Attribute { attribute, message }.into());
+                    }
+                }
+            }
+            update => update,
+        };
+        let mut slots = vec!["Param", "Grad", "LearningRate"];
+        slots.extend(update.states());
+        slots.extend(update.powers().into_iter().map(|power| power.slot));
+        let inputs = slots.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+        let desc = self.desc;
+        let mut moved = Vec::new();
+        for slot in update.changed_slots() {
+            let (from, to) = (one(desc.input(slot), slot)?, one(desc.output(&changed(slot)), slot)?);
+            if from != to {
+                let var = self.input(slot)?;
+                let fed = self.reader.program.var(var).definition == Definition::Input;
+                if !fed || self.reader.readers(from) != 1 {
+                    return Ok(false);
+                }
+                moved.push((var, to));
+            }
+        }
+        self.define(update, &inputs, &[], &[])?;
+        for (var, to) in moved {
+            self.define(Assign, &[var], &[], &[to])?;
+        }
+        Ok(true)
+    }
+
+    /// The attributes of an update that are of ours, with its own values for those left out.
+    fn numbers(&self, update: &Update) -> Result<Vec<(String, Attribute)>, Fault> {
+        let mut attributes = Vec::new();
+        for (name, default) in update.to_attributes() {
+            let value = match default {
+                Attribute::Number(Number::Bool(default)) => self.bool(name, default)?.to_attribute(),
+                Attribute::Number(default) => {
+                    float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?.to_attribute()
+                }
+                other => other,
+            };
+            attributes.push((name.to_string(), value));
+        }
+        Ok(attributes)
+    }
+}

@@ -1,0 +1,81 @@
+//! States of updaters: values that belong to a parameter and live from step to step, apart from the parameters.
+
+use super::build::{BuildError, Inferred};
+use super::{Definition, Operator, Program, Site, VarId};
+use crate::ops::Op;
+
+/// What an updater keeps of one parameter.
+///
+/// It is told by the parameter and the slot: programs that have the same parameter have the same state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdaterState {
+    /// The value.
+    pub var: VarId,
+    /// The parameter that it belongs to.
+    pub parameter: VarId,
+    /// The slot of the operator that changes it: `Moment1`.
+    pub slot: String,
+}
+
+impl Program {
+    /// Adds a state of a parameter to the global block, and the operator that initialises it to the startup part. The
+    /// second time, it is the same state, whose type has to be the same.
+    pub fn create_state(
+        &mut self,
+        parameter: VarId,
+        slot: &str,
+        initializer: impl Into<Op>,
+    ) -> Result<VarId, BuildError> {
+        let initializer = initializer.into();
+        if let Some(known) = self.find_state(parameter, slot) {
+            let ty = self.infer_initializer(&initializer)?;
+            return match ty.as_ref() == Some(self.ty(known)) {
+                true => Ok(known),
+                false => Err(BuildError::NameTaken { name: self.var(known).name.clone() }),
+            };
+        }
+        let name = self.fresh_name(&format!("{}@{slot}", self.var(parameter).name));
+        self.add_state(&name, parameter, slot, initializer)
+    }
+
+    /// The same with a name.
+    pub(crate) fn add_state(
+        &mut self,
+        name: &str,
+        parameter: VarId,
+        slot: &str,
+        initializer: Op,
+    ) -> Result<VarId, BuildError> {
+        let wrong = || BuildError::NotAnInitializer { name: name.to_string() };
+        if self.check_var(parameter)?.definition != Definition::Parameter {
+            return Err(BuildError::NotAState { name: name.to_string() });
+        }
+        let Inferred { types, checks } = self.infer(Program::GLOBAL, &initializer, &[], &[], None)?;
+        let [ty] = &types[..] else { return Err(wrong()) };
+        if ty.rows.is_some() {
+            return Err(wrong());
+        }
+        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::State)?;
+        self.record(checks, None);
+        let (inputs, blocks, site) = (Vec::new(), Vec::new(), Site::default());
+        self.startup.push(Operator { op: initializer, inputs, outputs: vec![var], blocks, site });
+        self.states.push(UpdaterState { var, parameter, slot: slot.to_string() });
+        Ok(var)
+    }
+
+    /// The states of all parameters, in the order of creation.
+    pub fn states(&self) -> &[UpdaterState] {
+        &self.states
+    }
+
+    /// The state of a parameter in a slot.
+    pub fn find_state(&self, parameter: VarId, slot: &str) -> Option<VarId> {
+        let found = self.states.iter().find(|state| state.parameter == parameter && state.slot == slot);
+        found.map(|state| state.var)
+    }
+
+    /// The parameter and the slot of a state.
+    pub fn state(&self, var: VarId) -> Option<&UpdaterState> {
+        self.states.iter().find(|state| state.var == var)
+    }
+}

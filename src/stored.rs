@@ -1,0 +1,61 @@
+//! Values that are stored by name on a device: parameters, and what updaters keep of them.
+
+use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use paddle_core::plan::{Backend, Storage, Stored};
+use paddle_core::program::DType;
+
+use crate::batch::Shape;
+use crate::element::Element;
+use crate::parameters::ParameterError;
+
+/// The place of a value of this type.
+fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored, ParameterError> {
+    let Some(stored) = storage.find(name) else {
+        return Err(ParameterError::NoSuch { name: name.to_string() });
+    };
+    if stored.dtype != dtype {
+        let (name, expected) = (name.to_string(), stored.dtype);
+        return Err(ParameterError::Type { name, found: dtype, expected });
+    }
+    Ok(stored)
+}
+
+/// A copy of a value.
+pub(crate) fn get<T: Element, B: Backend>(
+    backend: &B,
+    storage: &Storage,
+    buffer: &B::Buffer,
+    name: &str,
+) -> Result<ArrayD<T>, ParameterError> {
+    let stored = find(storage, name, T::DTYPE)?;
+    let mut array = ArrayD::<T>::default(IxDyn(&stored.dims));
+    if let Some(elements) = array.as_slice_mut() {
+        backend.download(buffer, stored.offset, T::host_mut(elements));
+    }
+    Ok(array)
+}
+
+/// Gives a value the elements of an array of its shape, of any layout.
+pub(crate) fn set<T, A, D, B>(
+    backend: &B,
+    storage: &Storage,
+    buffer: &mut B::Buffer,
+    name: &str,
+    array: &ArrayBase<A, D>,
+) -> Result<(), ParameterError>
+where
+    T: Element,
+    A: Data<Elem = T>,
+    D: Dimension,
+    B: Backend,
+{
+    let stored = find(storage, name, T::DTYPE)?;
+    if array.shape() != stored.dims {
+        let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
+        return Err(ParameterError::Shape { name: name.to_string(), found, expected });
+    }
+    if let Some(elements) = array.as_standard_layout().as_slice() {
+        backend.upload(T::host(elements), buffer, stored.offset);
+    }
+    Ok(())
+}

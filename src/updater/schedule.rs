@@ -1,0 +1,158 @@
+//! Learning rates that change from step to step. Steps are counted from 0.
+//!
+//! A schedule is any function of the step, so these can be called, combined and replaced by closures:
+//!
+//! ```
+//! use paddle::updater::schedule::{self, Schedule};
+//! use paddle::Adam;
+//!
+//! let rate = schedule::warm_up(100, 0.0, 0.01, schedule::polynomial(0.01, 1_100, 0.0, 1.0));
+//! assert_eq!([0, 50, 1_100].map(|step| rate.rate(step)), [0.0, 0.005, 0.0]);
+//! let adam = Adam::new(rate);
+//! let halved = Adam::new(|step| if step < 1_000 { 0.01 } else { 0.005 });
+//! ```
+
+use std::f64::consts::PI;
+use std::fmt;
+use std::sync::Arc;
+
+/// The learning rate of each step. Numbers are constant ones, and functions of the step are any others.
+pub trait Schedule: Send + Sync {
+    /// The learning rate of a step.
+    fn rate(&self, step: u64) -> f64;
+}
+
+impl Schedule for f64 {
+    fn rate(&self, _step: u64) -> f64 {
+        *self
+    }
+}
+
+impl<F: Fn(u64) -> f64 + Send + Sync> Schedule for F {
+    fn rate(&self, step: u64) -> f64 {
+        self(step)
+    }
+}
+
+/// The schedule of an updater.
+#[derive(Clone)]
+pub(super) struct Rate(Arc<dyn Schedule>);
+
+impl Rate {
+    pub(super) fn new(schedule: impl Schedule + 'static) -> Self {
+        Rate(Arc::new(schedule))
+    }
+
+    pub(super) fn at(&self, step: u64) -> f64 {
+        self.0.rate(step)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at first", self.at(0))
+    }
+}
+
+/// `step / steps`; a schedule over no steps is one over a single step.
+fn share(step: u64, steps: u64) -> f64 {
+    step as f64 / steps.max(1) as f64
+}
+
+/// `rate · factor^(step / steps)`.
+pub fn exponential(rate: f64, steps: u64, factor: f64) -> impl Schedule + Clone {
+    move |step| rate * factor.powf(share(step, steps))
+}
+
+/// `rate · e^(-decay · step / steps)`.
+pub fn natural_exponential(rate: f64, steps: u64, decay: f64) -> impl Schedule + Clone {
+    move |step| rate * (-decay * share(step, steps)).exp()
+}
+
+/// `rate / (1 + decay · step / steps)`.
+pub fn inverse_time(rate: f64, steps: u64, decay: f64) -> impl Schedule + Clone {
+    move |step| rate / (1.0 + decay * share(step, steps))
+}
+
+/// `(rate - end) (1 - step / steps)^power + end`, and `end` after these steps.
+pub fn polynomial(rate: f64, steps: u64, end: f64, power: f64) -> impl Schedule + Clone {
+    move |step| (rate - end) * (1.0 - share(step, steps).min(1.0)).powf(power) + end
+}
+
+/// `rate`, and from each of these steps on its own rate: `piecewise(0.1, [(1_000, 0.01), (2_000, 0.001)])`.
+pub fn piecewise(rate: f64, from: impl Into<Vec<(u64, f64)>>) -> impl Schedule + Clone {
+    let mut from: Vec<(u64, f64)> = from.into();
+    from.sort_by_key(|&(step, _)| step);
+    move |step| {
+        let begun = from.partition_point(|&(first, _)| first <= step);
+        begun.checked_sub(1).map_or(rate, |last| from[last].1)
+    }
+}
+
+/// `rate · d^-0.5 · min(s^-0.5, s · warm_up^-1.5)` with `s = step + 1`: Vaswani and others, "Attention is all you
+/// need", 2017, equation 3. `d` is the size of the model's values.
+pub fn noam(rate: f64, d: u64, warm_up: u64) -> impl Schedule + Clone {
+    move |step: u64| {
+        let s = step as f64 + 1.0;
+        rate * (d.max(1) as f64).powf(-0.5) * s.powf(-0.5).min(s * (warm_up.max(1) as f64).powf(-1.5))
+    }
+}
+
+/// `rate · (1 + cos(π · step / steps)) / 2`, and 0 after these steps: Loshchilov, Hutter, "SGDR: stochastic gradient
+/// descent with warm restarts", 2017, equation 5, without restarts.
+pub fn cosine(rate: f64, steps: u64) -> impl Schedule + Clone {
+    move |step| rate * (1.0 + (PI * share(step, steps).min(1.0)).cos()) / 2.0
+}
+
+/// A line from `from` to `to` over these steps, then `after`, which goes by the same count of steps.
+pub fn warm_up(steps: u64, from: f64, to: f64, after: impl Schedule + Clone) -> impl Schedule + Clone {
+    move |step| {
+        if step < steps { from + (to - from) * share(step, steps) } else { after.rate(step) }
+    }
+}
+
+/// Another schedule in stairs: it changes every `steps` steps only.
+pub fn stairs(steps: u64, schedule: impl Schedule + Clone) -> impl Schedule + Clone {
+    move |step: u64| schedule.rate(step - step % steps.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rates at these steps, as PaddlePaddle 2.6's schedulers give them.
+    fn check(schedule: impl Schedule, rates: &[(u64, f64)]) {
+        for &(step, expected) in rates {
+            let found = schedule.rate(step);
+            assert!((found - expected).abs() <= 1e-12 + 1e-9 * expected.abs(), "{step}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn rates_follow_their_formulas() {
+        check(0.5, &[(0, 0.5), (1_000_000, 0.5)]);
+        check(exponential(0.5, 1, 0.9), &[(0, 0.5), (1, 0.45), (3, 0.3645)]);
+        check(exponential(0.5, 10, 0.25), &[(5, 0.25), (10, 0.125)]);
+        check(natural_exponential(0.5, 1, 0.1), &[(0, 0.5), (10, 0.18393972058572117)]);
+        check(inverse_time(0.5, 1, 0.1), &[(0, 0.5), (10, 0.25), (90, 0.05)]);
+        check(polynomial(0.5, 20, 0.1, 2.0), &[(0, 0.5), (10, 0.2), (20, 0.1), (90, 0.1)]);
+        check(
+            piecewise(0.1, [(6, 0.001), (3, 0.01)]),
+            &[(0, 0.1), (2, 0.1), (3, 0.01), (5, 0.01), (6, 0.001)],
+        );
+        check(cosine(0.5, 10), &[(0, 0.5), (5, 0.25), (10, 0.0), (11, 0.0)]);
+        check(warm_up(4, 0.0, 0.8, 0.5), &[(0, 0.0), (1, 0.2), (3, 0.6), (4, 0.5)]);
+        check(stairs(10, exponential(0.5, 10, 0.5)), &[(0, 0.5), (9, 0.5), (10, 0.25), (19, 0.25)]);
+        // The peak is at the end of the warm-up: 512^-0.5 · 4000^-0.5.
+        let peak = (512.0_f64 * 4_000.0).powf(-0.5);
+        check(noam(1.0, 512, 4_000), &[(3_999, peak), (0, peak / 4_000.0), (15_999, peak / 2.0)]);
+    }
+
+    #[test]
+    fn no_steps_are_one_step() {
+        check(exponential(0.5, 0, 0.5), &[(1, 0.25)]);
+        check(cosine(0.5, 0), &[(0, 0.5), (1, 0.0)]);
+        check(stairs(0, 0.5), &[(7, 0.5)]);
+        check(noam(1.0, 0, 0), &[(0, 1.0)]);
+    }
+}
