@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use ndarray::{Array2, array};
+use paddle::core::passes::optimize::Update;
 use paddle::core::plan::Backend;
+use paddle::core::program::BuildError;
 use paddle::updater::schedule;
 use paddle::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, Clip, Cpu, Decay, DecayedAdagrad, Error, Ftrl, Lamb, Momentum,
@@ -446,4 +448,53 @@ fn costs_are_those_of_the_table() {
         std::fs::write(&path, &table).unwrap();
     }
     assert_eq!(table, std::fs::read_to_string(&path).unwrap_or_default());
+}
+
+/// Steps on ids of an embedding, of which some come twice and most never.
+fn embedded<B: Backend + Clone, U: Updater>(backend: B, trainer: Trainer<U>) -> Vec<f32> {
+    let net = network!(|ids: Tensor<i64, _, 3>| {
+        mean(square(embedding(ids, [50, 4], param = "table", init = uniform(-1.0, 1.0)) - 0.25))
+    });
+    let mut parameters = Parameters::create_on(backend, &net, 5).unwrap();
+    let mut trainer = trainer;
+    for step in 0..4 {
+        let row = |i: i64| net.row([3, 7 * i + step, 3 + step]);
+        trainer.step(&net, &mut parameters, [row(0), row(1), row(4)]).unwrap();
+    }
+    parameters.get::<f32>("table.w").unwrap().into_iter().collect()
+}
+
+/// Does not say that it is an update of the table, so that gradients stay as they are.
+#[derive(Clone)]
+struct Dense(paddle::core::ops::Update);
+
+impl Updater for Dense {
+    fn learning_rate(&self, _step: u64) -> f64 {
+        0.5
+    }
+
+    fn update(&self, update: &mut Update<'_>) -> Result<(), BuildError> {
+        let mut inputs = vec![update.pair.parameter, update.pair.gradient, update.learning_rate];
+        for slot in self.0.states() {
+            inputs.push(update.state(slot, 0.0)?);
+        }
+        update.append(self.0, &inputs).map(drop)
+    }
+}
+
+#[test]
+fn rows_are_updated_as_in_the_whole_table() {
+    fn check<B: Backend + Clone>(backend: impl Fn() -> B) {
+        let sgd = embedded(backend(), Trainer::new(Sgd::new(0.5)));
+        assert_eq!(sgd, embedded(backend(), Trainer::new(Dense(paddle::core::ops::Sgd {}.into()))));
+        let adagrad = embedded(backend(), Trainer::new(Adagrad::new(0.5)));
+        let dense = Dense(paddle::core::ops::Adagrad::default().into());
+        assert_eq!(adagrad, embedded(backend(), Trainer::new(dense)));
+        // In the first step, what was not looked up has no average yet.
+        let (adam, lazy) = (Adam::new(0.5), Adam::new(0.5).lazy());
+        assert_ne!(embedded(backend(), Trainer::new(adam)), embedded(backend(), Trainer::new(lazy)));
+    }
+    check(Reference::single);
+    check(|| Cpu::with_threads(1).unwrap());
+    check(|| Cpu::with_threads(3).unwrap());
 }

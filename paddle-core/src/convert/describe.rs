@@ -171,6 +171,10 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         Op::SequencePoolGrad(op) => vec![OpAttr::string("pooltype", op.pooltype.name())],
         Op::Update(op) => update::describe(op, &mut desc),
+        Op::UpdateRows(op) => {
+            desc.r#type.insert_str(0, OURS);
+            update::describe_rows(op)
+        }
         // These are not PaddlePaddle's.
         Op::Contract(_) | Op::GatherRows(_) | Op::If(_) | Op::Store(_) | Op::WhileGrad(_) => {
             ours(&mut desc, [])

@@ -104,6 +104,7 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.custom"                                                       => |x| x.custom(),
         "rust.range"                                                        => |x| x.own_range(),
         "rust.contract" | "rust.gather_rows" | "rust.store"                 => |x| x.plain(),
+        "rust.update_rows"                                                  => |x| x.update_rows(),
         "rust.size"                                                         => |x| x.size(),
         "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control::read_if,

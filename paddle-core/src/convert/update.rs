@@ -7,7 +7,8 @@ use super::from_wire::one;
 use super::names::OURS;
 use super::reading::Reading;
 use crate::ops::{
-    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Update,
+    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Operation,
+    Update, UpdateRows,
 };
 use crate::program::Definition;
 use crate::wire::{OpAttr, OpDesc};
@@ -26,14 +27,7 @@ pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
         let arguments = desc.input(slot).to_vec();
         *desc = std::mem::take(desc).with_output(&changed(slot), arguments);
     }
-    let mut attrs = Vec::new();
-    for (name, attribute) in update.to_attributes() {
-        match attribute {
-            Attribute::Number(Number::Bool(value)) => attrs.push(OpAttr::bool(name, value)),
-            Attribute::Number(value) => push_float(&mut attrs, name, value.as_f64()),
-            _ => {}
-        }
-    }
+    let mut attrs = numbers(update);
     match update {
         Update::AdamW(_) => attrs.push(OpAttr::bool("with_decay", true)),
         Update::Momentum(Momentum { regularization_coeff, .. }) => {
@@ -41,6 +35,25 @@ pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
             attrs.push(OpAttr::string("regularization_method", method));
         }
         _ => {}
+    }
+    attrs
+}
+
+/// The attributes of an update of rows, which is ours.
+pub(super) fn describe_rows(op: &UpdateRows) -> Vec<OpAttr> {
+    let UpdateRows { update, padding_idx } = op;
+    let own = [OpAttr::string("update", update.schema().name), OpAttr::long("padding_idx", *padding_idx)];
+    own.into_iter().chain(numbers(update)).collect()
+}
+
+fn numbers(update: &Update) -> Vec<OpAttr> {
+    let mut attrs = Vec::new();
+    for (name, attribute) in update.to_attributes() {
+        match attribute {
+            Attribute::Number(Number::Bool(value)) => attrs.push(OpAttr::bool(name, value)),
+            Attribute::Number(value) => push_float(&mut attrs, name, value.as_f64()),
+            _ => {}
+        }
     }
     attrs
 }
@@ -57,7 +70,7 @@ impl Reading<'_, '_> {
         let Ok(update) = update.with_attributes(numbers) else { return Ok(false) };
         let update = match update {
             Update::AdamW(AdamW { beta1, beta2, epsilon, .. }) if !self.bool("with_decay", false)? => {
-                Update::Adam(Adam { beta1, beta2, epsilon })
+                Update::Adam(Adam { beta1, beta2, epsilon, lazy_mode: false })
             }
             Update::Momentum(momentum) => {
                 let attribute = "regularization_method";
@@ -94,6 +107,26 @@ impl Reading<'_, '_> {
             self.define(Assign, &[var], &[], &[to])?;
         }
         Ok(true)
+    }
+
+    /// An update of rows, in our own dialect.
+    pub(super) fn update_rows(&mut self) -> Result<bool, ConvertError> {
+        let attribute = "update";
+        let name = self.desc.attr_string(attribute)?.unwrap_or_default();
+        let Some(update) = Update::named(name) else {
+            return Err(
+                Fault::Attribute { attribute, message: format!("there is no update `{name}`") }.into()
+            );
+        };
+        let reader = AttributeReader::new(name, self.numbers(&update)?);
+        let Ok(update) = update.with_attributes(reader) else { return Ok(false) };
+        let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
+        let mut inputs = Vec::new();
+        for slot in ["Param", "Grad", "LearningRate", "Ids"] {
+            inputs.push(self.input(slot)?);
+        }
+        inputs.extend(self.inputs("State")?);
+        self.define(UpdateRows { update, padding_idx }, &inputs, &[], &[])
     }
 
     /// The attributes of an update that are of ours, with its own values for those left out.

@@ -1,7 +1,8 @@
 //! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, SumOfRows,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -26,17 +27,17 @@ pub struct LookupTableGrad {
 attributes!(LookupTable { padding_idx = -1 });
 attributes!(LookupTableGrad { padding_idx = -1 });
 
-/// The type of what ids (the first input) read from a table (the second).
-fn looked_up(cx: &Infer<'_>, padding_idx: i64) -> Result<Type, Mismatch> {
-    let (ids, table) = (cx.ty(0), cx.ty(1));
+/// The type of what ids (that input) read from a table (that one).
+pub(super) fn looked_up(cx: &Infer<'_>, [at, of]: [usize; 2], padding_idx: i64) -> Result<Type, Mismatch> {
+    let (ids, table) = (cx.ty(at), cx.ty(of));
     if ids.dtype != DType::I64 {
-        let message = format!("{}, but `{}` needs ids of element type i64", cx.is(0), cx.operator);
-        return Err(cx.wrong(0, MismatchKind::ElementType, message));
+        let message = format!("{}, but `{}` needs ids of element type i64", cx.is(at), cx.operator);
+        return Err(cx.wrong(at, MismatchKind::ElementType, message));
     }
-    cx.need_float(1)?;
+    cx.need_float(of)?;
     let (None, [entries, size]) = (table.rows, &table.dims[..]) else {
-        let message = format!("{}, but `{}` needs a table: [entries, size]", cx.is(1), cx.operator);
-        return Err(cx.wrong(1, MismatchKind::Shape, message));
+        let message = format!("{}, but `{}` needs a table: [entries, size]", cx.is(of), cx.operator);
+        return Err(cx.wrong(of, MismatchKind::Shape, message));
     };
     let wrong = || {
         let entries = cx.program.show_dim(entries);
@@ -64,7 +65,7 @@ impl Operation for LookupTable {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        Ok(vec![looked_up(cx, self.padding_idx)?])
+        Ok(vec![looked_up(cx, [0, 1], self.padding_idx)?])
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
@@ -109,7 +110,7 @@ impl Operation for LookupTableGrad {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_type(2, &looked_up(cx, self.padding_idx)?)?;
+        cx.need_type(2, &looked_up(cx, [0, 1], self.padding_idx)?)?;
         Ok(vec![cx.ty(1).clone()])
     }
 
@@ -119,6 +120,10 @@ impl Operation for LookupTableGrad {
 
     fn reads(&self, k: usize) -> bool {
         k != 1
+    }
+
+    fn sum_of_rows(&self) -> Option<SumOfRows> {
+        Some(SumOfRows { ids: 0, rows: 2, padding_idx: self.padding_idx })
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

@@ -58,6 +58,7 @@ mod store;
 mod top_k;
 mod transpose;
 mod update;
+mod update_rows;
 mod while_loop;
 mod window;
 
@@ -122,10 +123,22 @@ pub use update::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, MOST_STATES, Momentum, Once, Power,
     RmsProp, Rule, Sgd, Update, WithRule,
 };
+pub use update_rows::UpdateRows;
 pub use while_loop::{While, WhileGrad};
 pub use window::{Padding, Window};
 
 use crate::program::{Dim, DimOverflow, Operator, Program, SymbolId, Type, VarId};
+
+/// A matrix that is a sum of rows: the sparse form of a gradient. Input `rows` has the rows, input `ids` their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumOfRows {
+    /// The input with the numbers of the rows.
+    pub ids: usize,
+    /// The input with the rows.
+    pub rows: usize,
+    /// The number of the row that nothing is added to; -1 for none.
+    pub padding_idx: i64,
+}
 
 /// Passage of an operator's attributes to and from names and values.
 pub trait Attributes: Sized {
@@ -184,6 +197,11 @@ pub trait Operation {
 
     /// What tells its random numbers from those of others, where that is not the name of its result.
     fn stream(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where its only output is a matrix of zeros to which rows are added in order: which.
+    fn sum_of_rows(&self) -> Option<SumOfRows> {
         None
     }
 
@@ -413,6 +431,8 @@ operators! {
     UniformRandom,
     /// Updates a parameter, and its states, from its gradient.
     Update,
+    /// The same of the rows of a table that were looked up.
+    UpdateRows,
     /// `while` on a scalar condition.
     While,
     /// Gradient of [`While`]: runs the iterations backward.

@@ -146,7 +146,10 @@ updates! {
     /// `p -= α √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε √(1 - β₂ᵗ))`.
     ///
     /// Kingma, Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
-    Adam "adam" (beta1: f64 = 0.9, beta2: f64 = 0.999, epsilon: f64 = 1e-8)
+    ///
+    /// With `lazy_mode`, rows of a table that were not looked up stay as they are, states and all, as if the step had
+    /// not been theirs; it says nothing of other parameters.
+    Adam "adam" (beta1: f64 = 0.9, beta2: f64 = 0.999, epsilon: f64 = 1e-8, lazy_mode: bool = false)
         states ["Moment1", "Moment2"] powers ["Beta1Pow": beta1, "Beta2Pow": beta2];
     /// AdamW: `p = (1 - α · lr_ratio · coeff) p`, then Adam with the learning rate `α · lr_ratio`.
     ///
@@ -196,12 +199,42 @@ updates! {
 }
 
 /// The operands in front of the states.
-const FIRST_STATE: usize = 3;
+pub(super) const FIRST_STATE: usize = 3;
 
 impl Update {
     /// The operators, by the name of the operator.
     pub fn named(name: &str) -> Option<Update> {
         rows().into_iter().find(|row| schema(row).name == name)
+    }
+
+    /// Whether the elements stay as they are, and those of the states, whose gradient is 0; or are to, in lazy mode.
+    pub fn keeps_rows(&self) -> bool {
+        matches!(self, Update::Sgd(_) | Update::Adagrad(_) | Update::Adam(Adam { lazy_mode: true, .. }))
+    }
+
+    /// The rule for the learning rate, and for the states, which begin at this input.
+    pub(super) fn infer_states(&self, cx: &Infer<'_>, first: usize) -> Result<(), Mismatch> {
+        let powers = first + self.states().len();
+        let (found, expected) = (cx.types.len(), powers + self.powers().len());
+        if found != expected {
+            let message = format!("`{}` has {found} inputs, but it needs {expected}", cx.operator);
+            return Err(cx.fail(MismatchKind::Count, message));
+        }
+        for k in first..powers {
+            if cx.ty(k) != cx.ty(0) {
+                let message = format!("{}, but {}: a state has its parameter's type", cx.is(k), cx.is(0));
+                return Err(cx.wrong(k, MismatchKind::Shape, message));
+            }
+        }
+        for k in std::iter::once(2).chain(powers..expected) {
+            let what = if k == 2 { "a learning rate" } else { "a power" };
+            if !cx.ty(k).is_scalar() {
+                let message = format!("{}, but {what} is a scalar", cx.is(k));
+                return Err(cx.wrong(k, MismatchKind::Shape, message));
+            }
+            cx.same_dtype(0, k)?;
+        }
+        Ok(())
     }
 
     /// The slots of what changes: the parameter, the states, the powers.
@@ -217,29 +250,12 @@ impl Operation for Update {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let (states, powers) = (self.states().len(), self.powers().len());
-        let (found, expected) = (cx.types.len(), FIRST_STATE + states + powers);
-        if found != expected {
-            let message = format!("`{}` has {found} inputs, but it needs {expected}", cx.operator);
-            return Err(cx.fail(MismatchKind::Count, message));
-        }
         cx.need_float(0)?;
-        let like_parameter = std::iter::once(1).chain(FIRST_STATE..FIRST_STATE + states);
-        for k in like_parameter {
-            if cx.ty(k) != cx.ty(0) {
-                let what = if k == 1 { "a gradient" } else { "a state" };
-                let message = format!("{}, but {}: {what} has its parameter's type", cx.is(k), cx.is(0));
-                return Err(cx.wrong(k, MismatchKind::Shape, message));
-            }
+        if cx.ty(0) != cx.ty(1) {
+            let message = format!("{}, but {}: a gradient has its parameter's type", cx.is(1), cx.is(0));
+            return Err(cx.wrong(1, MismatchKind::Shape, message));
         }
-        for k in std::iter::once(2).chain(FIRST_STATE + states..expected) {
-            let what = if k == 2 { "a learning rate" } else { "a power" };
-            if !cx.ty(k).is_scalar() {
-                let message = format!("{}, but {what} is a scalar", cx.is(k));
-                return Err(cx.wrong(k, MismatchKind::Shape, message));
-            }
-            cx.same_dtype(0, k)?;
-        }
+        self.infer_states(cx, FIRST_STATE)?;
         Ok(Vec::new())
     }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::clip::{Clip, clip};
-use crate::ops::{self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, Unary, UnaryKind};
+use crate::ops::{
+    self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
+};
 use crate::program::{
     BuildError, DType, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
 };
@@ -41,6 +43,26 @@ pub struct Update<'a> {
     pub decay: Option<f64>,
     /// What the rule's operators are to be appended with.
     pub site: Site,
+    /// The gradient in its sparse form, where it has one.
+    rows: Option<Rows>,
+}
+
+/// A gradient that is a sum of rows, most of which are 0.
+#[derive(Clone, Copy)]
+struct Rows {
+    ids: VarId,
+    rows: VarId,
+    padding_idx: i64,
+}
+
+impl Rows {
+    /// The sparse form of a value of the global block, if an operator makes it of rows.
+    fn of(program: &Program, gradient: VarId) -> Option<Rows> {
+        let operators = &program.block(Program::GLOBAL).ops;
+        let operator = operators.iter().rev().find(|operator| operator.outputs.contains(&gradient))?;
+        let SumOfRows { ids, rows, padding_idx } = operator.op.operation().sum_of_rows()?;
+        Some(Rows { ids: operator.inputs[ids], rows: operator.inputs[rows], padding_idx })
+    }
 }
 
 impl Update<'_> {
@@ -67,9 +89,15 @@ impl Update<'_> {
     }
 
     /// Appends an operator of the table of updates, on states of its slots.
+    ///
+    /// Where the gradient is a sum of rows and the update keeps the others as they are, only these are updated, and the
+    /// gradient of the whole parameter is not computed.
     pub fn apply(&mut self, update: impl Into<ops::Update>) -> Result<(), BuildError> {
         let update = update.into();
-        let mut inputs = vec![self.pair.parameter, self.pair.gradient, self.learning_rate];
+        let rows = self.rows.filter(|_| update.keeps_rows());
+        let gradient = rows.map_or(self.pair.gradient, |rows| rows.rows);
+        let mut inputs = vec![self.pair.parameter, gradient, self.learning_rate];
+        inputs.extend(rows.map(|rows| rows.ids));
         for slot in update.states() {
             inputs.push(self.state(slot, 0.0)?);
         }
@@ -81,7 +109,13 @@ impl Update<'_> {
                 waiting.push((state, power.rate));
             }
         }
-        self.append(update, &inputs)?;
+        match rows {
+            Some(Rows { padding_idx, .. }) => {
+                self.append(UpdateRows { update, padding_idx }, &inputs)?;
+                self.program.forget_gradient(self.pair.parameter);
+            }
+            None => drop(self.append(update, &inputs)?),
+        }
         for (state, rate) in waiting {
             let next = self.append(Scale { scale: rate, bias: 0.0 }, &[state])?[0];
             self.store(state, next)?;
@@ -147,11 +181,12 @@ pub fn optimize(
             }
         };
         let ParameterOptions { lr, .. } = program.parameter_options(pair.parameter);
-        let mut update = Update { program, pair, learning_rate, decay: None, site };
+        let mut update = Update { program, pair, learning_rate, decay: None, site, rows: None };
         update.decays(settings)?;
         if let Some(factor) = lr {
             update.learning_rate = update.append(Scale { scale: factor, bias: 0.0 }, &[learning_rate])?[0];
         }
+        update.rows = Rows::of(update.program, update.pair.gradient);
         rule(&mut update)?;
     }
     Ok(inputs)

@@ -485,6 +485,11 @@ impl Program {
         self.gradients.push(ParameterGradient { parameter, gradient });
     }
 
+    /// The gradient with respect to `parameter` is not wanted as a value any more.
+    pub(crate) fn forget_gradient(&mut self, parameter: VarId) {
+        self.gradients.retain(|pair| pair.parameter != parameter);
+    }
+
     /// Sets the role of the operator that writes `var`, if it is in the global block.
     pub(crate) fn set_role(&mut self, var: VarId, role: super::Role) {
         if let Some(operator) = self.blocks[0].ops.iter_mut().find(|operator| operator.outputs.contains(&var))

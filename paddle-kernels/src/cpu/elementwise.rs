@@ -262,6 +262,7 @@ impl<'a> Compiler<'a> {
             | Op::Transpose(_)
             | Op::UniformRandom(_)
             | Op::Update(_)
+            | Op::UpdateRows(_)
             | Op::While(_)
             | Op::WhileGrad(_) => return not_here(),
         };

@@ -12,7 +12,7 @@ use super::{
     tile, top_k, transpose,
     accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
     product, random, reduce, reshape, row_numbers, sequence_pool, slice, softmax, softmax_with_cross_entropy,
-    store, top_k, transpose, update,
+    store, top_k, transpose, update, update_rows,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -104,7 +104,8 @@ impl Kernel {
             | Op::Unary(_)
             | Op::UnaryGrad(_)
             | Op::UniformRandom(_)
-            | Op::Update(_) => true,
+            | Op::Update(_)
+            | Op::UpdateRows(_) => true,
         }
     }
 
@@ -332,6 +333,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Transpose(op) => transpose::compile(&single, op),
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
         Op::Update(op) => update::compile(&single, op),
+        Op::UpdateRows(op) => update_rows::compile(&single, op),
         Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),
         Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),
     }

@@ -25,7 +25,7 @@ struct Look<T> {
 }
 
 /// Every id has to have an entry.
-fn check(ids: &[i64], entries: usize) -> Result<(), KernelError> {
+pub(super) fn check(ids: &[i64], entries: usize) -> Result<(), KernelError> {
     match first_outside(ids, entries, None) {
         Some(at) => Err(entry_out_of_range(ids[at], at, entries)),
         None => Ok(()),

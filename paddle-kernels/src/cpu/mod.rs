@@ -48,6 +48,7 @@ mod tile;
 mod top_k;
 mod transpose;
 mod update;
+mod update_rows;
 mod vector;
 mod view;
 

@@ -102,6 +102,29 @@ pub(super) fn pairs<T: Send, U: Send>(
     });
 }
 
+/// What is done with a row of each of several outputs, and its place among the rows.
+type RowWork<'a, T, const N: usize> = dyn Fn(usize, [&mut [T]; N]) + Sync + 'a;
+
+/// Calls `work` with these rows, of `width` elements, of outputs of one type; `piece` rows at a time on a thread. Outputs
+/// may be empty. The numbers of the rows ascend.
+pub(super) fn rows<T: Send, const N: usize>(
+    team: &Team,
+    outputs: [&mut [T]; N],
+    (numbers, width): (&[usize], usize),
+    piece: usize,
+    work: &RowWork<'_, T, N>,
+) {
+    assert!(numbers.is_sorted_by(|a, b| a < b), "the numbers of rows ascend");
+    let cuts = outputs.map(|output| Cut::new(output, width.max(1)));
+    team.run(numbers.len().div_ceil(piece.max(1)), &|index| {
+        let first = index * piece.max(1);
+        for (at, &row) in numbers.iter().enumerate().skip(first).take(piece.max(1)) {
+            // SAFETY: the team runs each index once, and no number is there twice.
+            work(at, std::array::from_fn(|k| unsafe { cuts[k].take(row) }));
+        }
+    });
+}
+
 /// What is done with a piece of each of several outputs, and its number.
 type GroupWork<'a, T, const N: usize> = dyn Fn(usize, [&mut [T]; N]) + Sync + 'a;
 

@@ -21,9 +21,9 @@ const MOST_PARTS: usize = 64;
 /// The slots in front of the states: parameter, gradient, learning rate.
 const FIRST_STATE: usize = 3;
 /// Powers that a rule has at most.
-const MOST_POWERS: usize = 2;
+pub(super) const MOST_POWERS: usize = 2;
 /// What changes at most: the parameter, states, powers.
-const MOST_CHANGES: usize = 1 + MOST_STATES + MOST_POWERS;
+pub(super) const MOST_CHANGES: usize = 1 + MOST_STATES + MOST_POWERS;
 
 struct Kernel<T, R> {
     rule: R,
@@ -92,7 +92,7 @@ fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::S
 }
 
 dispatch! {
-    fn sweep<const FUSED: bool, T: Float, R: Rule>(
+    pub(super) fn sweep<const FUSED: bool, T: Float, R: Rule>(
         isa, rule: &R, once: Once<T>, parameter: &mut [T], gradient: &[T], states: [&mut [T]; MOST_STATES]
     ) {
         let shared = shared::<FUSED, T, R>(rule, once);
@@ -173,26 +173,42 @@ impl<T: Float, R: Rule> Kernel<T, R> {
     }
 }
 
+/// The parameter and the states, and empty slices behind them.
+pub(super) type Changed<'a, T> = [&'a mut [T]; 1 + MOST_STATES];
+
+/// Takes what changes apart: what is the same for all elements, of powers as they were before they advance; and the
+/// parameter and the states. `kept(k)` is the `k`-th of the powers that do not advance.
+pub(super) fn take_powers<'a, T: Float>(
+    rate: T,
+    powers: &[Power],
+    states: usize,
+    kept: &dyn Fn(usize) -> T,
+    changes: &mut [&'a mut [T]; MOST_CHANGES],
+) -> (Once<T>, Changed<'a, T>) {
+    let mut once = Once { rate, powers: [T::of(1.0); MOST_POWERS], trust: T::of(1.0) };
+    let (mut read, mut written) = (0, 1 + states);
+    for (now, power) in once.powers.iter_mut().zip(powers) {
+        if power.advances {
+            *now = changes[written][0];
+            changes[written][0] = *now * T::of(power.rate);
+            written += 1;
+        } else {
+            *now = kept(read);
+            read += 1;
+        }
+    }
+    let all =
+        std::array::from_fn(|k| if k <= states { std::mem::take(&mut changes[k]) } else { &mut [][..] });
+    (once, all)
+}
+
 impl<T: Float, R: Rule> Body for Kernel<T, R> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (reads, writes) = operands.split();
         let (gradient, rate) = (reads.get::<T>(0), reads.get::<T>(1)[0]);
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
-        let mut once = Once { rate, powers: [T::of(1.0); MOST_POWERS], trust: T::of(1.0) };
-        let (mut read, mut written) = (2, 1 + R::STATES);
-        for (now, power) in once.powers.iter_mut().zip(&self.powers) {
-            if power.advances {
-                *now = changes[written][0];
-                changes[written][0] = *now * T::of(power.rate);
-                written += 1;
-            } else {
-                *now = reads.get::<T>(read)[0];
-                read += 1;
-            }
-        }
-        // Behind the states are the powers, which are done with.
-        let mut all: [&mut [T]; 1 + MOST_STATES] =
-            std::array::from_fn(|k| if k <= R::STATES { std::mem::take(&mut changes[k]) } else { &mut [] });
+        let kept = |k: usize| reads.get::<T>(2 + k)[0];
+        let (mut once, mut all) = take_powers(rate, &self.powers, R::STATES, &kept, &mut changes);
         assert!(all[..=R::STATES].iter().all(|one| one.len() == gradient.len()), "all of one shape");
         if R::SCALED {
             let [parameter, states @ ..] = &all;

@@ -45,6 +45,7 @@ mod store;
 mod top_k;
 mod transpose;
 mod update;
+mod update_rows;
 mod values;
 
 use paddle_core::ops::{Custom, Op};
@@ -166,6 +167,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::UnaryGrad(op) => infallible(move |call| elementwise::unary_grad(op, call)),
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
         Op::Update(op) => Box::new(move |call| Ok(update::update(&op, call))),
+        Op::UpdateRows(op) => Box::new(move |call| update_rows::update_rows(&op, call)),
         Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => return None,
     })
 }

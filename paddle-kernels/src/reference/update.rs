@@ -11,12 +11,16 @@ const FIRST_STATE: usize = 3;
 /// The new parameter, states and powers.
 pub(super) fn update(update: &Update, call: &Call<'_>) -> Vec<Values> {
     let count = FIRST_STATE + update.states().len() + update.powers().len();
-    let operands: Vec<Values> = (0..count).map(|k| call.read(k)).collect();
+    apply(update, (0..count).map(|k| call.read(k)).collect())
+}
+
+/// The same from the values of the operands.
+pub(super) fn apply(update: &Update, operands: Vec<Values>) -> Vec<Values> {
     macro_rules! apply {
         ($kind:ident) => {{
             let operands = operands.iter().map(|values| match values {
                 Values::$kind(values) => values.clone(),
-                other => panic!("`{}` needs one type, not also {}", call.op.op.name(), other.dtype()),
+                other => panic!("an update needs one type, not also {}", other.dtype()),
             });
             let apply = Apply { operands: operands.collect(), powers: update.powers() };
             update.with_rule(apply).into_iter().map(Values::$kind).collect()
@@ -25,7 +29,7 @@ pub(super) fn update(update: &Update, call: &Call<'_>) -> Vec<Values> {
     match &operands[0] {
         Values::F32(_) => apply!(F32),
         Values::F64(_) => apply!(F64),
-        other => panic!("`{}` needs floating-point numbers, not {}", call.op.op.name(), other.dtype()),
+        other => panic!("an update needs floating-point numbers, not {}", other.dtype()),
     }
 }
 

@@ -90,6 +90,7 @@ impl Legaliser<'_> {
             | Op::TakeAlongAxisGrad(_)
             | Op::UnaryGrad(_)
             | Op::Update(_)
+            | Op::UpdateRows(_)
             | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
         }
     }

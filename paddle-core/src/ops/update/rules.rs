@@ -199,7 +199,7 @@ impl Rule for AdamW {
         let AdamW { beta1, beta2, epsilon, lr_ratio, coeff } = *self;
         let rate = once.rate * T::of(lr_ratio);
         let kept = one::<T>() - rate * T::of(coeff);
-        Adam { beta1, beta2, epsilon }.numbers(Once { rate, ..once }, kept)
+        Adam { beta1, beta2, epsilon, lazy_mode: false }.numbers(Once { rate, ..once }, kept)
     }
 
     #[inline(always)]

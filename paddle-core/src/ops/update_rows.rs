@@ -1,0 +1,113 @@
+//! `update_rows`: an update of the rows of a table that were looked up, and of no others.
+
+use super::lookup_table::looked_up;
+use super::update::FIRST_STATE;
+use super::{
+    AccuracyClass, Adagrad, Adam, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes,
+    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Sgd, Update,
+};
+use crate::program::{DType, Type, VarId};
+
+/// Updates the rows of `Param`, a table, whose numbers are in `Ids`, and the same rows of its states, in place. `Grad` is
+/// the gradient of what was looked up; the gradient of a row is the sum over the places of its number, in their order.
+/// Other rows stay as they are, so it is what the update does with the gradient of the whole table if that one
+/// [keeps](Update::keeps_rows) rows without gradient. Row `padding_idx` has none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UpdateRows {
+    /// What is done with each row.
+    pub update: Update,
+    /// The row that reads as zeros; -1 for none.
+    pub padding_idx: i64,
+}
+
+impl Attributes for UpdateRows {
+    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+        let own = [
+            ("update", self.update.schema().name.to_string().to_attribute()),
+            ("padding_idx", self.padding_idx.to_attribute()),
+        ];
+        own.into_iter().chain(self.update.to_attributes()).collect()
+    }
+
+    fn with_attributes(&self, mut reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+        let name: String = reader.take("update", None)?;
+        let padding_idx = reader.take("padding_idx", Some(-1))?;
+        let update = Update::named(&name).ok_or_else(|| AttributeError::Wrong {
+            operator: self.schema().name.to_string(),
+            attribute: "update",
+        })?;
+        Ok(UpdateRows { update: update.with_attributes(reader)?, padding_idx })
+    }
+}
+
+/// The operands in front of the states: those of the update, and the ids.
+const FIRST_ROW_STATE: usize = FIRST_STATE + 1;
+
+impl Operation for UpdateRows {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "update_rows",
+            doc: "An update of the rows of a table that were looked up.",
+            inputs: &["Param", "Grad", "LearningRate", "Ids", "State*"],
+            outputs: &[],
+            effects: Effects::STATE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        if !self.update.keeps_rows() {
+            let name = self.update.schema().name;
+            let message =
+                format!("`{name}` changes rows without gradient, too; it needs that of the whole table");
+            return Err(cx.fail(MismatchKind::Attribute, message));
+        }
+        cx.need_type(1, &looked_up(cx, [3, 0], self.padding_idx)?)?;
+        self.update.infer_states(cx, FIRST_ROW_STATE)?;
+        Ok(Vec::new())
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn changes(&self) -> &'static [usize] {
+        &[0, 4, 5, 6, 7][..self.update.changed_slots().count()]
+    }
+
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over the places of an id, and its step")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![UpdateRows { update: Sgd {}.into(), padding_idx: -1 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let updates: [Update; 3] =
+            [Sgd {}.into(), Adagrad::default().into(), Adam { lazy_mode: true, ..Adam::default() }.into()];
+        let of = |update: Update| {
+            let of = move |padding_idx, rows: usize, table: &[i64]| {
+                let sample = Sample::of(UpdateRows { update, padding_idx }).dense(table);
+                let sample = sample.rows(rows, &[table[1]]).dense(&[]).within(0.01, 0.1);
+                let sample = sample.rows(rows, &[]).dtype(DType::I64).within(0.0, table[0] as f64);
+                let states = update.states().iter();
+                let sample = states.fold(sample, |sample, _| sample.dense(table).within(1.0, 2.0));
+                let powers = update.powers().into_iter();
+                powers.fold(sample, |sample, _| sample.dense(&[1]).within(0.1, 0.9))
+            };
+            // Rows that nobody looked up, no ids, every row several times, one row, a row that is padding.
+            [
+                of(-1, 4, &[9, 3]),
+                of(-1, 0, &[3, 4]),
+                of(-1, 40, &[3, 70]),
+                of(-1, 1, &[1, 1]),
+                of(2, 8, &[5, 2]),
+            ]
+        };
+        updates.into_iter().flat_map(of).collect()
+    }
+}

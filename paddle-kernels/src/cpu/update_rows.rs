@@ -1,0 +1,134 @@
+//! `update_rows`.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use paddle_core::ops::{MOST_STATES, Power, Rule, UpdateRows, WithRule};
+use paddle_core::plan::{Extent, KernelError, Unsupported};
+
+use super::kernel::{Body, Compiled, Machine, Single, with_float};
+use super::lookup_table::check;
+use super::number::Float;
+use super::operands::{Operands, Signature};
+use super::pieces::rows;
+use super::update::{MOST_CHANGES, sweep, take_powers};
+
+/// Elements that one thread updates at a time.
+const PIECE: usize = 1 << 12;
+/// Elements of a row's gradient that are summed at a time.
+const BLOCK: usize = 256;
+/// The slots in front of the states: parameter, gradient, learning rate, ids.
+const FIRST_STATE: usize = 4;
+
+struct Kernel<T, R> {
+    rule: R,
+    powers: Vec<Power>,
+    padding_idx: i64,
+    entries: Extent,
+    size: Extent,
+    /// Which rows are updated; it keeps its memory.
+    looked_up: Mutex<LookedUp>,
+    element: PhantomData<T>,
+}
+
+/// The rows that were looked up.
+#[derive(Default)]
+struct LookedUp {
+    /// Each id with its place, in the order of the ids and then of the places.
+    places: Vec<(usize, usize)>,
+    /// The ids, each once.
+    ids: Vec<usize>,
+    /// Where the places of each id begin, and their end.
+    starts: Vec<usize>,
+}
+
+impl LookedUp {
+    fn set(&mut self, ids: &[i64], padding_idx: i64) {
+        self.places.clear();
+        let places = ids.iter().enumerate().filter(|(_, id)| **id != padding_idx);
+        self.places.extend(places.map(|(place, &id)| (id as usize, place)));
+        self.places.sort_unstable();
+        self.ids.clear();
+        self.starts.clear();
+        for (at, &(id, _)) in self.places.iter().enumerate() {
+            if self.ids.last() != Some(&id) {
+                self.ids.push(id);
+                self.starts.push(at);
+            }
+        }
+        self.starts.push(self.places.len());
+    }
+}
+
+pub(super) fn compile(single: &Single<'_>, op: &UpdateRows) -> Result<Compiled, Unsupported> {
+    let reads = vec![single.input(1)?, single.input(2)?, single.input(3)?];
+    let mut writes = vec![single.input(0)?];
+    let states = FIRST_STATE..FIRST_STATE + op.update.states().len() + op.update.powers().len();
+    for k in states {
+        writes.push(single.input(k)?);
+    }
+    let body = op.update.with_rule(Compile { single, op })?;
+    Ok((Signature { reads, writes, in_place: false }, body))
+}
+
+struct Compile<'a> {
+    single: &'a Single<'a>,
+    op: &'a UpdateRows,
+}
+
+impl WithRule for Compile<'_> {
+    type Output = Result<Box<dyn Body>, Unsupported>;
+
+    fn with<R: Rule>(self, rule: R) -> Self::Output {
+        let Compile { single, op } = self;
+        let table = single.input(0)?.1;
+        let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
+        Ok(with_float!(single, table.dtype, T => Box::new(Kernel::<T, R> {
+            rule,
+            powers: op.update.powers(),
+            padding_idx: op.padding_idx,
+            entries,
+            size,
+            looked_up: Mutex::default(),
+            element: PhantomData,
+        })))
+    }
+}
+
+impl<T: Float, R: Rule> Body for Kernel<T, R> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let (entries, size) = (self.entries.get(operands.sizes()), self.size.get(operands.sizes()));
+        let (reads, writes) = operands.split();
+        let (gradient, rate, ids) = (reads.get::<T>(0), reads.get::<T>(1)[0], reads.get::<i64>(2));
+        check(ids, entries)?;
+        let mut changes = writes.at_most::<T, MOST_CHANGES>();
+        // Powers of rules that keep rows all advance.
+        let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
+        let mut looked_up = self.looked_up.lock().unwrap_or_else(PoisonError::into_inner);
+        looked_up.set(ids, self.padding_idx);
+        let LookedUp { places, ids, starts } = &*looked_up;
+        rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
+            let places = &places[starts[at]..starts[at + 1]];
+            for first in (0..size).step_by(BLOCK) {
+                let count = BLOCK.min(size - first);
+                let mut sums = [T::ZERO; BLOCK];
+                for &(_, place) in places {
+                    let row = &gradient[place * size + first..][..count];
+                    sums.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
+                }
+                let [parameter, states @ ..] = &mut all;
+                let states: [&mut [T]; MOST_STATES] =
+                    states.each_mut().map(|state| state.get_mut(first..first + count).unwrap_or_default());
+                sweep(
+                    machine.isa,
+                    &self.rule,
+                    once,
+                    &mut parameter[first..][..count],
+                    &sums[..count],
+                    states,
+                );
+            }
+        });
+        Ok(())
+    }
+}
