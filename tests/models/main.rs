@@ -80,6 +80,7 @@ models! {
     newton
     no_inputs
     normalised_by_hand
+    normalised_images
     options_of_parameters
     ordinal
     pairwise_ranking
@@ -112,6 +113,7 @@ models! {
     texts
     token_decisions
     towers_of_modules
+    transformer
     triplet
     tuples_and_shadowing
     two_towers

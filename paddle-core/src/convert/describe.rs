@@ -8,9 +8,7 @@ use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_to
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use super::update;
 use crate::ops::{
-    AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, LookupTable,
-    LookupTableGrad, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad, Unary, UnaryGrad,
+    AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad, Unary, UnaryGrad,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
@@ -82,6 +80,18 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         Op::BatchNormGrad(op) => {
             let defaults = BatchNorm::prototypes()[0];
             describe_batch_norm(defaults.epsilon, defaults.momentum, op.is_test)
+        }
+        Op::GroupNorm(GroupNorm { epsilon, groups })
+        | Op::GroupNormGrad(GroupNormGrad { epsilon, groups }) => {
+            let mut attrs = vec![OpAttr::int("groups", int(*groups)), OpAttr::string("data_layout", "NCHW")];
+            push_float(&mut attrs, "epsilon", *epsilon);
+            attrs
+        }
+        Op::LayerNorm(LayerNorm { epsilon, begin_norm_axis })
+        | Op::LayerNormGrad(LayerNormGrad { epsilon, begin_norm_axis }) => {
+            let mut attrs = vec![OpAttr::int("begin_norm_axis", int(*begin_norm_axis))];
+            push_float(&mut attrs, "epsilon", *epsilon);
+            attrs
         }
         Op::Dropout(op) => {
             desc.inputs.retain(|slot| !slot.arguments.is_empty());

@@ -41,6 +41,7 @@
 //! | `to_wire.rs` | programs → wire |
 //! | `operators.rs` | wire → operators: one rule per operator |
 //! | `constants.rs` | the same, for operators without inputs |
+//! | `norms.rs` | the same, for normalisations and norms |
 //! | `products.rs` | the same, for products of matrices |
 //! | `likes.rs` | the same, for constants in the shape of other values |
 //! | `views.rs` | the same, for operators that give elements another shape |
@@ -75,6 +76,7 @@ mod legalise;
 mod likes;
 mod moves;
 mod names;
+mod norms;
 mod operators;
 mod options;
 mod params;

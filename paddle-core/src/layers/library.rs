@@ -21,6 +21,7 @@ macro_rules! library {
 }
 
 library! {
+    l2_normalize
     simple_img_conv_pool
     square_error_cost
 }

@@ -17,6 +17,7 @@ mod images;
 pub(crate) mod initializers;
 mod library;
 mod moves;
+mod normalise;
 mod parameters;
 mod places;
 mod products;
@@ -164,6 +165,7 @@ macro_rules! with_layer_families {
             images with_image_layers,
             moves with_move_layers,
             places with_place_layers,
+            normalise with_normalising_layers,
             products with_product_layers,
             reductions with_reduction_layers,
             regularise with_regularising_layers,

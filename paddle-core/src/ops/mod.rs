@@ -31,8 +31,10 @@ mod gather;
 mod gather_nd;
 mod gather_rows;
 mod gradient;
+mod group_norm;
 mod infer;
 mod labels;
+mod layer_norm;
 mod lookup_table;
 mod matmul;
 mod one_hot;
@@ -89,7 +91,9 @@ pub use gather::{Gather, GatherGrad};
 pub use gather_nd::{GatherNd, ScatterNdAdd};
 pub use gather_rows::GatherRows;
 pub use gradient::{Gradient, GradientError};
+pub use group_norm::{GroupNorm, GroupNormGrad};
 pub use infer::{Infer, Mismatch, MismatchKind};
+pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use matmul::Matmul;
 pub use one_hot::OneHot;
@@ -354,8 +358,16 @@ operators! {
     GatherRows,
     /// Normally distributed random numbers.
     GaussianRandom,
+    /// Groups of channels normalised by their mean and variance.
+    GroupNorm,
+    /// Gradients of [`GroupNorm`].
+    GroupNormGrad,
     /// `if`: per row, or on a scalar.
     If,
+    /// Elements from an axis on, normalised by their mean and variance.
+    LayerNorm,
+    /// Gradients of [`LayerNorm`].
+    LayerNormGrad,
     /// Element-wise truth functions of two values.
     Logical,
     /// Rows of a table by their numbers.

@@ -169,10 +169,13 @@ fn an_operator_that_is_not_known() -> Result<(), Box<dyn std::error::Error>> {
 /// PaddlePaddle's means something else.
 #[test]
 fn names_of_operators() {
-    const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp gather hard_sigmoid hard_swish leaky_relu log logsigmoid \
-        lookup_table_v2 pool2d pow reciprocal relu relu6 rsqrt sequence_pool sigmoid sign silu slice \
-        softmax softmax_with_cross_entropy softplus softsign sqrt square strided_slice swish take_along_axis tanh";
-    const OTHERS: &str = "accuracy adadelta adagrad adam adamax adamw decayed_adagrad ftrl lamb momentum rmsprop argsort assign assign_value auc cast concat cumsum elementwise_add elementwise_div elementwise_floordiv elementwise_max \
+    const FUNCTIONS: &str = "abs batch_norm clip conv2d cross_entropy dropout elu exp gather group_norm hard_sigmoid \
+        hard_swish layer_norm leaky_relu log logsigmoid lookup_table_v2 pool2d pow reciprocal relu \
+        relu6 rsqrt sequence_pool sigmoid sign silu slice softmax softmax_with_cross_entropy softplus \
+        softsign sqrt square strided_slice swish take_along_axis tanh top_k_v2";
+    const OTHERS: &str = "accuracy adadelta adagrad adam adamax adamw argsort assign assign_value auc cast concat cumsum \
+        decayed_adagrad elementwise_add elementwise_div elementwise_floordiv elementwise_max ftrl lamb \
+        momentum rmsprop \
         elementwise_min elementwise_mod elementwise_mul elementwise_pow elementwise_sub equal feed fetch \
         fill_constant gather_nd gaussian_random greater_equal greater_than less_equal less_than logical_and logical_not \
         logical_or matmul_v2 not_equal one_hot_v2 pad rank_loss reduce_max \

@@ -3,117 +3,19 @@
 //! Threads share the channels for the sums, whose order is a function of the shape, and the elements for the pass.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use paddle_core::ops::{BatchNorm, BatchNormGrad};
-use paddle_core::plan::{Extent, KernelError, Layout, Unsupported};
+use paddle_core::plan::{KernelError, Unsupported};
 
+use super::channels::{Shape, View};
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
 use super::operands::Operands;
 use super::pieces::{pairs, pieces};
-use super::sum::{LANES, RADIX, Sums, total};
 
 /// Elements that one thread normalises at a time, at least.
 const PIECE: usize = 1 << 13;
-
-/// Where the channels of a value are.
-#[derive(Clone)]
-struct Shape {
-    rows: Extent,
-    channels: Extent,
-    /// Height and width.
-    inner: Vec<Extent>,
-}
-
-impl Shape {
-    fn new(single: &Single<'_>, layout: &Layout) -> Result<Shape, Unsupported> {
-        match &layout.shape[..] {
-            [rows, channels, inner @ ..] => {
-                Ok(Shape { rows: *rows, channels: *channels, inner: inner.to_vec() })
-            }
-            _ => single.refuse("of a value without channels"),
-        }
-    }
-
-    fn view(&self, sizes: &[usize]) -> View {
-        let inner = self.inner.iter().map(|extent| extent.get(sizes)).product();
-        View { rows: self.rows.get(sizes), channels: self.channels.get(sizes), inner }
-    }
-}
-
-/// `[rows, channels, inner]`.
-#[derive(Clone, Copy)]
-struct View {
-    rows: usize,
-    channels: usize,
-    inner: usize,
-}
-
-impl View {
-    /// The elements of a channel.
-    fn count(self) -> usize {
-        self.rows * self.inner
-    }
-
-    fn len(self) -> usize {
-        self.count() * self.channels
-    }
-
-    /// The channels whose sums are computed side by side.
-    fn block(self) -> usize {
-        if self.inner == 1 { LANES } else { 1 }
-    }
-
-    /// Which channel goes with lane `lane` of a block that starts at channel `first`.
-    #[inline(always)]
-    fn channel(self, first: usize, lane: usize) -> usize {
-        if self.inner == 1 { first + lane } else { first }
-    }
-
-    /// Sums over the elements of some channels: `term(element, channel)`, for each.
-    #[inline(always)]
-    fn sums<T: Float>(self, channels: Range<usize>, term: impl Fn(usize, usize) -> T) -> [T; LANES] {
-        let mut sums = Sums::new();
-        let mut terms = [T::ZERO; RADIX * LANES];
-        let mut filled = 0;
-        // So many elements are neighbours.
-        let run = if self.inner == 1 { channels.len() } else { self.inner };
-        for row in 0..self.rows {
-            let start = (row * self.channels + channels.start) * self.inner;
-            for done in (0..run).step_by(LANES) {
-                let width = LANES.min(run - done);
-                let (own, rest) = terms[filled * LANES..][..LANES].split_at_mut(width);
-                for (lane, own) in own.iter_mut().enumerate() {
-                    *own = term(start + done + lane, self.channel(channels.start, done + lane));
-                }
-                rest.fill(T::ZERO);
-                filled += 1;
-                if filled == RADIX {
-                    sums.add(&terms, LANES, RADIX, LANES);
-                    filled = 0;
-                }
-            }
-        }
-        sums.add(&terms, LANES, filled, LANES);
-        let sums = sums.finish();
-        if self.inner == 1 { sums } else { [total(sums); LANES] }
-    }
-
-    /// Calls `run` with each run of neighbours in `elements` of one channel, or one each of neighbouring channels,
-    /// and the first channel.
-    #[inline(always)]
-    fn runs(self, elements: Range<usize>, mut run: impl FnMut(Range<usize>, usize)) {
-        let length = if self.inner == 1 { self.channels } else { self.inner };
-        let mut at = elements.start;
-        while at < elements.end {
-            let end = (at + length - at % length).min(elements.end);
-            run(at..end, at / self.inner % self.channels);
-            at = end;
-        }
-    }
-}
 
 struct Forward<T> {
     op: BatchNorm,
@@ -188,11 +90,11 @@ dispatch! {
     ) {
         let channels = first..first + mean.len();
         let count = T::of(view.count().max(1) as f64);
-        let sums = view.sums(channels.clone(), |element, _| x[element]);
+        let sums = view.sums(channels.clone(), |element, _, _| x[element]);
         for (mean, sum) in mean.iter_mut().zip(sums) {
             *mean = sum / count;
         }
-        let sums = view.sums(channels, |element, channel| {
+        let sums = view.sums(channels, |element, _, channel| {
             let deviation = x[element] - mean[channel - first];
             deviation * deviation
         });
@@ -266,9 +168,9 @@ dispatch! {
     ) {
         let [x, grad, mean, inverse] = operands;
         let channels = first..first + of_scale.len();
-        let sums = view.sums(channels.clone(), |element, _| grad[element]);
+        let sums = view.sums(channels.clone(), |element, _, _| grad[element]);
         of_bias.copy_from_slice(&sums[..of_bias.len()]);
-        let sums = view.sums(channels.clone(), |element, channel| grad[element] * (x[element] - mean[channel]));
+        let sums = view.sums(channels.clone(), |element, _, channel| grad[element] * (x[element] - mean[channel]));
         for ((out, sum), channel) in of_scale.iter_mut().zip(sums).zip(channels) {
             *out = sum * inverse[channel];
         }

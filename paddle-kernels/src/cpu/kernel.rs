@@ -13,6 +13,11 @@ use super::{
     accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
     product, random, reduce, reshape, row_numbers, sequence_pool, slice, softmax, softmax_with_cross_entropy,
     store, top_k, transpose, update, update_rows,
+    accuracy, batch_norm, concat, conv2d, cross_entropy, custom, dropout, elementwise, expand, lookup_table,
+    pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
+    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table,
+    normalise, pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
+    softmax_with_cross_entropy, top_k, transpose,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -68,6 +73,10 @@ impl Kernel {
             | Op::GatherGrad(_)
             | Op::GatherNd(_)
             | Op::GaussianRandom(_)
+            | Op::GroupNorm(_)
+            | Op::GroupNormGrad(_)
+            | Op::LayerNorm(_)
+            | Op::LayerNormGrad(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::LookupTableGrad(_)
@@ -302,6 +311,10 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::GatherGrad(op) => scatter::compile_gather_grad(&single, *op),
         Op::GatherNd(_) => gather::compile_nd(&single),
         Op::GaussianRandom(op) => random::compile_gaussian(&single, op),
+        Op::GroupNorm(op) => normalise::compile_groups(&single, op),
+        Op::GroupNormGrad(op) => normalise::compile_groups_grad(&single, op),
+        Op::LayerNorm(op) => normalise::compile_layers(&single, op),
+        Op::LayerNormGrad(op) => normalise::compile_layers_grad(&single, op),
         Op::LookupTable(op) => lookup_table::compile(&single, *op),
         Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
         Op::Contract(_) => product::compile_contract(&single),

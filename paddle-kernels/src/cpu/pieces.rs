@@ -142,3 +142,24 @@ pub(super) fn groups<T: Send, const N: usize>(
         work(index, std::array::from_fn(|k| unsafe { cuts[k].take(index) }));
     });
 }
+
+/// What is done with a piece of each of three outputs, and its number.
+type TripleWork<'a, T> = dyn Fn(usize, &mut [T], &mut [T], &mut [T]) + Sync + 'a;
+
+/// The same with three outputs. There are as many pieces as `c` needs.
+pub(super) fn triples<T: Send>(
+    team: &Team,
+    (a, a_piece): (&mut [T], usize),
+    (b, b_piece): (&mut [T], usize),
+    (c, c_piece): (&mut [T], usize),
+    work: &TripleWork<'_, T>,
+) {
+    let c_piece = c_piece.max(1);
+    let count = c.len().div_ceil(c_piece);
+    let (a, b, c) = (Cut::new(a, a_piece), Cut::new(b, b_piece), Cut::new(c, c_piece));
+    team.run(count, &|index| {
+        // SAFETY: the team runs each index once.
+        let (a, b, c) = unsafe { (a.take(index), b.take(index), c.take(index)) };
+        work(index, a, b, c);
+    });
+}

@@ -131,13 +131,19 @@ pub(super) fn sum<T: Float>(terms: &[T]) -> T {
 /// The sum of products.
 #[inline(always)]
 pub(super) fn dot<T: Float>(x: &[T], y: &[T]) -> T {
-    let mut products = [T::ZERO; RADIX * LANES];
+    sum_pairs(x, y, |x, y| x * y)
+}
+
+/// The sum of what pairs of elements give.
+#[inline(always)]
+pub(super) fn sum_pairs<T: Float>(x: &[T], y: &[T], term: impl Fn(T, T) -> T) -> T {
+    let mut terms = [T::ZERO; RADIX * LANES];
     let mut total = T::ZERO;
     for (x, y) in x.chunks(RADIX * LANES).zip(y.chunks(RADIX * LANES)) {
-        for ((product, x), y) in products.iter_mut().zip(x).zip(y) {
-            *product = *x * *y;
+        for ((own, x), y) in terms.iter_mut().zip(x).zip(y) {
+            *own = term(*x, *y);
         }
-        total += sum(&products[..x.len()]);
+        total += sum(&terms[..x.len()]);
     }
     total
 }

@@ -28,6 +28,7 @@ mod gather;
 mod lookup_table;
 mod matmul;
 mod one_hot;
+mod normalise;
 mod placement;
 mod pool2d;
 mod random;
@@ -57,6 +58,7 @@ use paddle_core::program::DType;
 
 pub use self::buffer::Buffer;
 use self::call::{Arithmetic, Call, infallible};
+use self::normalise::Normalisation;
 use self::values::Values;
 
 /// The reference backend.
@@ -126,6 +128,18 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::GatherGrad(op) => Box::new(move |call| gather::gather_grad(op.axis, call)),
         Op::GatherNd(_) => Box::new(gather::gather_nd),
         Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
+        Op::GroupNorm(op) => Box::new(move |call| {
+            Ok(Normalisation::of_groups(&call.shape(0), op.groups, op.epsilon).forward(call))
+        }),
+        Op::GroupNormGrad(op) => Box::new(move |call| {
+            Ok(Normalisation::of_groups(&call.shape(0), op.groups, op.epsilon).grad(call))
+        }),
+        Op::LayerNorm(op) => Box::new(move |call| {
+            Ok(Normalisation::of_layers(&call.shape(0), op.begin_norm_axis, op.epsilon).forward(call))
+        }),
+        Op::LayerNormGrad(op) => Box::new(move |call| {
+            Ok(Normalisation::of_layers(&call.shape(0), op.begin_norm_axis, op.epsilon).grad(call))
+        }),
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
         Op::LookupTable(op) => Box::new(move |call| lookup_table::forward(op, call)),
         Op::LookupTableGrad(op) => Box::new(move |call| lookup_table::grad(op, call)),

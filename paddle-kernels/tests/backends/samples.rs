@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, LookupTable,
-    LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale,
-    SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -120,6 +117,32 @@ fn wide() -> Vec<Sample> {
                 .rows(k as usize, &[n]),
         );
     }
+    for (rows, channels, inner) in [(1, 1, 1), (5, 70, 1), (130, 64, 1), (3, 6, 1000), (2, 200, 7), (0, 6, 3)]
+    {
+        let count = channels * inner;
+        let (dims, epsilon) = ([channels, inner], 1e-3);
+        let layers = |begin_norm_axis| LayerNorm { epsilon, begin_norm_axis };
+        let layers_grad = |begin_norm_axis| LayerNormGrad { epsilon, begin_norm_axis };
+        samples.extend([
+            Sample::of(layers(1)).rows(rows, &dims).dense(&[count]).dense(&[count]),
+            Sample::of(layers(2)).rows(rows, &dims).dense(&[inner]).dense(&[inner]),
+            Sample::of(layers_grad(1))
+                .rows(rows, &dims)
+                .dense(&[count])
+                .rows(rows, &[])
+                .rows(rows, &[])
+                .within(0.5, 1.5)
+                .rows(rows, &dims),
+        ]);
+        for groups in [1, 2, channels].into_iter().filter(|groups| channels % groups == 0) {
+            let op = Sample::of(GroupNorm { epsilon, groups }).rows(rows, &dims);
+            let grad = Sample::of(GroupNormGrad { epsilon, groups }).rows(rows, &dims).dense(&[channels]);
+            samples.extend([
+                op.dense(&[channels]).dense(&[channels]),
+                grad.rows(rows, &[groups]).rows(rows, &[groups]).within(0.5, 1.5).rows(rows, &dims),
+            ]);
+        }
+    }
     // Many matrices, of which small ones are computed together.
     for (count, m, k, n) in [(3, 70, 130, 65), (200, 5, 3, 9), (2, 1, 300, 1), (40, 33, 17, 1), (1, 2, 2, 2)]
     {
@@ -135,6 +158,8 @@ fn wide() -> Vec<Sample> {
                 op().dense(&[3, 1, x[0], x[1]]).dense(&[2, y[0], y[1]]),
             ]);
         }
+    }
+    for (count, m, k, n) in [(7, 70, 3, 65), (20, 1, 2, 300), (3, 33, 17, 1)] {
         samples.push(Sample::of(Contract).rows(count, &[k, m]).rows(count, &[k, n]));
     }
     for width in [1, 63, 64, 65, 200] {

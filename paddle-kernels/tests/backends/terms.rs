@@ -26,12 +26,9 @@ const GROUPS: [usize; 2] = [17, 19];
 
 /// The terms of each element of each result.
 pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {
+    let case = &apart(case);
     let mut all: Vec<Vec<Terms>> = exact.iter().map(itself).collect();
-    let is_read = |operand: &usize| {
-        let slots = case.group.ops[0].inputs.iter().enumerate();
-        let mut slots = slots.filter(|(_, slot)| **slot == Operand::Input(*operand));
-        slots.any(|(k, _)| case.op().operation().reads(k))
-    };
+    let is_read = |k: &usize| case.op().operation().reads(*k);
     let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float()).filter(is_read);
     for (operand, groups) in operands.flat_map(|operand| GROUPS.map(|groups| (operand, groups))) {
         for (all, of_operand) in all.iter_mut().zip(of_operand(case, exact, operand, groups)) {
@@ -42,6 +39,23 @@ pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {
         }
     }
     all
+}
+
+/// The same case with an input for each slot: the terms of a value that is in two slots cancel, as a kernel's do not.
+fn apart(case: &Case) -> Case {
+    let mut apart = case.clone();
+    let slots = &mut apart.group.ops[0].inputs;
+    let inputs: Vec<usize> = slots
+        .iter()
+        .map(|slot| match slot {
+            Operand::Input(input) => *input,
+            Operand::Output(_) | Operand::Temporary(_) => panic!("a case of one operator has inputs"),
+        })
+        .collect();
+    slots.iter_mut().enumerate().for_each(|(k, slot)| *slot = Operand::Input(k));
+    apart.group.inputs = inputs.iter().map(|&input| case.group.inputs[input].clone()).collect();
+    apart.inputs = inputs.iter().map(|&input| case.inputs[input].clone()).collect();
+    apart
 }
 
 /// A result is no larger than its terms.

@@ -1,0 +1,195 @@
+//! From the wire: rules for normalisations and norms.
+
+use super::constants::float;
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::names::EMPTY;
+use super::reading::Reading;
+use super::types::{is_small_product, product};
+use crate::ops::{
+    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad,
+    Number, Op, Reduce, ReduceKind, Reshape, Scale, Unary, UnaryKind,
+};
+use crate::program::{Dim, Type, VarId};
+
+impl<'a> Reading<'_, 'a> {
+    fn epsilon(&self) -> Result<f64, ConvertError> {
+        Ok(float(self.desc, "epsilon", "rust.epsilon", 1e-5)?)
+    }
+
+    /// The value in a slot that may be empty, or a constant of this size.
+    fn vector_or(&mut self, slot: &'static str, like: VarId, size: Dim, value: f64) -> Result<VarId, Fault> {
+        if self.has(&[slot]) {
+            return self.input(slot);
+        }
+        let ty = Type { dtype: self.ty(like).dtype, rows: None, dims: vec![size] };
+        self.emit(Fill { value: Number::Float(value), ty }, &[])
+    }
+
+    /// Appends a normalisation and names its result. Its statistics go where the wire has a place for them: those of
+    /// instances are others there, and nothing but a gradient reads them.
+    fn normalised(&mut self, op: Op, inputs: &[VarId], statistics: bool) -> Result<bool, ConvertError> {
+        let (desc, id, op_name) = (self.desc, self.id(), op.name());
+        let place = |slot: &str| {
+            let named = desc.output(slot).first().map(String::as_str);
+            named.filter(|name| statistics && *name != EMPTY)
+        };
+        let places = [Some(one(desc.output("Y"), "Y")?), place("Mean"), place("Variance")];
+        let names = places.map(|name| name.unwrap_or(op_name));
+        let values = self.reader.append(id, op, inputs, &[], &names, self.site)?;
+        for (name, value) in places.into_iter().zip(values) {
+            if let Some(name) = name {
+                self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn normalised_grad(&mut self, op: Op) -> Result<bool, ConvertError> {
+        if !self.has(&["Scale"]) {
+            return Ok(false);
+        }
+        let desc = self.desc;
+        let inputs = ["X", "Scale", "Mean", "Variance", "Y@GRAD"].map(|slot| self.input(slot));
+        let inputs = inputs.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let [x, scale, bias] = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
+        self.define(op, &inputs, &[], &[x?, scale?, bias?])
+    }
+
+    pub(super) fn layer_norm(&mut self) -> Result<bool, ConvertError> {
+        let epsilon = self.epsilon()?;
+        let begin_norm_axis = self.desc.attr_int("begin_norm_axis")?.unwrap_or(1).into();
+        if self.desc.r#type.ends_with("_grad") {
+            return self.normalised_grad(LayerNormGrad { epsilon, begin_norm_axis }.into());
+        }
+        let x = self.input("X")?;
+        let behind = self.axis(x, begin_norm_axis);
+        let behind = behind.and_then(|axis| axis.checked_sub(usize::from(self.ty(x).rows.is_some())));
+        let dims = behind.map(|at| self.ty(x).dims[at..].to_vec()).filter(|dims| is_small_product(dims));
+        let Some(dims) = dims else { return Ok(false) };
+        let count = product(&dims)?;
+        let scale = self.vector_or("Scale", x, count.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, count, 0.0)?;
+        self.normalised(LayerNorm { epsilon, begin_norm_axis }.into(), &[x, scale, bias], true)
+    }
+
+    pub(super) fn group_norm(&mut self) -> Result<bool, ConvertError> {
+        let (epsilon, groups) = (self.epsilon()?, self.desc.attr_int("groups")?.unwrap_or(1).into());
+        if self.desc.attr_string("data_layout")? == Some("NHWC") {
+            return Ok(false);
+        }
+        if self.desc.r#type.ends_with("_grad") {
+            return self.normalised_grad(GroupNormGrad { epsilon, groups }.into());
+        }
+        self.groups(GroupNorm { epsilon, groups }, true)
+    }
+
+    /// A group of each channel. What it keeps for its gradient is something else.
+    pub(super) fn instance_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let channels = self.channels(x).and_then(|channels| channels.constant());
+        let Some(groups) = channels else { return Ok(false) };
+        let epsilon = self.epsilon()?;
+        self.groups(GroupNorm { epsilon, groups }, false)
+    }
+
+    /// Behind the rows.
+    fn channels(&self, x: VarId) -> Option<Dim> {
+        self.ty(x).dims.get(usize::from(self.ty(x).rows.is_none())).cloned()
+    }
+
+    fn groups(&mut self, op: GroupNorm, statistics: bool) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(channels) = self.channels(x) else { return Ok(false) };
+        let scale = self.vector_or("Scale", x, channels.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, channels, 0.0)?;
+        self.normalised(op.into(), &[x, scale, bias], statistics)
+    }
+
+    /// `X / √(Σ X² + epsilon)` along an axis.
+    pub(super) fn norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(axis) = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into()) else {
+            return Ok(false);
+        };
+        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-10)?;
+        let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes: vec![axis as i64], keep_dim: true };
+        let sum = self.emit(sum, &[squares])?;
+        let sum = self.emit(Scale { scale: 1.0, bias: epsilon }, &[sum])?;
+        let desc = self.desc;
+        let name = desc.output("Norm").first().map(String::as_str).filter(|name| *name != EMPTY);
+        let norm = match name {
+            Some(name) => {
+                self.define(Unary::of(UnaryKind::Sqrt), &[sum], &[], &[name])?;
+                self.read(name)?
+            }
+            None => self.emit(Unary::of(UnaryKind::Sqrt), &[sum])?,
+        };
+        self.out(Binary { kind: BinaryKind::Div }, &[x, norm])
+    }
+
+    /// `(Σ |X|ᵖ)^(1/p)` along an axis, or over everything: with `p` infinite the largest, with -∞ the smallest, with 0
+    /// the number of elements that are not 0.
+    pub(super) fn p_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let mut axes = Vec::new();
+        if !self.bool("asvector", false)? {
+            let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+            let Some(axis) = axis else { return Ok(false) };
+            axes.push(axis as i64);
+        }
+        let keep_dim = self.bool("keepdim", false)?;
+        let over = move |kind| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+        let unary = |kind| Op::from(Unary::of(kind));
+        let power = |factor: f64| {
+            let mut power = Unary::of(UnaryKind::Pow);
+            power.coefficients[0] = factor;
+            Op::from(power)
+        };
+        let p = float(self.desc, "porder", "rust.porder", 2.0)?;
+        let chain = match p {
+            0.0 => {
+                let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
+                let dtype = ty.dtype;
+                let zero = self.emit(Fill { value: Number::Float(0.0), ty }, &[])?;
+                let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[x, zero])?;
+                return self.out_of_chain(vec![Cast { dtype }.into(), over(ReduceKind::Sum)], &[counts]);
+            }
+            1.0 => vec![unary(UnaryKind::Abs), over(ReduceKind::Sum)],
+            2.0 => {
+                // The root has a slope at 0 only if something is added, which is too little to be seen.
+                let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-12)?;
+                let added = Scale { scale: 1.0, bias: epsilon * epsilon }.into();
+                vec![unary(UnaryKind::Square), over(ReduceKind::Sum), added, unary(UnaryKind::Sqrt)]
+            }
+            f64::INFINITY => vec![unary(UnaryKind::Abs), over(ReduceKind::Max)],
+            f64::NEG_INFINITY => vec![unary(UnaryKind::Abs), over(ReduceKind::Min)],
+            _ => vec![unary(UnaryKind::Abs), power(p), over(ReduceKind::Sum), power(1.0 / p)],
+        };
+        self.out_of_chain(chain, &[x])
+    }
+
+    /// `Σ |X|` and `Σ X²` over everything, `[1]`.
+    pub(super) fn total_norm(&mut self, of: UnaryKind) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+        let shaped = Reshape { dims: vec![Dim::from(1)] };
+        self.out_of_chain(vec![Unary::of(of).into(), sum.into(), shaped.into()], &[x])
+    }
+
+    /// `X · max_norm / max(√(Σ X²), max_norm)`.
+    pub(super) fn clip_by_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
+        let max_norm = float(self.desc, "max_norm", "rust.max_norm", 1.0)?;
+        let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
+        let sum =
+            self.emit(Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false }, &[squares])?;
+        let norm = self.emit(Unary::of(UnaryKind::Sqrt), &[sum])?;
+        let most = self.emit(Fill { value: Number::Float(max_norm), ty }, &[])?;
+        let norm = self.emit(Binary { kind: BinaryKind::Max }, &[norm, most])?;
+        let factor = self.emit(Binary { kind: BinaryKind::Div }, &[most, norm])?;
+        self.out(Binary { kind: BinaryKind::Mul }, &[x, factor])
+    }
+}
