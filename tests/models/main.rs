@@ -108,6 +108,8 @@ models! {
     sizes_of_paths
     soft_experts
     stages
+    table_of_functions
+    table_of_losses
     tapped
     temperature
     texts

@@ -8,7 +8,7 @@ use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_to
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use super::update;
 use crate::ops::{
-    AssignValue, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad, Unary, UnaryGrad,
+    AssignValue, Attribute, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad, LossKind, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
@@ -27,7 +27,14 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
     desc.inputs = slots(schema.inputs, inputs);
     desc.outputs = slots(schema.outputs, outputs);
     desc.attrs = match op {
-        Op::Accuracy(_) | Op::Assign(_) | Op::Logical(_) | Op::Not(_) | Op::RankLoss(_) => Vec::new(),
+        Op::Accuracy(_)
+        | Op::Assign(_)
+        | Op::Logical(_)
+        | Op::Not(_)
+        | Op::Predicate(_)
+        | Op::RankLoss(_)
+        | Op::Select(_)
+        | Op::StopGradient(_) => Vec::new(),
         Op::Concat(op) => vec![OpAttr::int("axis", int(op.axis))],
         Op::CrossEntropy(CrossEntropy { soft_label, ignore_index })
         | Op::CrossEntropyGrad(CrossEntropyGrad { soft_label, ignore_index }) => {
@@ -49,13 +56,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         Op::TopK(op) => describe_top_k(op),
         Op::Transpose(op) => vec![OpAttr::ints("axis", ints(&op.perm))],
-        Op::Unary(Unary { kind, coefficients }) | Op::UnaryGrad(UnaryGrad { kind, coefficients }) => {
-            let mut attrs = Vec::new();
-            for ((name, default), value) in kind.attributes().iter().zip(coefficients) {
-                match default {
-                    Number::Bool(_) => attrs.push(OpAttr::bool(*name, *value != 0.0)),
-                    Number::Int(_) | Number::Float(_) => push_float(&mut attrs, name, *value),
-                }
+        Op::Unary(_) | Op::UnaryGrad(_) => numbers(op),
+        Op::Loss(Loss { kind, .. }) | Op::LossGrad(LossGrad { kind, .. }) => {
+            let mut attrs = numbers(op);
+            match kind {
+                LossKind::KlDivergence => attrs.push(OpAttr::string("reduction", "none")),
+                LossKind::SigmoidCrossEntropy => attrs.push(OpAttr::bool("normalize", false)),
+                _ => {}
             }
             attrs
         }
@@ -208,6 +215,20 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         Op::Foreign(_) => Vec::new(),
     };
     desc
+}
+
+/// Attributes that are numbers.
+fn numbers(op: &Op) -> Vec<OpAttr> {
+    let mut attrs = Vec::new();
+    for (name, attribute) in op.attributes() {
+        match attribute {
+            Attribute::Number(Number::Bool(flag)) => attrs.push(OpAttr::bool(name, flag)),
+            Attribute::Number(Number::Int(number)) => attrs.push(OpAttr::int(name, int(number))),
+            Attribute::Number(Number::Float(number)) => push_float(&mut attrs, name, number),
+            _ => {}
+        }
+    }
+    attrs
 }
 
 /// Variables in slots; the last slot takes the rest if its name ends in `*`.

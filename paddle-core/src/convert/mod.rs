@@ -67,6 +67,7 @@ mod classes;
 mod constants;
 mod control;
 mod describe;
+mod elementwise;
 mod error;
 mod export;
 mod foreign;

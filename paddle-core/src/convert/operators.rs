@@ -14,6 +14,8 @@ use super::types::dtype;
 use crate::ops::{
     Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
     Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind, Update,
+    Assign, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Op, Operation, PoolType, Reduce, ReduceKind,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -28,9 +30,17 @@ fn rule(name: &str) -> Option<Rule> {
         "assign"                                                            => |x| x.assign(),
         "accuracy" | "rank_loss"                                            => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
+        "accuracy" | "assign" | "rank_loss" | "share_data"                  => |x| x.plain(),
+        "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
+        "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
+        "where"                                                             => |x| x.plain(),
         "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
         "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
         "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
+        "elementwise_fmax" | "elementwise_fmin" | "elementwise_heaviside"   => |x| x.aligned(),
+        "kldiv_loss"                                                        => |x| x.kldiv_loss(),
+        "sigmoid_cross_entropy_with_logits"                                 => |x| x.sigmoid_cross_entropy(),
+        "prelu"                                                             => |x| x.prelu(),
         "less_than" | "less_equal" | "greater_than" | "greater_equal"       => |x| x.aligned(),
         "equal" | "not_equal"                                               => |x| x.aligned(),
         "scale"                                                             => |x| x.scale(),
@@ -121,6 +131,8 @@ fn rule(name: &str) -> Option<Rule> {
         // The rows of the tables of updates and of functions.
         _ if Update::named(name).is_some()                                  => |x| x.update(),
         _ if unary(name).is_some()                                          => |x| x.unary(),
+        // The rows of the table of functions.
+        _ if formula(name).is_some()                                        => |x| x.formula(),
         _ => return None,
     })
 }
@@ -131,11 +143,13 @@ pub fn is_known(op_type: &str) -> bool {
     rule(op_type).is_some()
 }
 
-/// The element-wise function of this name, or its gradient.
-fn unary(name: &str) -> Option<Op> {
-    let functions =
-        UnaryKind::ALL.iter().flat_map(|&kind| [Unary::of(kind).into(), UnaryGrad::of(kind).into()]);
-    functions.into_iter().find(|op: &Op| op.name() == name)
+/// The function or loss of this name, or its gradient.
+pub(super) fn formula(name: &str) -> Option<Op> {
+    let functions = Unary::prototypes().into_iter().map(Op::from);
+    let functions = functions.chain(UnaryGrad::prototypes().into_iter().map(Op::from));
+    let losses = Loss::prototypes().into_iter().map(Op::from);
+    let losses = losses.chain(LossGrad::prototypes().into_iter().map(Op::from));
+    functions.chain(losses).find(|op| op.name() == name)
 }
 
 impl Reading<'_, '_> {
@@ -187,29 +201,6 @@ impl Reading<'_, '_> {
         let names = schema.outputs.iter().map(|slot| one(desc.output(slot), slot));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         self.define(op, &inputs, &[], &names)
-    }
-
-    /// A function of one value, whose attributes are numbers.
-    fn unary(&mut self) -> Result<bool, ConvertError> {
-        let Some(op) = unary(&self.desc.r#type) else { return Ok(false) };
-        if self.has(&["FactorTensor", "Min", "Max"]) {
-            return Ok(false);
-        }
-        let mut attributes = Vec::new();
-        for (name, default) in op.attributes() {
-            let Attribute::Number(default) = default else { continue };
-            let value = match default {
-                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
-                Number::Int(_) | Number::Float(_) => {
-                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?)
-                }
-            };
-            attributes.push((name.to_string(), Attribute::Number(value)));
-        }
-        match op.with_attributes(attributes) {
-            Ok(op) => self.same_slots(op),
-            Err(_) => Ok(false),
-        }
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned

@@ -1,7 +1,7 @@
 //! Layers that are a function of one value: the rows of the operators' table.
 
 use super::Call;
-use crate::ops::{Unary, UnaryKind};
+use crate::ops::{Coefficients, Number, Unary, UnaryKind};
 use crate::program::{BuildError, VarId};
 
 /// Passes the functions of one value as layers to a macro; see
@@ -43,11 +43,22 @@ with_function_layers!(layers);
 
 fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let mut op = Unary::of(kind);
-    for (coefficient, (name, _)) in op.coefficients.iter_mut().zip(kind.attributes()) {
-        let flag = call.flag(name).map(|flag| f64::from(u8::from(flag)));
-        *coefficient = call.number(name).or(flag).unwrap_or(*coefficient);
-    }
+    let op =
+        Unary { kind, coefficients: coefficients(call, Unary::of(kind).coefficients, kind.attributes()) };
     let last = call.layer.positional.last().map_or("x", |argument| argument.name);
     Ok(call.emit_with(last, op, &[x])?[0])
+}
+
+/// The attributes of a formula as the call gives them, or else as they are by default.
+pub(super) fn coefficients(
+    call: &Call<'_>,
+    mut coefficients: Coefficients,
+    attributes: &[(&'static str, Number)],
+) -> Coefficients {
+    for (coefficient, (name, _)) in coefficients.iter_mut().zip(attributes) {
+        let flag = || call.flag(name).map(|flag| f64::from(u8::from(flag)));
+        let given = call.number(name).or_else(flag).or_else(|| call.int(name).map(|int| int as f64));
+        *coefficient = given.unwrap_or(*coefficient);
+    }
+    coefficients
 }

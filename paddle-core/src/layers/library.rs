@@ -22,6 +22,11 @@ macro_rules! library {
 
 library! {
     l2_normalize
+    cos_sim
+    equal_all
+    margin_rank_loss
     simple_img_conv_pool
+    smooth_l1
     square_error_cost
+    squared_l2_distance
 }

@@ -18,6 +18,7 @@ pub(crate) mod initializers;
 mod library;
 mod moves;
 mod normalise;
+mod losses;
 mod parameters;
 mod places;
 mod products;
@@ -166,6 +167,7 @@ macro_rules! with_layer_families {
             moves with_move_layers,
             places with_place_layers,
             normalise with_normalising_layers,
+            losses with_loss_layers,
             products with_product_layers,
             reductions with_reduction_layers,
             regularise with_regularising_layers,

@@ -1,7 +1,7 @@
 //! Layers that hand a value on: `assign`, `cast`, `identity`, `tap`.
 
 use super::Call;
-use crate::ops::{Assign, Cast, Mismatch, MismatchKind};
+use crate::ops::{Assign, Cast, Mismatch, MismatchKind, StopGradient};
 use crate::program::{BuildError, DType, Program, VarId};
 
 /// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -21,6 +21,10 @@ macro_rules! with_value_layers {
             identity(x: Value "What to leave as it is.";) activation
                 => |call| call.value("x");
 
+            /// `x` as a constant: no gradient passes.
+            stop_gradient(x: Value "What is not to be trained from here on.";)
+                => stop_gradient;
+
             /// The value itself, which can be fetched by the name, though the network does not return it:
             /// `infer_with(&net, &parameters, rows, &["hidden"])`.
             tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
@@ -34,6 +38,11 @@ with_value_layers!(layers);
 fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     Ok(call.emit(Assign, &[x])?[0])
+}
+
+fn stop_gradient(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    Ok(call.emit(StopGradient, &[x])?[0])
 }
 
 fn cast(call: &mut Call<'_>) -> Result<VarId, BuildError> {

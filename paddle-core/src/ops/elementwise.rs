@@ -1,10 +1,18 @@
 //! Element-wise operators. Each is one row of a table: name, formula, derivative; the loops of every backend, the
 //! gradient and the documentation come from the row.
 
+// The macros of this module are used by those below it.
+#[macro_use]
+mod coefficients;
+
 mod binary;
 mod functions;
+mod loss;
+mod losses;
+mod predicate;
 mod real;
 mod relation;
+mod select;
 mod unary;
 
 /// The classes of rows.
@@ -18,6 +26,10 @@ mod class {
 }
 
 pub use binary::{Binary, BinaryKind};
+pub use coefficients::Coefficients;
+pub use loss::{Loss, LossGrad, LossKind};
+pub use predicate::{Predicate, PredicateKind};
 pub use real::Real;
 pub use relation::{Compare, CompareKind, Logical, LogicalKind, Not};
-pub use unary::{Coefficients, Unary, UnaryGrad, UnaryKind};
+pub use select::Select;
+pub use unary::{Unary, UnaryGrad, UnaryKind};

@@ -57,6 +57,7 @@ mod softmax_with_cross_entropy;
 mod take_along_axis;
 mod tile;
 mod store;
+mod stop_gradient;
 mod top_k;
 mod transpose;
 mod update;
@@ -81,8 +82,8 @@ pub use cumsum::CumSum;
 pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
 pub use dropout::{Dropout, DropoutGrad, DropoutImplementation};
 pub use elementwise::{
-    Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Not, Real, Unary,
-    UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Coefficients, Compare, CompareKind, Logical, LogicalKind, Loss, LossGrad, LossKind,
+    Not, Predicate, PredicateKind, Real, Select, Unary, UnaryGrad, UnaryKind,
 };
 pub use expand::{Expand, Size};
 pub use fill::Fill;
@@ -121,6 +122,7 @@ pub use slice::{Slice, SliceGrad, slice_range};
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 pub use store::Store;
+pub use stop_gradient::StopGradient;
 pub use top_k::{TopK, TopKGrad};
 pub use transpose::Transpose;
 pub use update::{
@@ -374,6 +376,10 @@ operators! {
     LookupTable,
     /// Gradient of [`LookupTable`].
     LookupTableGrad,
+    /// A loss of a prediction and a label.
+    Loss,
+    /// Gradient of [`Loss`].
+    LossGrad,
     /// Matrix product.
     Matmul,
     /// Negates truth values.
@@ -388,6 +394,8 @@ operators! {
     Pool2dGrad,
     /// Evenly spaced numbers.
     Range,
+    /// Whether something holds of numbers.
+    Predicate,
     /// How wrong the order of two scores is.
     RankLoss,
     /// Sums and means over axes.
@@ -402,6 +410,8 @@ operators! {
     Scatter,
     /// Sums at positions.
     ScatterNdAdd,
+    /// Of two values, one or the other.
+    Select,
     /// One row for each sequence, made of its tokens.
     SequencePool,
     /// Gradient of [`SequencePool`].
@@ -431,6 +441,8 @@ operators! {
     /// Elements along an axis in order, and where they were.
     /// Gives a parameter or a state a value.
     Store,
+    /// A value that no gradient passes.
+    StopGradient,
     /// The largest elements along the last axis.
     TopK,
     /// The axes in another order.

@@ -1,6 +1,8 @@
 //! The element-wise operators: the formulas of the core's table, one element at a time.
 
-use paddle_core::ops::{BinaryKind, Cast, CompareKind, LogicalKind, RankLoss, Unary, UnaryGrad};
+use paddle_core::ops::{
+    BinaryKind, Cast, CompareKind, LogicalKind, Loss, LossGrad, PredicateKind, RankLoss, Unary, UnaryGrad,
+};
 use paddle_core::program::DType;
 
 use super::call::Call;
@@ -29,6 +31,58 @@ pub(super) fn unary_grad(UnaryGrad { kind, coefficients }: UnaryGrad, call: &Cal
         }
         (saved, grad) => panic!("a derivative is of one floating-point type, not {:?}", types(&saved, &grad)),
     }
+}
+
+pub(super) fn loss(Loss { kind, coefficients }: Loss, call: &Call<'_>) -> Values {
+    match (call.read_broadcast(0), call.read_broadcast(1)) {
+        (Values::F32(x), Values::F32(label)) => {
+            Values::F32(pairs(&x, &label, |x, label| kind.apply(x, label, coefficients)))
+        }
+        (Values::F64(x), Values::F64(label)) => {
+            Values::F64(pairs(&x, &label, |x, label| kind.apply(x, label, coefficients)))
+        }
+        (x, label) => panic!("a loss is of one floating-point type, not {:?}", types(&x, &label)),
+    }
+}
+
+pub(super) fn loss_grad(LossGrad { kind, coefficients }: LossGrad, call: &Call<'_>) -> Values {
+    match [0, 1, 2].map(|k| call.read_broadcast(k)) {
+        [Values::F32(x), Values::F32(label), Values::F32(grad)] => {
+            let slopes = pairs(&x, &label, |x, label| kind.derivative(x, label, coefficients));
+            Values::F32(pairs(&slopes, &grad, |slope, grad| slope * grad))
+        }
+        [Values::F64(x), Values::F64(label), Values::F64(grad)] => {
+            let slopes = pairs(&x, &label, |x, label| kind.derivative(x, label, coefficients));
+            Values::F64(pairs(&slopes, &grad, |slope, grad| slope * grad))
+        }
+        [x, label, _] => panic!("a loss is of one floating-point type, not {:?}", types(&x, &label)),
+    }
+}
+
+pub(super) fn predicate(kind: PredicateKind, call: &Call<'_>) -> Values {
+    match call.read(0) {
+        Values::F32(x) => Values::Bool(x.into_iter().map(|x| kind.holds(x)).collect()),
+        Values::F64(x) => Values::Bool(x.into_iter().map(|x| kind.holds(x)).collect()),
+        x => panic!("what holds of numbers is asked of floating-point ones, not {}", x.dtype()),
+    }
+}
+
+pub(super) fn select(call: &Call<'_>) -> Values {
+    let Values::Bool(condition) = call.read_broadcast(0) else {
+        panic!("a condition is of truth values");
+    };
+    macro_rules! select {
+        ($($type:ident),*) => {
+            match (call.read_broadcast(1), call.read_broadcast(2)) {
+                $((Values::$type(x), Values::$type(y)) => {
+                    let values = x.into_iter().zip(y).zip(condition);
+                    Values::$type(values.map(|((x, y), holds)| if holds { x } else { y }).collect())
+                })*
+                (x, y) => panic!("two values of one type are needed, not {:?}", types(&x, &y)),
+            }
+        };
+    }
+    select!(Bool, I32, I64, F32, F64)
 }
 
 pub(super) fn binary(kind: BinaryKind, call: &Call<'_>) -> Values {

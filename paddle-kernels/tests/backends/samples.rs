@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -25,6 +25,13 @@ fn of_gradients() -> Vec<Sample> {
             op().dense(&[300]).within(-1.0, 1.0).dense(&[300]),
             op().rows(3, &[4]).within(-1.0, 1.0).dense(&[4]),
         ]
+    });
+    let losses = LossKind::ALL.iter().flat_map(|&kind| {
+        let op = |rows, dims: &[i64]| {
+            let op = Sample::of(LossGrad::of(kind)).rows(rows, dims).within(0.1, 0.9);
+            op.rows(rows, dims).within(0.1, 0.9).rows(rows, dims)
+        };
+        [op(3, &[4]), op(0, &[4]), op(300, &[])]
     });
     let cross_entropy = |rows, classes: i64| {
         let probabilities =
@@ -50,7 +57,7 @@ fn of_gradients() -> Vec<Sample> {
         cross_entropy(0, 4),
         cross_entropy(17, 33),
     ];
-    unary.chain(pool).chain(others).chain(of_labels()).chain(of_places()).collect()
+    unary.chain(losses).chain(pool).chain(others).chain(of_labels()).chain(of_places()).collect()
 }
 
 /// Gradients of losses, of ids of which one is ignored and of probabilities.

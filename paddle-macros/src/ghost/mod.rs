@@ -362,7 +362,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
 /// Operators whose Rust traits want `bool`.
 fn function_of(kind: Infix) -> Option<&'static str> {
     match kind {
-        Infix::Arithmetic(_) => None,
+        // "One or the other" has no sign of its own in the language.
+        Infix::Arithmetic(_) | Infix::Logical(LogicalKind::Xor) => None,
         Infix::Compare(kind) => Some(match kind {
             CompareKind::LessThan => "lt",
             CompareKind::LessEqual => "le",
@@ -371,10 +372,8 @@ fn function_of(kind: Infix) -> Option<&'static str> {
             CompareKind::Equal => "eq",
             CompareKind::NotEqual => "ne",
         }),
-        Infix::Logical(kind) => Some(match kind {
-            LogicalKind::And => "and",
-            LogicalKind::Or => "or",
-        }),
+        Infix::Logical(LogicalKind::And) => Some("and"),
+        Infix::Logical(LogicalKind::Or) => Some("or"),
     }
 }
 

@@ -155,7 +155,13 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
             BinaryKind::Div => x.checked_div(y),
             BinaryKind::Mod => x.checked_rem(y),
             // These have no sign of their own in the language.
-            BinaryKind::FloorDiv | BinaryKind::Max | BinaryKind::Min | BinaryKind::Pow => None,
+            BinaryKind::FMax
+            | BinaryKind::FMin
+            | BinaryKind::FloorDiv
+            | BinaryKind::Heaviside
+            | BinaryKind::Max
+            | BinaryKind::Min
+            | BinaryKind::Pow => None,
         }
         .map(Number::Int),
         (x, y) => {

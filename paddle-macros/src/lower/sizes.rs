@@ -58,7 +58,14 @@ impl<'a> Lowering<'a, '_> {
             Infix::Arithmetic(BinaryKind::Mul) => (x * y).ok(),
             Infix::Arithmetic(BinaryKind::Div | BinaryKind::FloorDiv) => x.floor_div(y),
             Infix::Arithmetic(BinaryKind::Mod) => rest(x, y),
-            Infix::Arithmetic(BinaryKind::Max | BinaryKind::Min | BinaryKind::Pow)
+            Infix::Arithmetic(
+                BinaryKind::FMax
+                | BinaryKind::FMin
+                | BinaryKind::Heaviside
+                | BinaryKind::Max
+                | BinaryKind::Min
+                | BinaryKind::Pow,
+            )
             | Infix::Compare(_)
             | Infix::Logical(_) => {
                 let unknown = if x.constant().is_none() { x } else { y };

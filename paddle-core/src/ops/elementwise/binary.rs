@@ -1,8 +1,10 @@
 //! Arithmetic on two values.
 
+use super::select::divide;
 use super::{Compare, CompareKind, Real, Unary, UnaryKind, class};
 use crate::ops::{
-    AccuracyClass, Cast, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Scale, Schema,
+    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample, Scale,
+    Schema,
 };
 use crate::program::{Type, VarId};
 
@@ -73,6 +75,13 @@ binary! { $
     Max "elementwise_max" [EXACT] |x, y| x.max(y);
     /// The smaller one.
     Min "elementwise_min" [EXACT] |x, y| x.min(y);
+    /// The larger one; the other where one is not a number.
+    FMax "elementwise_fmax" [EXACT] |x, y| T::select((x >= y) | y.partial_cmp(&y).is_none(), x, y);
+    /// The smaller one; the other where one is not a number.
+    FMin "elementwise_fmin" [EXACT] |x, y| T::select((x <= y) | y.partial_cmp(&y).is_none(), x, y);
+    /// 0 where x is negative, 1 where it is positive, y where it is 0.
+    Heaviside "elementwise_heaviside" [EXACT]
+        |x, y| T::select(x == T::of(0.0), y, T::select(x > T::of(0.0), T::of(1.0), T::of(0.0)));
     /// The remainder of x / y, with the sign of y.
     Mod "elementwise_mod" [ACCUMULATING] |x, y| x - y * (x / y).floor();
     /// ⌊x / y⌋.
@@ -91,8 +100,10 @@ impl BinaryKind {
             BinaryKind::Mul => x.wrapping_mul(y),
             BinaryKind::Div if y == 0 => 0,
             BinaryKind::Div => x.wrapping_div(y),
-            BinaryKind::Max => x.max(y),
-            BinaryKind::Min => x.min(y),
+            BinaryKind::Max | BinaryKind::FMax => x.max(y),
+            BinaryKind::Min | BinaryKind::FMin => x.min(y),
+            BinaryKind::Heaviside if x == 0 => y,
+            BinaryKind::Heaviside => i64::from(x > 0),
             BinaryKind::Mod if y == 0 => 0,
             BinaryKind::Mod => {
                 let remainder = x.wrapping_rem(y);
@@ -134,6 +145,16 @@ pub struct Binary {
 
 attributes!(Binary: kind);
 
+/// The gradient of the one that a comparison takes.
+fn divide_where(
+    g: &mut Gradient<'_>,
+    kind: CompareKind,
+    grad: VarId,
+) -> Result<[Option<VarId>; 2], GradientError> {
+    let taken = g.emit(Compare { kind }, &[g.input(0), g.input(1)])?;
+    divide(g, taken, grad, [0, 1])
+}
+
 impl Operation for Binary {
     fn schema(&self) -> &'static Schema {
         self.kind.schema()
@@ -174,20 +195,15 @@ impl Operation for Binary {
                 }
             }
             // All of it goes to one of the two, as that is all that the output depends on.
-            BinaryKind::Max | BinaryKind::Min => {
-                let chosen = if self.kind == BinaryKind::Max {
-                    CompareKind::GreaterThan
-                } else {
-                    CompareKind::LessThan
-                };
-                let chosen = g.emit(Compare { kind: chosen }, &[x, y])?;
-                let dtype = g.ty(grad).dtype;
-                let chosen = g.emit(Cast { dtype }, &[chosen])?;
-                let of_x = emit(g, BinaryKind::Mul, grad, chosen)?;
-                dx = Some(of_x);
-                if g.wants(1) {
-                    dy = Some(emit(g, BinaryKind::Sub, grad, of_x)?);
-                }
+            BinaryKind::Max => [dx, dy] = divide_where(g, CompareKind::GreaterThan, grad)?,
+            BinaryKind::Min => [dx, dy] = divide_where(g, CompareKind::LessThan, grad)?,
+            BinaryKind::FMax => [dx, dy] = divide_where(g, CompareKind::GreaterEqual, grad)?,
+            BinaryKind::FMin => [dx, dy] = divide_where(g, CompareKind::LessEqual, grad)?,
+            BinaryKind::Heaviside => {
+                let zero = Fill { value: Number::Float(0.0), ty: Type::new(g.ty(x).dtype, []) };
+                let zero = g.emit(zero, &[])?;
+                let taken = g.emit(Compare { kind: CompareKind::Equal }, &[x, zero])?;
+                dy = divide(g, taken, grad, [1, 0])?[0];
             }
             // x mod y = x - y⌊x/y⌋, and ⌊x/y⌋ is constant almost everywhere.
             BinaryKind::Mod => {
@@ -216,6 +232,10 @@ impl Operation for Binary {
         Ok(vec![g.sum_to_input(dx, 0)?, g.sum_to_input(dy, 1)?])
     }
 
+    fn passes_gradient(&self, k: usize) -> bool {
+        self.kind != BinaryKind::Heaviside || k == 1
+    }
+
     fn is_differentiable(&self) -> bool {
         self.kind != BinaryKind::FloorDiv
     }
@@ -236,6 +256,9 @@ impl Operation for Binary {
                 BinaryKind::Add
                 | BinaryKind::Sub
                 | BinaryKind::Mul
+                | BinaryKind::FMax
+                | BinaryKind::FMin
+                | BinaryKind::Heaviside
                 | BinaryKind::Max
                 | BinaryKind::Min
                 | BinaryKind::Pow => sample,

@@ -240,8 +240,17 @@ macro_rules! with_functions {
             /// The hyperbolic tangent.
             activation tanh Tanh [ROUNDING, ACCUMULATING] |x| x.tanh(), slope Out |y| T::of(1.0) - y * y;
 
-            /// `x - tanh(x)`.
-            activation tanh_shrink TanhShrink [ACCUMULATING, ROUNDING] |x| x - x.tanh(), slope X |x| x.tanh() * x.tanh();
+            /// `x - tanh(x)`; next to 0, where that cancels, the first terms of its series.
+            activation tanh_shrink TanhShrink [ACCUMULATING, ROUNDING]
+                |x| {
+                    let s = x * x;
+                    let far = T::of(929569.0 / 638512875.0) - s * T::of(6404582.0 / 10854718875.0);
+                    let far = T::of(1382.0 / 155925.0) + s * (T::of(-21844.0 / 6081075.0) + s * far);
+                    let far = T::of(17.0 / 315.0) + s * (T::of(-62.0 / 2835.0) + s * far);
+                    let series = T::of(1.0 / 3.0) + s * (T::of(-2.0 / 15.0) + s * far);
+                    T::select(x.abs() < T::of(0.5), x * s * series, x - x.tanh())
+                },
+                slope X |x| x.tanh() * x.tanh();
 
             /// `x`, and 0 where it is not above `threshold`.
             activation thresholded_relu ThresholdedRelu(; threshold: Number = 1.0 "1 if it is left out.") [EXACT, EXACT]

@@ -61,6 +61,8 @@ relation! { LogicalKind, "Truth functions.", [] bool;
     And "logical_and" |x, y| x & y;
     /// x or y; both are computed.
     Or "logical_or" |x, y| x | y;
+    /// One of x and y, but not both.
+    Xor "logical_xor" |x, y| x ^ y;
 }
 
 /// Element-wise comparison. `X`, `Y`: of one element type, shapes that broadcast; `Out`: bool.

@@ -2,6 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LOG2_E, LOG10_E};
 
+use super::coefficients::{self, Coefficients, Named};
 use super::{BinaryKind, Real, class};
 use crate::ops::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
@@ -9,9 +10,6 @@ use crate::ops::{
 };
 use crate::program::{DType, Type, VarId};
 use crate::with_functions;
-
-/// The attributes of a function, in the order of its row; zeros behind them.
-pub type Coefficients = [f64; 3];
 
 /// Which value of the forward pass a derivative is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ macro_rules! unary {
             pub fn apply<T: Real>(self, value: T, coefficients: Coefficients) -> T {
                 match self {
                     $(UnaryKind::$kind => {
-                        unary!(@bind T::of, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(T::of, coefficients $(, $($arg)* $($named)*)?);
                         let $x = value;
                         $formula
                     })*
@@ -64,8 +62,8 @@ macro_rules! unary {
             pub fn apply_int(self, value: i64, coefficients: Coefficients) -> i64 {
                 match self {
                     $(UnaryKind::$kind => {
-                        unary!(@bind whole, coefficients $(, $($arg)* $($named)*)?);
-                        unary!(@or 0, value $(, |$i| $whole)?)
+                        bind!(whole, coefficients $(, $($arg)* $($named)*)?);
+                        or!(0 $(, { let $i = value; $whole })?)
                     })*
                 }
             }
@@ -76,8 +74,8 @@ macro_rules! unary {
             pub fn derivative<T: Real>(self, saved: T, coefficients: Coefficients) -> T {
                 match self {
                     $(UnaryKind::$kind => {
-                        unary!(@bind T::of, coefficients $(, $($arg)* $($named)*)?);
-                        unary!(@or T::of(0.0), saved $(, |$s| $slope)?)
+                        bind!(T::of, coefficients $(, $($arg)* $($named)*)?);
+                        or!(T::of(0.0) $(, { let $s = saved; $slope })?)
                     })*
                 }
             }
@@ -90,11 +88,11 @@ macro_rules! unary {
             }
 
             /// The names of its attributes, and their defaults.
-            pub const fn attributes(self) -> &'static [(&'static str, Number)] {
+            pub const fn attributes(self) -> &'static Named {
                 match self {
                     $(UnaryKind::$kind => &[$(
-                        $((stringify!($arg), unary!(@number $arg_kind $arg_default)),)*
-                        $((stringify!($named), unary!(@number $named_kind $default)),)*
+                        $((stringify!($arg), number!($arg_kind $arg_default)),)*
+                        $((stringify!($named), number!($named_kind $default)),)*
                     )?],)*
                 }
             }
@@ -103,7 +101,7 @@ macro_rules! unary {
             fn invalid(self, coefficients: Coefficients) -> Option<&'static str> {
                 match self {
                     $(UnaryKind::$kind => {
-                        unary!(@bind f64::from, coefficients $(, $($arg)* $($named)*)?);
+                        bind!(f64::from, coefficients $(, $($arg)* $($named)*)?);
                         unary!(@invalid $($valid, $invalid)?)
                     })*
                 }
@@ -112,7 +110,7 @@ macro_rules! unary {
             /// What its derivative is written in; `None` if it has none, being constant between jumps.
             fn saved(self) -> Option<Saved> {
                 match self {
-                    $(UnaryKind::$kind => [$(Some(Saved::$saved),)? None][0],)*
+                    $(UnaryKind::$kind => or!(None $(, Some(Saved::$saved))?),)*
                 }
             }
 
@@ -126,7 +124,7 @@ macro_rules! unary {
             /// Where the samples are.
             fn tested(self) -> (f64, f64) {
                 match self {
-                    $(UnaryKind::$kind => [$($tested,)? TESTED][0],)*
+                    $(UnaryKind::$kind => or!(TESTED $(, $tested)?),)*
                 }
             }
 
@@ -148,7 +146,7 @@ macro_rules! unary {
                     $(UnaryKind::$kind => &Schema {
                         name: concat!(stringify!($name), "_grad"),
                         doc: concat!("Gradient of `", stringify!($name), "`."),
-                        inputs: &[unary!(@saved $($saved)?), "Out@GRAD"],
+                        inputs: &[or!("X" $(, stringify!($saved))?), "Out@GRAD"],
                         outputs: &["X@GRAD"],
                         effects: Effects::ELEMENT_WISE,
                     },)*
@@ -170,28 +168,10 @@ macro_rules! unary {
             };
         }
     };
-    // The attributes by their names.
-    (@bind $of:expr, $coefficients:ident $(, $($name:ident)*)?) => {
-        #[allow(unused_variables, reason = "a formula need not mention every attribute")]
-        let [$($($name,)*)? ..] = $coefficients.map($of);
-    };
-    (@number Number $default:literal) => { Number::Float($default) };
-    (@number Flag $default:literal) => { Number::Bool($default) };
-    // The value of a formula, if there is one.
-    (@or $otherwise:expr, $value:ident) => {{
-        let _ = $value;
-        $otherwise
-    }};
-    (@or $otherwise:expr, $value:ident, |$x:ident| $formula:expr) => {{
-        let $x = $value;
-        $formula
-    }};
     (@invalid) => { None };
-    (@invalid $valid:expr, $invalid:literal) => { (!($valid)).then_some($invalid) };
+    (@invalid $valid:expr, $invalid:literal) => { if $valid { None } else { Some($invalid) } };
     (@is) => { false };
     (@is $formula:expr) => { true };
-    (@saved) => { "X" };
-    (@saved $saved:ident) => { stringify!($saved) };
 }
 
 with_functions!(unary($));
@@ -199,38 +179,6 @@ with_functions!(unary($));
 /// An attribute of a formula on integers.
 fn whole(coefficient: f64) -> i64 {
     coefficient as i64
-}
-
-impl UnaryKind {
-    const fn defaults(self) -> Coefficients {
-        let (attributes, mut coefficients, mut i) = (self.attributes(), [0.0; 3], 0);
-        while i < attributes.len() {
-            coefficients[i] = attributes[i].1.as_f64();
-            i += 1;
-        }
-        coefficients
-    }
-
-    fn to_attributes(self, coefficients: Coefficients) -> Vec<(&'static str, Attribute)> {
-        let value = |default, coefficient| match default {
-            Number::Bool(_) => Number::Bool(coefficient != 0.0),
-            Number::Int(_) | Number::Float(_) => Number::Float(coefficient),
-        };
-        let attributes = self.attributes().iter().zip(coefficients);
-        attributes.map(|(&(name, default), c)| (name, Attribute::Number(value(default, c)))).collect()
-    }
-
-    fn read(self, mut reader: AttributeReader<'_>) -> Result<Coefficients, AttributeError> {
-        let mut coefficients = self.defaults();
-        for (coefficient, (name, default)) in coefficients.iter_mut().zip(self.attributes()) {
-            *coefficient = match default {
-                Number::Bool(flag) => f64::from(u8::from(reader.take(name, Some(*flag))?)),
-                Number::Int(_) | Number::Float(_) => reader.take(name, Some(default.as_f64()))?,
-            };
-        }
-        reader.finish()?;
-        Ok(coefficients)
-    }
 }
 
 /// An element-wise function. `X`: floating point, or integers where the function is of them, any shape; `Out`: the same
@@ -252,39 +200,27 @@ pub struct UnaryGrad {
     pub coefficients: Coefficients,
 }
 
-impl Unary {
-    /// With the attributes that it has by default.
-    pub const fn of(kind: UnaryKind) -> Self {
-        Unary { kind, coefficients: kind.defaults() }
-    }
+macro_rules! attributes_of {
+    ($($function:ident)*) => {$(
+        impl $function {
+            /// With the attributes that it has by default.
+            pub const fn of(kind: UnaryKind) -> Self {
+                $function { kind, coefficients: coefficients::defaults(kind.attributes()) }
+            }
+        }
+
+        impl Attributes for $function {
+            fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
+                coefficients::to_attributes(self.kind.attributes(), self.coefficients)
+            }
+
+            fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
+                Ok($function { coefficients: coefficients::read(self.kind.attributes(), reader)?, ..*self })
+            }
+        }
+    )*};
 }
-
-impl UnaryGrad {
-    /// Of a function with the attributes that it has by default.
-    pub const fn of(kind: UnaryKind) -> Self {
-        UnaryGrad { kind, coefficients: kind.defaults() }
-    }
-}
-
-impl Attributes for Unary {
-    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        self.kind.to_attributes(self.coefficients)
-    }
-
-    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        Ok(Unary { kind: self.kind, coefficients: self.kind.read(reader)? })
-    }
-}
-
-impl Attributes for UnaryGrad {
-    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        self.kind.to_attributes(self.coefficients)
-    }
-
-    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        Ok(UnaryGrad { kind: self.kind, coefficients: self.kind.read(reader)? })
-    }
-}
+attributes_of!(Unary UnaryGrad);
 
 impl Operation for Unary {
     fn schema(&self) -> &'static Schema {
@@ -334,14 +270,7 @@ impl Unary {
     fn cases(self) -> Vec<Sample> {
         let (low, high) = self.kind.tested();
         let case = || Sample::of(self);
-        // Other attributes than those left out.
-        let mut other = self;
-        for (coefficient, (_, default)) in other.coefficients.iter_mut().zip(self.kind.attributes()) {
-            match default {
-                Number::Bool(flag) => *coefficient = f64::from(u8::from(!flag)),
-                Number::Int(_) | Number::Float(_) => *coefficient *= 1.25,
-            }
-        }
+        let other = Unary { coefficients: coefficients::others(self.kind.attributes()), ..self };
         let mut cases = vec![
             case().rows(3, &[4]).within(low, high),
             case().dense(&[]).within(low, high),

@@ -4,9 +4,11 @@
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::{BinaryKind, Coefficients, CompareKind, LogicalKind, RankLoss, UnaryKind};
+use paddle_core::ops::{
+    BinaryKind, Coefficients, CompareKind, LogicalKind, LossKind, PredicateKind, RankLoss, UnaryKind,
+};
 use paddle_core::program::DType;
-use paddle_core::{with_binary, with_unary};
+use paddle_core::{with_binary, with_loss, with_unary};
 
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::{Element, Float};
@@ -36,7 +38,7 @@ trait Two {
 trait Three {
     type From: Element;
     type To: Element;
-    fn apply<const FUSED: bool>(x: Self::From, y: Self::From, z: Self::From) -> Self::To;
+    fn apply<const FUSED: bool>(x: Self::From, y: Self::From, z: Self::From, with: Coefficients) -> Self::To;
 }
 
 dispatch! {
@@ -69,7 +71,7 @@ dispatch! {
 
 dispatch! {
     unsafe fn three<const FUSED: bool, F: Three>(
-        isa, from: [*const u8; SOURCES], _with: Coefficients, to: *mut u8, count: usize,
+        isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
         // SAFETY: the caller's.
         let ([x, y, z], out) = unsafe {
@@ -78,7 +80,24 @@ dispatch! {
                 from_raw_parts_mut(to.cast::<F::To>(), count),
             )
         };
-        each_triple(x, y, z, out, |x, y, z| F::apply::<FUSED>(x, y, z));
+        each_triple(x, y, z, out, |x, y, z| F::apply::<FUSED>(x, y, z, with));
+    }
+}
+
+dispatch! {
+    unsafe fn choose<const FUSED: bool, T: Element>(
+        isa, from: [*const u8; SOURCES], _with: Coefficients, to: *mut u8, count: usize,
+    ) {
+        // SAFETY: the caller's.
+        let (condition, x, y, out) = unsafe {
+            (
+                from_raw_parts(from[0], count),
+                from_raw_parts(from[1].cast::<T>(), count),
+                from_raw_parts(from[2].cast::<T>(), count),
+                from_raw_parts_mut(to.cast::<T>(), count),
+            )
+        };
+        each_choice(condition, x, y, out);
     }
 }
 
@@ -101,6 +120,22 @@ fn each_pair<T: Copy, U>(x: &[T], y: &[T], out: &mut [U], f: impl Fn(T, T) -> U)
 fn each_triple<T: Copy, U>(x: &[T], y: &[T], z: &[T], out: &mut [U], f: impl Fn(T, T, T) -> U) {
     for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
         *out = f(*x, *y, *z);
+    }
+}
+
+#[inline(always)]
+fn each_choice<T: Copy>(condition: &[u8], x: &[T], y: &[T], out: &mut [T]) {
+    for (((out, condition), x), y) in out.iter_mut().zip(condition).zip(x).zip(y) {
+        *out = if *condition != 0 { *x } else { *y };
+    }
+}
+
+/// One of two values. Their bits are what is copied.
+pub(super) fn select(dtype: DType) -> Loop {
+    match dtype {
+        DType::Bool => choose::<u8>,
+        DType::I32 | DType::F32 => choose::<i32>,
+        DType::I64 | DType::F64 => choose::<i64>,
     }
 }
 
@@ -182,6 +217,74 @@ pub(super) fn unary_grad(kind: UnaryKind, dtype: DType) -> Option<Loop> {
     })
 }
 
+/// A loss of a prediction and a label.
+pub(super) fn loss(kind: LossKind, dtype: DType) -> Option<Loop> {
+    with_loss!(kind, K => {
+        struct Of<T>(PhantomData<T>);
+        impl<T: Float> Two for Of<T> {
+            type From = T;
+            type To = T;
+            #[inline(always)]
+            fn apply<const FUSED: bool>(x: T, label: T, with: Coefficients) -> T {
+                T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), label.fast::<FUSED>(), with))
+            }
+        }
+        match dtype {
+            DType::F32 => Some(two::<Of<f32>>),
+            DType::F64 => Some(two::<Of<f64>>),
+            DType::Bool | DType::I32 | DType::I64 => None,
+        }
+    })
+}
+
+/// The gradient of a loss by the prediction, from prediction, label and the gradient of the result.
+pub(super) fn loss_grad(kind: LossKind, dtype: DType) -> Option<Loop> {
+    with_loss!(kind, K => {
+        struct Of<T>(PhantomData<T>);
+        impl<T: Float> Three for Of<T> {
+            type From = T;
+            type To = T;
+            #[inline(always)]
+            fn apply<const FUSED: bool>(x: T, label: T, grad: T, with: Coefficients) -> T {
+                let slope = K.derivative(x.fast::<FUSED>(), label.fast::<FUSED>(), with);
+                T::plain::<FUSED>(slope * grad.fast::<FUSED>())
+            }
+        }
+        match dtype {
+            DType::F32 => Some(three::<Of<f32>>),
+            DType::F64 => Some(three::<Of<f64>>),
+            DType::Bool | DType::I32 | DType::I64 => None,
+        }
+    })
+}
+
+/// What holds of numbers.
+pub(super) fn predicate(kind: PredicateKind, dtype: DType) -> Option<Loop> {
+    macro_rules! of {
+        ($($kind:ident),*) => {
+            match kind {
+                $(PredicateKind::$kind => {
+                    struct Of<T>(PhantomData<T>);
+                    impl<T: Float> One for Of<T> {
+                        type From = T;
+                        type To = u8;
+                        #[inline(always)]
+                        fn apply<const FUSED: bool>(x: T, _: Coefficients) -> u8 {
+                            PredicateKind::$kind.holds(x).into()
+                        }
+                    }
+                    match dtype {
+                        DType::F32 => Some(one::<Of<f32>> as Loop),
+                        DType::F64 => Some(one::<Of<f64>> as Loop),
+                        DType::Bool | DType::I32 | DType::I64 => None,
+                    }
+                })*
+            }
+        };
+    }
+    of!(Finite, Infinite, NotANumber)
+}
+
 /// Arithmetic.
 pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
     with_binary!(kind, K => {
@@ -257,7 +360,7 @@ pub(super) fn rank_loss(dtype: DType) -> Option<Loop> {
         type From = T;
         type To = T;
         #[inline(always)]
-        fn apply<const FUSED: bool>(label: T, left: T, right: T) -> T {
+        fn apply<const FUSED: bool>(label: T, left: T, right: T, _: Coefficients) -> T {
             let [label, left, right] = [label, left, right].map(|x| x.fast::<FUSED>());
             T::plain::<FUSED>(RankLoss::apply(label, left, right))
         }
@@ -363,7 +466,7 @@ pub(super) fn logical(kind: LogicalKind) -> Loop {
             }
         };
     }
-    of!(And, Or)
+    of!(And, Or, Xor)
 }
 
 /// not x.

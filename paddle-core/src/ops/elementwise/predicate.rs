@@ -1,0 +1,88 @@
+//! What holds of numbers.
+
+use super::Real;
+use crate::ops::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
+};
+use crate::program::{DType, Type, VarId};
+
+macro_rules! predicate {
+    ($($(#[doc = $doc:literal])* $kind:ident $name:literal |$x:ident| $formula:expr;)*) => {
+        /// What holds of numbers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum PredicateKind {
+            $($(#[doc = $doc])* $kind,)*
+        }
+
+        impl PredicateKind {
+            /// All of them.
+            pub const ALL: &'static [PredicateKind] = &[$(PredicateKind::$kind),*];
+
+            /// Whether it holds.
+            #[inline(always)]
+            pub fn holds<T: Real>(self, value: T) -> bool {
+                match self {
+                    $(PredicateKind::$kind => { let $x = value; $formula })*
+                }
+            }
+
+            fn schema(self) -> &'static Schema {
+                match self {
+                    $(PredicateKind::$kind => &Schema {
+                        name: $name,
+                        doc: concat!($($doc),*),
+                        inputs: &["X"],
+                        outputs: &["Out"],
+                        effects: Effects::ELEMENT_WISE,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+predicate! {
+    /// x is a number, and not infinite.
+    Finite "isfinite_v2" |x| x.abs() < T::of(f64::INFINITY);
+    /// x is infinite.
+    Infinite "isinf_v2" |x| x.abs() == T::of(f64::INFINITY);
+    /// x is not a number.
+    NotANumber "isnan_v2" |x| x.partial_cmp(&x).is_none();
+}
+
+/// Whether something holds of each number. `X`: floating point; `Out`: bool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Predicate {
+    /// What.
+    pub kind: PredicateKind,
+}
+
+attributes!(Predicate: kind);
+
+impl Operation for Predicate {
+    fn schema(&self) -> &'static Schema {
+        self.kind.schema()
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        Ok(vec![cx.ty(0).with_dtype(DType::Bool)])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None])
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("truth values")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        PredicateKind::ALL.iter().map(|&kind| Predicate { kind }).collect()
+    }
+
+    fn samples() -> Vec<Sample> {
+        let cases = |op: Predicate| [Sample::of(op).rows(3, &[4]), Sample::of(op).rows(0, &[4])];
+        Predicate::prototypes().into_iter().flat_map(cases).collect()
+    }
+}
