@@ -1,58 +1,76 @@
 //! Memory that knows which of its bytes were written.
 
+use std::ops::Range;
+
 use paddle_core::plan::OutOfMemory;
 use paddle_core::program::DType;
 
 use super::values::{Element, Values};
 
-/// A piece of memory; `None` where nothing was written.
+/// A piece of memory that knows where something was written.
 ///
-/// Such bytes may be copied, with their absence, but not read: the same rule as that of memory checkers.
+/// Other bytes may be copied, with their absence, but not read: the same rule as that of memory checkers.
 #[derive(Debug, Default)]
 pub struct Buffer {
-    bytes: Vec<Option<u8>>,
+    bytes: Vec<u8>,
+    /// Of each byte, whether it was.
+    written: Vec<bool>,
+}
+
+/// Bytes that were copied, and which of them were written.
+pub(super) struct Copied {
+    bytes: Vec<u8>,
+    written: Vec<bool>,
 }
 
 impl Buffer {
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
-        let more = bytes.saturating_sub(self.bytes.len());
+        let (size, more) = (self.bytes.len(), bytes.saturating_sub(self.bytes.len()));
         self.bytes.try_reserve_exact(more).map_err(|_| OutOfMemory { bytes })?;
-        self.bytes.resize(self.bytes.len() + more, None);
+        self.written.try_reserve_exact(more).map_err(|_| OutOfMemory { bytes })?;
+        self.bytes.resize(size + more, 0);
+        self.written.resize(size + more, false);
         Ok(())
     }
 
     pub(super) fn forget(&mut self) {
-        self.bytes.fill(None);
+        self.written.fill(false);
     }
 
-    pub(super) fn copy_out(&self, offset: usize, bytes: usize) -> Vec<Option<u8>> {
-        match self.bytes.get(offset..offset + bytes) {
-            Some(found) => found.to_vec(),
-            // A value without elements may be anywhere.
-            None if bytes == 0 => Vec::new(),
-            None => panic!("{bytes} bytes at {offset} are read from a memory of {}", self.bytes.len()),
-        }
-    }
-
-    pub(super) fn copy_in(&mut self, offset: usize, bytes: &[Option<u8>]) {
+    /// Where so many bytes are. A value without elements may be anywhere.
+    fn range(&self, offset: usize, bytes: usize, done: &str) -> Range<usize> {
         let size = self.bytes.len();
-        match self.bytes.get_mut(offset..offset + bytes.len()) {
-            Some(target) => target.copy_from_slice(bytes),
-            None if bytes.is_empty() => {}
-            None => panic!("{} bytes at {offset} are written to a memory of {size}", bytes.len()),
+        match offset.checked_add(bytes) {
+            _ if bytes == 0 => 0..0,
+            Some(end) if end <= size => offset..end,
+            _ => panic!("{bytes} bytes at {offset} are {done} a memory of {size}"),
         }
+    }
+
+    pub(super) fn copy_out(&self, offset: usize, bytes: usize) -> Copied {
+        let range = self.range(offset, bytes, "read from");
+        Copied { bytes: self.bytes[range.clone()].to_vec(), written: self.written[range].to_vec() }
+    }
+
+    pub(super) fn copy_in(&mut self, offset: usize, copied: &Copied) {
+        let range = self.range(offset, copied.bytes.len(), "written to");
+        self.bytes[range.clone()].copy_from_slice(&copied.bytes);
+        self.written[range].copy_from_slice(&copied.written);
     }
 
     /// `count` elements, or `None` if some byte was not written.
     pub(super) fn read<T: Element>(&self, offset: usize, count: usize) -> Option<Vec<T>> {
-        let bytes: Option<Vec<u8>> = self.copy_out(offset, count * T::BYTES).into_iter().collect();
-        Some(bytes?.chunks_exact(T::BYTES).map(T::from_bytes).collect())
+        let range = self.range(offset, count * T::BYTES, "read from");
+        let whole = self.written[range.clone()].iter().all(|&written| written);
+        whole.then(|| self.bytes[range].chunks_exact(T::BYTES).map(T::from_bytes).collect())
     }
 
     pub(super) fn write<T: Element>(&mut self, offset: usize, elements: &[T]) {
-        let bytes: Vec<Option<u8>> =
-            elements.iter().flat_map(|element| element.to_bytes()).map(Some).collect();
-        self.copy_in(offset, &bytes);
+        let range = self.range(offset, elements.len() * T::BYTES, "written to");
+        self.written[range.clone()].fill(true);
+        for (bytes, element) in self.bytes[range].chunks_exact_mut(T::BYTES).zip(elements) {
+            element.to_bytes(bytes);
+        }
     }
 
     /// As [`Buffer::read`].

@@ -176,7 +176,7 @@ fn whole(number: Number) -> i64 {
 pub(super) trait Element: Copy {
     const BYTES: usize;
     fn from_bytes(bytes: &[u8]) -> Self;
-    fn to_bytes(self) -> impl Iterator<Item = u8>;
+    fn to_bytes(self, bytes: &mut [u8]);
 }
 
 macro_rules! number {
@@ -188,8 +188,8 @@ macro_rules! number {
                 $number::from_ne_bytes(bytes.try_into().expect("an element has this many bytes"))
             }
 
-            fn to_bytes(self) -> impl Iterator<Item = u8> {
-                self.to_ne_bytes().into_iter()
+            fn to_bytes(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_ne_bytes());
             }
         }
     )*};
@@ -207,7 +207,7 @@ impl Element for bool {
         }
     }
 
-    fn to_bytes(self) -> impl Iterator<Item = u8> {
-        std::iter::once(u8::from(self))
+    fn to_bytes(self, bytes: &mut [u8]) {
+        bytes[0] = u8::from(self);
     }
 }

@@ -61,21 +61,23 @@ impl Host {
         }
     }
 
+    /// One element.
+    pub(crate) fn element(&self, i: usize) -> Host {
+        match self {
+            Host::Bool(values) => Host::Bool(vec![values[i]]),
+            Host::I32(values) => Host::I32(vec![values[i]]),
+            Host::I64(values) => Host::I64(vec![values[i]]),
+            Host::F32(values) => Host::F32(vec![values[i]]),
+            Host::F64(values) => Host::F64(vec![values[i]]),
+        }
+    }
+
     /// Floating-point elements, widened.
     pub(crate) fn floats(&self) -> Vec<f64> {
         match self {
             Host::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
             Host::F64(values) => values.clone(),
             other => panic!("{other:?} is not floating-point"),
-        }
-    }
-
-    /// Floating-point elements changed; others as they are.
-    pub(crate) fn map_floats(&self, f: impl Fn(f64) -> f64) -> Host {
-        match self {
-            Host::F32(values) => Host::F32(values.iter().map(|&value| f(f64::from(value)) as f32).collect()),
-            Host::F64(values) => Host::F64(values.iter().map(|&value| f(value)).collect()),
-            other => other.clone(),
         }
     }
 }

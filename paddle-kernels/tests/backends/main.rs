@@ -17,6 +17,7 @@ mod run;
 mod samples;
 mod terms;
 mod tolerance;
+mod worse;
 
 /// Makes a test of each function, for each backend.
 macro_rules! on_every_backend {

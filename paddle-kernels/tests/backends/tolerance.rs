@@ -9,8 +9,8 @@ use crate::host::Host;
 use crate::run::Case;
 use crate::terms::terms;
 
-/// Panics if a result of a case of one operator is too far from the exact one. Returns the largest distance of all, as
-/// a share of what its class allows.
+/// How far the results of a case of one operator are from the exact ones, as a share of what its class allows: the
+/// largest of all elements. Panics if it is more.
 pub(crate) fn check(case: &Case, found: &[Host], exact: &[Host], what: &dyn Debug) -> f64 {
     assert_eq!(found.len(), exact.len(), "{what:?}");
     let class = |k: usize| case.op().operation().accuracy(k);
@@ -22,43 +22,51 @@ pub(crate) fn check(case: &Case, found: &[Host], exact: &[Host], what: &dyn Debu
         true => terms(case, exact),
         false => vec![Vec::new(); exact.len()],
     };
-    let results = found.iter().zip(exact).zip(terms).enumerate();
-    results.map(|(k, ((found, exact), terms))| near(class(k), found, exact, &terms, what)).fold(0.0, f64::max)
+    let mut worst = 0.0_f64;
+    for (k, terms) in terms.iter().enumerate() {
+        let Distance { share, element } = distance(class(k), &found[k], &exact[k], terms);
+        assert!(
+            share <= 1.0,
+            "element {element} of result {k} is off by {share:e} times what is allowed ({}): {:?}, not {:?}: {what:?}",
+            class(k).name(),
+            found[k].element(element),
+            exact[k].element(element),
+        );
+        worst = worst.max(share);
+    }
+    worst
 }
 
-/// The same of one result.
-pub(crate) fn near(
-    class: AccuracyClass,
-    found: &Host,
-    exact: &Host,
-    terms: &[Terms],
-    what: &dyn Debug,
-) -> f64 {
+/// The distance of the element that is off most.
+pub(crate) struct Distance {
+    /// Of what its class allows.
+    pub(crate) share: f64,
+    pub(crate) element: usize,
+}
+
+/// How far a result is from the exact one.
+pub(crate) fn distance(class: AccuracyClass, found: &Host, exact: &Host, terms: &[Terms]) -> Distance {
+    assert_eq!(found.len(), exact.len());
+    let mut worst = Distance { share: 0.0, element: 0 };
     if !found.is_float() {
-        assert_eq!(found, exact, "{what:?}");
-        return 0.0;
+        let different = (0..found.len()).find(|&i| found.element(i) != exact.element(i));
+        return different.map_or(worst, |element| Distance { share: f64::INFINITY, element });
     }
     let dtype = found.slice().dtype();
     // In double precision the reference rounds as well: both may be that far from what is exact.
     let roundings = if dtype == DType::F64 { 2.0 } else { 1.0 };
     let rounded = exact.rounded_as(found).floats();
-    let (found, exact) = (found.floats(), exact.floats());
-    assert_eq!(found.len(), exact.len(), "{what:?}");
-    let mut worst = 0.0_f64;
-    for (i, (&found, &exact)) in found.iter().zip(&exact).enumerate() {
+    for (element, (found, exact)) in found.floats().into_iter().zip(exact.floats()).enumerate() {
         // What has no value has none on any backend.
-        if found == rounded[i] || (found.is_nan() && rounded[i].is_nan()) {
+        if found == rounded[element] || (found.is_nan() && rounded[element].is_nan()) {
             continue;
         }
-        let terms = terms.get(i).copied().unwrap_or_default();
-        let allowed = roundings * class.allows(dtype, exact, terms);
-        let share = (found - exact).abs() / allowed;
-        assert!(
-            share <= 1.0,
-            "element {i} is {found:e}, not {exact:e} ± {allowed:e} ({}): {what:?}",
-            class.name()
-        );
-        worst = worst.max(share);
+        let terms = terms.get(element).copied().unwrap_or_default();
+        let share = (found - exact).abs() / (roundings * class.allows(dtype, exact, terms));
+        // What is not a number is as far as can be.
+        if share.is_nan() || share > worst.share {
+            worst = Distance { share: if share.is_nan() { f64::INFINITY } else { share }, element };
+        }
     }
     worst
 }
