@@ -5,14 +5,16 @@ use super::values::Values;
 
 /// Softmax of one row.
 fn normalise(row: &[f64]) -> Vec<f64> {
-    let exps: Vec<f64> = row.iter().map(|x| (x - max(row)).exp()).collect();
+    let max = max(row);
+    let exps: Vec<f64> = row.iter().map(|x| (x - max).exp()).collect();
     let sum: f64 = exps.iter().sum();
     exps.iter().map(|exp| exp / sum).collect()
 }
 
 /// `ln Σ exp x`.
 pub(super) fn log_sum_exp(row: &[f64]) -> f64 {
-    max(row) + row.iter().map(|x| (x - max(row)).exp()).sum::<f64>().ln()
+    let max = max(row);
+    max + row.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
 fn max(row: &[f64]) -> f64 {

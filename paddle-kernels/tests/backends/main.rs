@@ -15,6 +15,7 @@ mod reference;
 mod rows;
 mod run;
 mod samples;
+mod table;
 mod terms;
 mod tolerance;
 mod worse;

@@ -1,6 +1,6 @@
 //! Every operator, alone: its own samples, and wider ones that cross the tiles and registers of a fast backend.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
@@ -260,11 +260,19 @@ fn whole() -> Vec<Sample> {
     samples
 }
 
+fn own_samples() -> Vec<Sample> {
+    [Op::samples(), of_gradients()].concat()
+}
+
 fn every_sample() -> Vec<Sample> {
-    let own = [Op::samples(), of_gradients()].concat();
-    let variants =
-        own.iter().flat_map(|sample| sample.variants().into_iter().chain([near_the_end(sample)])).collect();
-    [own, variants, wide(), images::wide(), whole()].concat()
+    let own = own_samples();
+    [own.iter().flat_map(with_variants).collect(), wide(), images::wide(), whole()].concat()
+}
+
+/// A sample and what is tried beside it.
+pub(crate) fn with_variants(sample: &Sample) -> Vec<Sample> {
+    let near = Some(near_the_end(sample)).filter(|near| near != sample);
+    [sample.clone()].into_iter().chain(sample.variants()).chain(near).collect()
 }
 
 /// Floating-point numbers that are near each other and far from 0: what is computed from their differences is lost
@@ -302,6 +310,25 @@ fn every_operator_has_a_sample() {
         // Numbers of rows are tested with the blocks that they are for: no input of the operator has their rows.
         let elsewhere = matches!(op, Op::RowNumbers(_));
         assert!(!kernel || elsewhere || sampled.contains(op.name()), "`{}` has no sample", op.name());
+    }
+}
+
+#[test]
+fn samples_are_of_every_kind() {
+    let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
+    for sample in own_samples().iter().flat_map(with_variants).filter(|sample| sample.slots.len() > 0) {
+        let shape = |&slot: &usize| (sample.inputs[slot].rows, sample.inputs[slot].dims.clone());
+        let shapes: Vec<_> = sample.slots.iter().map(shape).collect();
+        let is_empty = shapes.iter().any(|(rows, dims)| *rows == Some(0) || dims.contains(&0));
+        let broadcasts = shapes.iter().any(|shape| *shape != shapes[0]);
+        let may_broadcast = sample.op.effects().element_wise && shapes.len() > 1;
+        let (has_empty, has_broadcast) = kinds.entry(sample.op.name()).or_default();
+        *has_empty |= is_empty;
+        *has_broadcast |= broadcasts || !may_broadcast;
+    }
+    for (name, (has_empty, has_broadcast)) in kinds {
+        assert!(has_empty, "`{name}` has no sample without elements");
+        assert!(has_broadcast, "`{name}` has no sample that broadcasts");
     }
 }
 
