@@ -9,8 +9,10 @@ use std::path::Path;
 use paddle::Cpu;
 use paddle::core::convert::{from_wire, load_params};
 use paddle::core::plan::Backend;
+use paddle::core::program::Role;
 use paddle::core::wire::ProgramDesc;
 use paddle_kernels::reference::Reference;
+use support::cut::{Arrays, Cut, role};
 use support::npz;
 use support::runner::Runner;
 use support::tensor::{Tensor, Values};
@@ -69,3 +71,70 @@ macro_rules! models {
     )*};
 }
 models! { cond lenet mlp mobilenet_v1_x025 resnet18_w8 seqpool_lod textcnn while_loop }
+
+/// Trains as the real PaddlePaddle did: 20 batches, with our own gradients and its updates, and compares every cost, the
+/// gradients of the first batch, and the parameters after it and at the end.
+fn check_training<B: Backend + Clone>(name: &str, backend: B) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/fixtures").join(name);
+    if !path.is_dir() {
+        eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
+        return;
+    }
+    let bytes = std::fs::read(path.join("main.pdprogram")).expect("a program");
+    let desc = ProgramDesc::decode(&bytes).expect("it is a program");
+    let arrays = |file: &str| npz::read(&path.join(format!("{file}.npz")));
+    let (data, losses, gradients) = (arrays("data"), arrays("losses"), arrays("step1_grads"));
+    let ops = &desc.blocks[0].ops;
+    let cost = ops.iter().find(|op| role(op) == Role::Loss).expect("there is a cost").outputs[0].arguments[0]
+        .clone();
+    // The other number of every step: how often the class was right.
+    let rate = ops.iter().find(|op| op.r#type == "accuracy").map(|op| op.output("Accuracy")[0].clone());
+    let rate = rate.expect("there is an accuracy");
+    let wanted = gradients.keys().cloned().chain([cost.clone(), rate.clone()]).collect();
+    let inputs = data.keys().cloned().collect();
+    let Cut { compute, update, .. } =
+        Cut::new(&desc, &inputs, &wanted).unwrap_or_else(|why| panic!("{name}: {why:?}"));
+
+    let mut parameters = arrays("init_params");
+    let mut runners = [&compute, &update].map(|part| Runner::new(backend.clone(), &part.program));
+    let close = |found: &Tensor, expected: &Tensor, what: String| {
+        found.assert_close(expected, 1e-4, 1e-5, &format!("{name}: {what}"));
+    };
+    let steps = data["x"].shape[0];
+    for step in 0..steps {
+        let batch: Arrays = data.iter().map(|(name, array)| (name.clone(), array.part(step))).collect();
+        let [compute_runner, update_runner] = &mut runners;
+        let found = compute
+            .step(compute_runner, &mut parameters, &batch)
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
+        update.step(update_runner, &mut parameters, &found).unwrap_or_else(|why| panic!("{name}: {why}"));
+        for (output, key) in [(&cost, "loss"), (&rate, "acc")] {
+            let (found, expected) = (found[output].values.numbers(), losses[key].values.numbers()[step]);
+            assert!((found[0] - expected).abs() <= 1e-5 + 1e-4 * expected, "{name}: {key} of step {step}");
+        }
+        let expected = match step {
+            0 => {
+                for (gradient, expected) in &gradients {
+                    close(&found[gradient], expected, gradient.clone());
+                }
+                arrays("step1_params")
+            }
+            _ if step + 1 == steps => arrays("final_params"),
+            _ => continue,
+        };
+        for (parameter, expected) in &expected {
+            close(&parameters[parameter], expected, format!("{parameter} after step {step}"));
+        }
+    }
+}
+
+macro_rules! trainings {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check_training(stringify!($name), Reference::single());
+            check_training(stringify!($name), Cpu::new().expect("a processor"));
+        }
+    )*};
+}
+trainings! { train_mlp_sgd }

@@ -8,27 +8,23 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use paddle::Cpu;
-use paddle::core::convert::{from_wire, is_known};
-use paddle::core::ops::Op;
-use paddle::core::passes::backward::gradients;
 use paddle::core::plan::Backend;
-use paddle::core::program::{Program, Role, VarId};
-use paddle::core::wire::{OpAttr, OpDesc, ProgramDesc};
+use paddle::core::program::Role;
+use paddle::core::wire::ProgramDesc;
 use paddle_kernels::reference::Reference;
+use support::cut::{Arrays, Cut, Uncut, role};
 use support::npz;
 use support::runner::Runner;
 use support::tensor::{Tensor, Values};
 
 const RTOL: f64 = 1e-4;
 const ATOL: f64 = 1e-5;
-
-type Arrays = BTreeMap<String, Tensor>;
 
 /// How a case went.
 enum Outcome {
@@ -46,29 +42,6 @@ enum Outcome {
 struct Case {
     desc: ProgramDesc,
     arrays: Arrays,
-}
-
-fn role(op: &OpDesc) -> Role {
-    op.attr_int("op_role").expect("a number").map_or(Role::Forward, Role::from_wire)
-}
-
-fn written(op: &OpDesc) -> impl Iterator<Item = &String> {
-    // What is in this slot is a shape, and no value.
-    op.outputs.iter().filter(|slot| slot.parameter != "XShape").flat_map(|slot| &slot.arguments)
-}
-
-/// What `ops` read before they have written it, and that is no parameter.
-fn read_first(desc: &ProgramDesc) -> BTreeSet<String> {
-    let block = &desc.blocks[0];
-    let kept =
-        |name: &String| block.vars.iter().any(|var| var.name == *name && var.persistable == Some(true));
-    let (mut known, mut first) = (BTreeSet::new(), BTreeSet::new());
-    for op in &block.ops {
-        let read = op.inputs.iter().flat_map(|slot| &slot.arguments);
-        first.extend(read.filter(|name| !known.contains(name) && !kept(name)).cloned());
-        known.extend(written(op));
-    }
-    first
 }
 
 impl Case {
@@ -92,176 +65,43 @@ impl Case {
         mine.map(with_offsets).collect()
     }
 
-    /// The program of the operators of some roles, which is fed and fetches these variables.
-    fn part(&self, roles: &[Role], fed: &[String], fetched: &[String]) -> ProgramDesc {
-        let mut desc = self.desc.clone();
-        let ops = &mut desc.blocks[0].ops;
-        ops.retain(|op| roles.contains(&role(op)));
-        let column = |column: usize| OpAttr::int("col", column as i32);
-        let feeds = fed.iter().enumerate();
-        ops.extend(
-            feeds.map(|(k, name)| OpDesc::new("feed").with_output("Out", [name]).with_attr(column(k))),
-        );
-        let fetches = fetched.iter().enumerate();
-        ops.extend(
-            fetches.map(|(k, name)| OpDesc::new("fetch").with_input("X", [name]).with_attr(column(k))),
-        );
-        desc
-    }
-
-    /// What operators of these roles write.
-    fn written(&self, roles: &[Role]) -> BTreeSet<String> {
-        let ops = self.desc.blocks[0].ops.iter().filter(|op| roles.contains(&role(op)));
-        ops.flat_map(written).cloned().collect()
-    }
-
-    /// The operators that have no rule, in any block that the forward part and the updates own.
-    fn unknown(&self) -> BTreeSet<String> {
-        let ops = self.desc.blocks.iter().flat_map(|block| &block.ops);
-        let mine = ops.filter(|op| role(op) != Role::Backward);
-        mine.filter(|op| !is_known(&op.r#type)).map(|op| op.r#type.clone()).collect()
-    }
-
     fn check<B: Backend + Clone>(&self, backend: &B) -> Result<Outcome, String> {
-        let inputs = self.arrays("in|");
-        let mut parameters = self.arrays("param|");
-        let expected = self.arrays("out|");
-        let forward = [Role::Forward, Role::Loss];
-        let (computed, updated) = (self.written(&forward), self.written(&[Role::Optimize]));
-
-        // The last value of each variable, from the updates if they write it.
-        let mut fetched: BTreeSet<String> =
-            expected.keys().filter(|name| computed.contains(*name)).cloned().collect();
-        let update = self.part(&[Role::Optimize], &[], &[]);
-        let needed = read_first(&update);
-        fetched.extend(needed.iter().filter(|name| computed.contains(*name)).cloned());
-        let is_loss = |op: &&OpDesc| role(op) == Role::Loss;
-        let cost = self.desc.blocks[0].ops.iter().find(is_loss).map(|op| op.outputs[0].arguments[0].clone());
-        // The cost last.
-        let mut fetched: Vec<String> = fetched.into_iter().collect();
-        fetched.extend(cost.clone());
-        let fed: Vec<String> = inputs.keys().cloned().collect();
-        let program = from_wire(&self.part(&forward, &fed, &fetched), None);
-        let unknown = self.unknown();
-        let mut program = match program {
-            Ok(program) => program,
-            Err(_) if !unknown.is_empty() => return Ok(Outcome::Needs(unknown)),
-            Err(error) => return Err(error.to_string()),
+        let (inputs, expected) = (self.arrays("in|"), self.arrays("out|"));
+        let names = |arrays: &Arrays| arrays.keys().cloned().collect();
+        let Cut { compute, update, zeros } = match Cut::new(&self.desc, &names(&inputs), &names(&expected)) {
+            Ok(cut) => cut,
+            Err(Uncut::Needs(operators)) => return Ok(Outcome::Needs(operators)),
+            Err(Uncut::Wrong(why)) => return Err(why),
         };
-        let missing: BTreeSet<String> = unknown.into_iter().chain(foreign(&program)).collect();
-        if !missing.is_empty() {
-            return Ok(Outcome::Needs(missing));
+        let mut parameters = self.arrays("param|");
+        let mut found = inputs;
+        for part in [&compute, &update] {
+            let mut runner = Runner::new(backend.clone(), &part.program);
+            let values = part.step(&mut runner, &mut parameters, &found)?;
+            found.extend(values);
         }
+        found.extend(zeros.iter().filter_map(|name| Some((name.clone(), expected.get(name)?.zeros_like()))));
 
-        // Gradients of what is fed and of parameters, by our own rules.
-        let mut outputs = program.outputs().to_vec();
-        if cost.is_some() {
-            let cost = outputs.pop().expect("it was fetched");
-            fetched.pop();
-            program.set_outputs(&[cost]).map_err(|error| error.to_string())?;
-            let roots: BTreeSet<&String> = expected.keys().chain(&needed).collect();
-            let roots: Vec<(String, VarId)> = roots
-                .into_iter()
-                .filter_map(|name| Some((name.clone(), program.find(name.strip_suffix("@GRAD")?)?)))
-                .collect();
-            let wanted: Vec<VarId> = roots.iter().map(|&(_, root)| root).collect();
-            let found = gradients(&mut program, &wanted).map_err(|error| error.to_string())?;
-            for ((name, root), gradient) in roots.into_iter().zip(found) {
-                // Where the cost does not depend on a value, its gradient is zeros: those of the cost by itself are
-                // not there to be fetched.
-                match gradient {
-                    Some(gradient) => {
-                        fetched.push(name);
-                        outputs.push(gradient);
-                    }
-                    None => check_zeros(&name, expected.get(&name), &program, root)?,
-                }
-            }
-        }
-        program.set_outputs(&outputs).map_err(|error| error.to_string())?;
-        let (found, after) = run(backend, &program, &parameters, &inputs)?;
-        let mut found: Arrays = fetched.into_iter().zip(found).collect();
-        parameters.extend(after);
-
-        if !update.blocks[0].ops.is_empty() {
-            let fed: Vec<String> = needed.into_iter().collect();
-            let fetched: Vec<String> =
-                expected.keys().filter(|name| updated.contains(*name)).cloned().collect();
-            let program = from_wire(&self.part(&[Role::Optimize], &fed, &fetched), None);
-            let program = program.map_err(|error| format!("the updates: {error}"))?;
-            let missing = foreign(&program);
-            if !missing.is_empty() {
-                return Ok(Outcome::Needs(missing));
-            }
-            let (values, after) = run(backend, &program, &parameters, &found)?;
-            found.extend(fetched.into_iter().zip(values));
-            parameters.extend(after);
-        }
-
-        let is_random = program.blocks().iter().flat_map(|block| &block.ops).any(|op| op.op.effects().random);
         let mut worst = 0f64;
-        let known =
-            |name: &String| computed.contains(name) || updated.contains(name) || found.contains_key(name);
-        let values =
-            expected.into_iter().filter(|(name, _)| known(name)).map(|(name, array)| (name, array, &found));
-        let after = self.arrays("after|").into_iter().map(|(name, array)| (name, array, &parameters));
-        for (name, expected, of) in values.chain(after) {
-            let found = of.get(&name).ok_or_else(|| format!("`{name}` has no value"))?;
+        let after = self.arrays("after|");
+        // What is in this slot is a shape, and no value.
+        let slots = self.desc.blocks[0].ops.iter().flat_map(|op| &op.outputs);
+        let shapes = slots.filter(|slot| slot.parameter == "XShape").flat_map(|slot| &slot.arguments);
+        let shapes: BTreeSet<&String> = shapes.collect();
+        let values = expected.iter().filter(|(name, _)| !shapes.contains(name)).map(|pair| (pair, &found));
+        for ((name, expected), of) in values.chain(after.iter().map(|pair| (pair, &parameters))) {
+            let found = of.get(name).ok_or_else(|| format!("`{name}` has no value"))?;
             if self.arrays.contains_key(&format!("lod|1|{name}")) {
                 return Err(format!("`{name}` has sequences of sequences, which are not compared"));
             }
-            worst = worst.max(
-                match is_random {
-                    true => found.compare_shape(&expected).map(|()| 0.0),
-                    false => found.compare(&expected, RTOL, ATOL),
-                }
-                .map_err(|difference| format!("`{name}`: {difference}"))?,
-            );
+            let error = match compute.is_random() {
+                true => found.compare_shape(expected).map(|()| 0.0),
+                false => found.compare(expected, RTOL, ATOL),
+            };
+            worst = worst.max(error.map_err(|difference| format!("`{name}`: {difference}"))?);
         }
-        Ok(if is_random { Outcome::Shapes } else { Outcome::Passed(worst) })
+        Ok(if compute.is_random() { Outcome::Shapes } else { Outcome::Passed(worst) })
     }
-}
-
-/// The operators of a program that stayed foreign.
-fn foreign(program: &Program) -> BTreeSet<String> {
-    let ops = program.blocks().iter().flat_map(|block| &block.ops);
-    ops.filter_map(|operator| match &operator.op {
-        Op::Foreign(foreign) => Some(foreign.name.clone()),
-        _ => None,
-    })
-    .collect()
-}
-
-/// A gradient that is not computed has to be expected to be zeros.
-fn check_zeros(name: &str, expected: Option<&Tensor>, program: &Program, root: VarId) -> Result<(), String> {
-    match expected {
-        Some(expected) if expected.values.numbers().iter().any(|&value| value != 0.0) => Err(format!(
-            "the cost has no path to `{}`, whose gradient `{name}` is not zeros",
-            program.var(root).name
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// The outputs, and the parameters afterwards.
-fn run<B: Backend + Clone>(
-    backend: &B,
-    program: &Program,
-    parameters: &Arrays,
-    inputs: &Arrays,
-) -> Result<(Vec<Tensor>, Arrays), String> {
-    let names: BTreeSet<&str> = program.parameters().map(|var| program.var(var).name.as_str()).collect();
-    let mine = parameters.iter().filter(|(name, _)| names.contains(name.as_str()));
-    let parameters: Arrays = mine.map(|(name, array)| (name.clone(), array.clone())).collect();
-    let input = |&var: &VarId| {
-        let name = &program.var(var).name;
-        inputs.get(name).cloned().ok_or_else(|| format!("`{name}` is fed, but has no value"))
-    };
-    let inputs = program.inputs().iter().map(input).collect::<Result<Vec<Tensor>, String>>()?;
-    let mut runner = Runner::new(backend.clone(), program);
-    runner.set(&parameters);
-    let outputs = runner.step(&inputs);
-    Ok((outputs, runner.parameters()))
 }
 
 /// How a case goes on a backend; a panic is a failure.

@@ -42,6 +42,13 @@ impl<B: Backend + Clone> Runner<B> {
         self.storage.iter().map(read).collect()
     }
 
+    /// Sets the values of those parameters that the program has.
+    pub(crate) fn set_known(&mut self, parameters: &BTreeMap<String, Tensor>) {
+        let mine = parameters.iter().filter(|(name, _)| self.storage.find(name).is_some());
+        let mine = mine.map(|(name, tensor)| (name.clone(), tensor.clone())).collect();
+        self.set(&mine);
+    }
+
     /// Sets the values of parameters.
     pub(crate) fn set(&mut self, parameters: &BTreeMap<String, Tensor>) {
         for (name, tensor) in parameters {

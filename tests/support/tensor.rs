@@ -66,8 +66,14 @@ impl Values {
         }
     }
 
-    pub(crate) fn is_float(&self) -> bool {
-        matches!(self, Values::F32(_) | Values::F64(_))
+    pub(crate) fn dtype(&self) -> DType {
+        match self {
+            Values::Bool(_) => DType::Bool,
+            Values::I32(_) => DType::I32,
+            Values::I64(_) => DType::I64,
+            Values::F32(_) => DType::F32,
+            Values::F64(_) => DType::F64,
+        }
     }
 
     /// As numbers that can be compared with a tolerance.
@@ -118,6 +124,22 @@ impl Tensor {
         Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()), offsets: None }
     }
 
+    /// The `k`-th of what its first axis counts.
+    pub(crate) fn part(&self, k: usize) -> Tensor {
+        let shape = self.shape[1..].to_vec();
+        let len: usize = shape.iter().product();
+        let bytes = self.values.to_bytes();
+        let width = self.values.dtype().bytes();
+        let bytes = &bytes[k * len * width..(k + 1) * len * width];
+        Tensor { shape, values: Values::from_bytes(self.values.element(), bytes), offsets: None }
+    }
+
+    /// Zeros of the same shape, offsets and element type.
+    pub(crate) fn zeros_like(&self) -> Tensor {
+        let values = Values::zeros(self.values.dtype(), self.shape.iter().product());
+        Tensor { values, ..self.clone() }
+    }
+
     /// The rows as the tokens of sequences.
     pub(crate) fn with_offsets(self, offsets: &[i64]) -> Tensor {
         Tensor { offsets: Some(offsets.to_vec()), ..self }
@@ -156,7 +178,7 @@ impl Tensor {
                 continue;
             }
             let error = (a - b).abs();
-            let close = if self.values.is_float() { error <= atol + rtol * b.abs() } else { false };
+            let close = self.values.dtype().is_float() && error <= atol + rtol * b.abs();
             if !close {
                 return Err(format!("element {i} is {a}, expected {b}"));
             }

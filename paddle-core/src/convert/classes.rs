@@ -3,10 +3,11 @@
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
+use super::types::zero;
 use crate::ops::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, LookupTable,
-    LookupTableGrad, Number, Reshape, Scale, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Unary,
-    UnaryKind,
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, Gather,
+    LookupTable, LookupTableGrad, Number, Reduce, ReduceKind, Reshape, Scale, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, TakeAlongAxis, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -62,6 +63,62 @@ impl Reading<'_, '_> {
             DType::I32 => self.emit(Cast { dtype: DType::I64 }, &[ids]),
             _ => Ok(ids),
         }
+    }
+
+    /// Of logarithms of probabilities along axis 1: what is taken from each by the number of its class, weighted by the
+    /// class. Classes to be ignored count 0.
+    pub(super) fn nll_loss(&mut self) -> Result<bool, ConvertError> {
+        let reduction = self.desc.attr_string("reduction")?.unwrap_or("mean");
+        if !matches!(reduction, "none" | "sum" | "mean") {
+            return Ok(false);
+        }
+        let (x, label) = (self.input("X")?, self.ids("Label")?);
+        let ignored = self.desc.attr_long("ignore_index")?.unwrap_or(-100);
+        let (dtype, axis) = (self.ty(x).dtype, 1);
+        let rows = usize::from(self.ty(x).rows.is_some());
+        let Some(at) = self.axis(x, axis).map(|axis| axis - rows) else {
+            return Err(self.no_axis(x, "X", axis).into());
+        };
+        let ignored = self.emit(Fill { value: Number::Int(ignored), ty: Type::scalar(DType::I64) }, &[])?;
+        let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[label, ignored])?;
+        // Class 0 stands in for those that are ignored.
+        let chosen = self.emit(Cast { dtype: DType::I64 }, &[counts])?;
+        let chosen = self.emit(Binary { kind: BinaryKind::Mul }, &[label, chosen])?;
+        let dims = self.ty(label).dims.clone();
+        let mut column = dims.clone();
+        column.insert(at.min(dims.len()), Dim::from(1));
+        let column = self.emit(Reshape { dims: column }, &[chosen])?;
+        let taken = self.emit(TakeAlongAxis { axis }, &[x, column])?;
+        let taken = self.emit(Reshape { dims }, &[taken])?;
+        let mut weight = self.emit(Cast { dtype }, &[counts])?;
+        if self.has(&["Weight"]) {
+            let of_class = self.emit(Gather { axis: 0 }, &[self.input("Weight")?, chosen])?;
+            weight = self.emit(Binary { kind: BinaryKind::Mul }, &[weight, of_class])?;
+        }
+        let loss = self.emit(Binary { kind: BinaryKind::Mul }, &[taken, weight])?;
+        let negate = Scale { scale: -1.0, bias: 0.0 };
+        let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+        let total = match reduction {
+            "none" => self.emit(Fill { value: zero(dtype), ty: Type::scalar(dtype) }, &[])?,
+            _ => self.emit(sum.clone(), &[weight])?,
+        };
+        if let [name] = self.desc.output("Total_weight") {
+            self.define(Assign, &[total], &[], &[name])?;
+        }
+        if reduction == "none" {
+            return self.out(negate, &[loss]);
+        }
+        let loss = self.emit(sum, &[loss])?;
+        if reduction == "sum" {
+            return self.out(negate, &[loss]);
+        }
+        // The mean of nothing is 0.
+        let none = self.emit(Fill { value: zero(dtype), ty: Type::scalar(dtype) }, &[])?;
+        let none = self.emit(Compare { kind: CompareKind::Equal }, &[total, none])?;
+        let none = self.emit(Cast { dtype }, &[none])?;
+        let total = self.emit(Binary { kind: BinaryKind::Add }, &[total, none])?;
+        let loss = self.emit(negate, &[loss])?;
+        self.out(Binary { kind: BinaryKind::Div }, &[loss, total])
     }
 
     /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.

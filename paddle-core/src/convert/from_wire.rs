@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::blocks::{WireBlock, blocks};
 use super::constants::initializer;
 use super::error::{ConvertError, Fault, VariableFault, WirePlace};
+use super::known::{Known, known};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
@@ -48,6 +49,7 @@ fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Res
         suffixes: BTreeMap::new(),
         memory,
         gradients: BTreeMap::new(),
+        known: BTreeMap::new(),
     };
     reader.versions.enter(0, Program::GLOBAL, BTreeSet::new());
     reader.header()?;
@@ -80,6 +82,8 @@ pub(super) struct Reader<'a> {
     memory: usize,
     /// The gradient of each parameter.
     gradients: BTreeMap<VarId, VarId>,
+    /// What is known of small values.
+    pub(super) known: BTreeMap<VarId, Vec<Known>>,
 }
 
 impl<'a> Reader<'a> {
@@ -319,6 +323,14 @@ impl<'a> Reader<'a> {
             let (name, ty) = (self.fresh(name), self.checked(ty)?);
             self.charge(&name, &ty)?;
             outputs.push(self.program.create_var(block, &name, ty)?);
+        }
+        if let [output] = outputs[..] {
+            let of_inputs: Vec<Option<&[Known]>> =
+                inputs.iter().map(|input| self.known.get(input).map(Vec::as_slice)).collect();
+            if let Some(known) = known(&op, &of_inputs, self.program.ty(output)) {
+                self.memory = self.memory.checked_sub(VALUE * known.len()).ok_or(Fault::Memory)?;
+                self.known.insert(output, known);
+            }
         }
         let (inputs, blocks) = (inputs.to_vec(), blocks.to_vec());
         let operator = Operator { op, inputs, outputs: outputs.clone(), blocks, site };

@@ -11,8 +11,9 @@ use super::reading::Reading;
 use super::types::parse_type;
 use crate::ops::{
     BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Dropout, DropoutGrad,
-    DropoutImplementation, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers,
+    DropoutImplementation, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers, Transpose,
 };
+use crate::program::VarId;
 use crate::wire::OpAttr;
 
 /// The attributes of a convolution.
@@ -100,13 +101,35 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Whether channels come before height and width, as ours do.
-    fn channels_first(&self) -> Result<bool, Fault> {
-        Ok(!matches!(self.desc.attr_string("data_format")?, Some("NHWC")))
+    /// Whether channels come behind height and width, unlike ours.
+    fn channels_last(&self) -> Result<bool, Fault> {
+        Ok(self.desc.attr_string("data_format")? == Some("NHWC"))
+    }
+
+    /// An operator from one image to another, in slot `out`; the channels of both may come last.
+    fn of_images(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        out: &'static str,
+    ) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let out = one(desc.output(out), out)?;
+        if !self.channels_last()? {
+            return self.define(op, inputs, &[], &[out]);
+        }
+        let mut inputs = inputs.to_vec();
+        if self.ty(inputs[0]).rank() != 4 {
+            return Ok(false);
+        }
+        inputs[0] = self.emit(Transpose { perm: vec![0, 3, 1, 2] }, &inputs[..1])?;
+        let image = self.emit(op, &inputs)?;
+        self.define(Transpose { perm: vec![0, 2, 3, 1] }, &[image], &[], &[out])
     }
 
     pub(super) fn conv2d(&mut self) -> Result<bool, ConvertError> {
-        if !self.channels_first()? || self.has(&["Bias", "ResidualData"]) {
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        if (is_grad && self.channels_last()?) || self.has(&["Bias", "ResidualData"]) {
             return Ok(false);
         }
         let conv = Conv2d {
@@ -117,8 +140,8 @@ impl<'a> Reading<'_, 'a> {
         };
         let (input, filter) = (self.input("Input")?, self.input("Filter")?);
         let desc = self.desc;
-        if !desc.r#type.ends_with("_grad") {
-            return self.define(conv, &[input, filter], &[], &[one(desc.output("Output"), "Output")?]);
+        if !is_grad {
+            return self.of_images(conv, &[input, filter], "Output");
         }
         let inputs = [input, filter, self.input("Output@GRAD")?];
         for of in [Conv2dGradKind::Input, Conv2dGradKind::Filter] {
@@ -134,7 +157,8 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn pool2d(&mut self) -> Result<bool, ConvertError> {
-        if !self.channels_first()? {
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        if is_grad && self.channels_last()? {
             return Ok(false);
         }
         let attribute = "pooling_type";
@@ -155,8 +179,8 @@ impl<'a> Reading<'_, 'a> {
         };
         let x = self.input("X")?;
         let desc = self.desc;
-        if !desc.r#type.ends_with("_grad") {
-            return self.out(pool, &[x]);
+        if !is_grad {
+            return self.of_images(pool, &[x], "Out");
         }
         let inputs = [x, self.input("Out")?, self.input("Out@GRAD")?];
         self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])

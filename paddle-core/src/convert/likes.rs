@@ -1,10 +1,12 @@
-//! From the wire: rules for constants in the shape of other values.
+//! From the wire: rules for constants in the shape of other values, and for shapes as values.
 
 use super::constants::fill_value;
 use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::known::Known;
 use super::reading::Reading;
-use super::types::dtype;
-use crate::ops::Fill;
+use super::types::{dtype, is_small_product, product, zero};
+use crate::ops::{Binary, BinaryKind, Cast, Concat, Fill, Number, Reshape, Size};
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
 
@@ -23,6 +25,70 @@ impl Reading<'_, '_> {
         let Some(dtype) = self.dtype_like(x)? else { return Ok(false) };
         let (value, ty) = (fill_value(self.desc, dtype)?, self.ty(x).with_dtype(dtype));
         self.out(Fill { value, ty }, &[])
+    }
+
+    /// A constant whose shape, or whose value, comes from values.
+    pub(super) fn constant_of_values(&mut self) -> Result<bool, ConvertError> {
+        let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+        let dtype = VarKind::try_from(kind).ok().and_then(dtype);
+        let dims = self.dims("shape", "ShapeTensor", "ShapeTensorList")?;
+        let (Some(dtype), Some(dims), "fill_constant") = (dtype, dims, self.desc.r#type.as_str()) else {
+            return Ok(false);
+        };
+        let ty = self.reader.checked(self.type_of(dtype, dims))?;
+        if !self.has(&["ValueTensor"]) {
+            return self.out(Fill { value: fill_value(self.desc, dtype)?, ty }, &[]);
+        }
+        let value = self.scalar("ValueTensor", dtype)?;
+        let zeros = self.emit(Fill { value: zero(dtype), ty }, &[])?;
+        self.out(Binary { kind: BinaryKind::Add }, &[zeros, value])
+    }
+
+    /// The sizes of a value.
+    pub(super) fn shape(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("Input")?;
+        let dims = self.reader.program.shape(self.ty(x));
+        let parts = dims.iter().map(|dim| self.size_value(dim)).collect::<Result<Vec<VarId>, Fault>>()?;
+        if parts.is_empty() {
+            let ty = Type::new(DType::I32, [0]);
+            return self.out(Fill { value: zero(DType::I32), ty }, &[]);
+        }
+        self.out(Concat { axis: 0 }, &parts)?;
+        self.know("Out", dims)
+    }
+
+    /// The number of elements of a value.
+    pub(super) fn number_of_elements(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("Input")?;
+        let dims = self.reader.program.shape(self.ty(x));
+        if !is_small_product(&dims) {
+            return Ok(false);
+        }
+        let count = product(&dims)?;
+        let value = self.size_value(&count)?;
+        let value = self.emit(Cast { dtype: DType::I64 }, &[value])?;
+        self.out(Reshape { dims: Vec::new() }, &[value])?;
+        self.know("Out", vec![count])
+    }
+
+    /// A size as a list of one number: a constant, or the number of elements of something of this size.
+    fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
+        let one = Type::new(DType::I32, [1]);
+        if let Some(size) = size.constant() {
+            return self.emit(Fill { value: Number::Int(size), ty: one }, &[]);
+        }
+        let ty = self.type_of(DType::F64, vec![size.clone()]);
+        let counted = self.emit(Fill { value: zero(DType::F64), ty }, &[])?;
+        let count = self.emit(Size { axes: Vec::new() }, &[counted])?;
+        let count = self.emit(Cast { dtype: DType::I32 }, &[count])?;
+        self.emit(Reshape { dims: one.dims }, &[count])
+    }
+
+    /// Notes what is known of the value in an output slot.
+    fn know(&mut self, slot: &'static str, dims: Vec<Dim>) -> Result<bool, ConvertError> {
+        let out = self.read(one(self.desc.output(slot), slot)?)?;
+        self.reader.known.insert(out, dims.into_iter().map(Known::of).collect());
+        Ok(true)
     }
 
     /// A constant of `shape`, of which one size is that of an axis of `Input`. Of sequences, that is their number.

@@ -43,12 +43,14 @@
 //! | `constants.rs` | the same, for operators without inputs |
 //! | `norms.rs` | the same, for normalisations and norms |
 //! | `products.rs` | the same, for products of matrices |
+//! | `by_values.rs` | the same, for operators whose numbers come from values |
 //! | `likes.rs` | the same, for constants in the shape of other values |
 //! | `views.rs` | the same, for operators that give elements another shape |
 //! | `moves.rs` | the same, both ways, for operators that move elements |
 //! | `places.rs` | the same, for operators that find elements |
 //! | `images.rs` | the same, both ways, for operators on images |
 //! | `foreign.rs` | operators that are not known, both ways |
+//! | `known.rs` | what is known of values while a program is read |
 //! | `reading.rs` | what the rules are written with |
 //! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
 //! | `branches.rs` | the same, for PaddlePaddle's branches, raised to ours |
@@ -63,6 +65,7 @@
 
 mod blocks;
 mod branches;
+mod by_values;
 mod classes;
 mod constants;
 mod control;
@@ -73,6 +76,7 @@ mod export;
 mod foreign;
 mod from_wire;
 mod images;
+mod known;
 mod legalise;
 mod likes;
 mod moves;

@@ -38,17 +38,6 @@ pub(super) fn describe_pad(op: &Pad) -> Vec<OpAttr> {
 }
 
 impl Reading<'_, '_> {
-    /// Whole numbers that are an attribute, or constants in one of two slots.
-    fn numbers(&self, name: &str, slot: &str, list: &str) -> Result<Option<Vec<i64>>, Fault> {
-        let [tensor, list] = [self.inputs(slot)?, self.inputs(list)?];
-        if tensor.is_empty() && list.is_empty() {
-            return Ok(Some(self.desc.attr_longs(name)?.unwrap_or_default()));
-        }
-        let vars = if tensor.is_empty() { list } else { tensor };
-        let constants: Option<Vec<Vec<Number>>> = vars.into_iter().map(|var| self.constant_of(var)).collect();
-        Ok(constants.and_then(|numbers| numbers.concat().into_iter().map(Number::as_i64).collect()))
-    }
-
     /// With `decrease_axis`, axes of which one element is left are left out.
     pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
         let input = self.input("Input")?;

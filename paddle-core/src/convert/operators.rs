@@ -29,6 +29,13 @@ fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         "assign"                                                            => |x| x.assign(),
         "accuracy" | "rank_loss"                                            => |x| x.plain(),
+        "clip"                                                              => |x| x.clip(),
+        "pow"                                                               => |x| x.power(),
+        "shape"                                                             => |x| x.shape(),
+        "size"                                                              => |x| x.number_of_elements(),
+        "nll_loss"                                                          => |x| x.nll_loss(),
+        "unstack"                                                           => |x| x.unstack(),
+        "accuracy" | "assign" | "rank_loss"                                 => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
         "accuracy" | "assign" | "rank_loss" | "share_data"                  => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
@@ -47,6 +54,7 @@ fn rule(name: &str) -> Option<Rule> {
         "increment"                                                         => |x| x.increment(),
         "sum"                                                               => |x| x.sum(),
         "print"                                                             => |x| x.print(),
+        "merge_selected_rows" | "get_tensor_from_selected_rows"             => |x| x.as_dense(),
         "label_smooth"                                                      => |x| x.label_smooth(),
         "fill_any_like" | "fill_zeros_like"                                 => |x| x.fill_like(),
         "fill_constant_batch_size_like"                                     => |x| x.fill_batch_size_like(),
@@ -115,7 +123,7 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
-        "conditional_block"                                                 => |x| x.conditional_block(),
+        "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
         // Ours.
         "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
@@ -203,6 +211,26 @@ impl Reading<'_, '_> {
         self.define(op, &inputs, &[], &names)
     }
 
+    /// A function of one value, whose attributes are numbers.
+    pub(super) fn unary(&mut self) -> Result<bool, ConvertError> {
+        let Some(op) = unary(&self.desc.r#type) else { return Ok(false) };
+        let mut attributes = Vec::new();
+        for (name, default) in op.attributes() {
+            let Attribute::Number(default) = default else { continue };
+            let value = match default {
+                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
+                Number::Int(_) | Number::Float(_) => {
+                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?)
+                }
+            };
+            attributes.push((name.to_string(), Attribute::Number(value)));
+        }
+        match op.with_attributes(attributes) {
+            Ok(op) => self.same_slots(op),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
     /// at the end, so `Y` gets trailing dimensions of 1. Comparisons have the attribute, but align at the end.
     fn aligned(&mut self) -> Result<bool, ConvertError> {
@@ -232,7 +260,7 @@ impl Reading<'_, '_> {
     /// The bias may be added before the multiplication.
     fn scale(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["ScaleTensor"]) {
-            return Ok(false);
+            return self.scale_by_value();
         }
         let x = self.input("X")?;
         let mut scale = float(self.desc, "scale", "rust.scale", 1.0)?;
@@ -264,6 +292,12 @@ impl Reading<'_, '_> {
             sum = self.emit(Binary { kind: BinaryKind::Add }, &[sum, other])?;
         }
         self.out(Binary { kind: BinaryKind::Add }, &[sum, last])
+    }
+
+    /// The rows of a gradient are a representation: it is a value like any other already.
+    fn as_dense(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        self.out(Assign, &[x])
     }
 
     /// Nothing is printed.
@@ -341,7 +375,7 @@ impl Reading<'_, '_> {
 
     fn constant(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
-            return Ok(false);
+            return self.constant_of_values();
         }
         match constant(&self.reader.program, self.desc)? {
             Some(op) => self.out(op, &[]),

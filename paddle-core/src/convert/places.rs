@@ -67,7 +67,12 @@ pub(super) fn describe_auc(op: &Auc) -> Vec<OpAttr> {
 
 impl Reading<'_, '_> {
     /// The axis in attribute `name`, or in a slot that holds a constant, if it is not that of rows.
-    fn axis_of(&self, x: VarId, name: &'static str, slot: &'static str) -> Result<Option<i64>, Fault> {
+    pub(super) fn axis_of(
+        &self,
+        x: VarId,
+        name: &'static str,
+        slot: &'static str,
+    ) -> Result<Option<i64>, Fault> {
         let axis = match self.has(&[slot]) {
             true => self.constant_int(slot)?,
             false => Some(self.desc.attr_long(name)?.unwrap_or(0)),

@@ -19,10 +19,6 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         let mut ops: Vec<Op> = vec![product.into()];
-        // The first version had no scalars.
-        if is_legacy && ranks == [1, 1] {
-            ops.push(Reshape { dims: vec![Dim::from(1)] }.into());
-        }
         let alpha = float(self.desc, "alpha", "rust.alpha", 1.0)?;
         if alpha != 1.0 {
             ops.push(Scale { scale: alpha, bias: 0.0 }.into());

@@ -2,12 +2,9 @@
 
 use super::error::{ConvertError, Fault};
 use super::from_wire::{Reader, one};
-use crate::ops::{Cast, Fill, Number, Op};
-use crate::program::{BlockId, DType, Dim, Site, Type, VarId};
+use crate::ops::{Cast, Op, Reshape};
+use crate::program::{BlockId, DType, Site, Type, VarId};
 use crate::wire::OpDesc;
-
-/// A constant of more elements than this is no attribute.
-const MOST_CONSTANTS: usize = 1 << 16;
 
 /// One operator while it is read.
 pub(super) struct Reading<'r, 'a> {
@@ -64,33 +61,28 @@ impl<'a> Reading<'_, 'a> {
         Fault::Attribute { attribute, message }
     }
 
-    /// The elements of a value that the program says: a constant.
-    pub(super) fn constant_of(&self, var: VarId) -> Option<Vec<Number>> {
-        let program = &self.reader.program;
-        let ops = &program.block(program.var(var).block).ops;
-        let operator = ops.iter().rev().find(|operator| operator.outputs.contains(&var))?;
-        match &operator.op {
-            Op::Fill(Fill { value, ty }) => {
-                let size = |count: Option<usize>, dim: &Dim| {
-                    count?.checked_mul(usize::try_from(dim.constant()?).ok()?)
-                };
-                let count = ty.dims.iter().fold(Some(1), size).filter(|_| ty.rows.is_none())?;
-                (count <= MOST_CONSTANTS).then(|| vec![*value; count])
-            }
-            Op::AssignValue(op) => Some(op.values.clone()),
-            Op::Assign(_) | Op::Reshape(_) => self.constant_of(operator.inputs[0]),
-            Op::Cast(Cast { dtype: DType::I32 | DType::I64 }) => {
-                let whole = |value: Number| value.as_i64().map(Number::Int);
-                self.constant_of(operator.inputs[0])?.into_iter().map(whole).collect()
-            }
-            _ => None,
+    /// The only element of the value in a slot, without dimensions and of this element type.
+    pub(super) fn scalar(&mut self, slot: &'static str, dtype: DType) -> Result<VarId, Fault> {
+        let mut value = self.input(slot)?;
+        if self.ty(value).dtype != dtype {
+            value = self.emit(Cast { dtype }, &[value])?;
+        }
+        match self.ty(value).rank() {
+            0 => Ok(value),
+            _ => self.emit(Reshape { dims: Vec::new() }, &[value]),
         }
     }
 
-    /// The only whole number of a constant in an input slot.
-    pub(super) fn constant_int(&self, slot: &'static str) -> Result<Option<i64>, Fault> {
-        let numbers = self.constant_of(self.input(slot)?);
-        Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { one.as_i64() } else { None }))
+    /// Appends an operator with several outputs, which no variable holds.
+    pub(super) fn emit_all(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        count: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        let (op, id) = (op.into(), self.id());
+        let names = vec![op.name(); count];
+        self.reader.append(id, op, inputs, &[], &names, self.site)
     }
 
     /// Appends an operator with one output, which no variable holds.

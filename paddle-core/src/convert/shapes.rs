@@ -11,29 +11,19 @@ use crate::program::{Dim, VarId};
 const MOST_PARTS: i32 = 1 << 16;
 
 impl Reading<'_, '_> {
-    /// The axis in attribute `name`, if it is not that of rows.
-    fn inner_axis(&self, x: VarId, name: &'static str) -> Result<Option<i64>, Fault> {
-        let axis = self.desc.attr_int(name)?.unwrap_or(0);
-        let has_rows = self.ty(x).rows.is_some();
-        Ok(self.axis(x, axis.into()).filter(|&axis| axis > 0 || !has_rows).map(|axis| axis as i64))
-    }
-
     pub(super) fn concat(&mut self) -> Result<bool, ConvertError> {
         let inputs = self.inputs("X")?;
         let Some(&first) = inputs.first() else { return Ok(false) };
-        match self.inner_axis(first, "axis")? {
-            Some(axis) if !self.has(&["AxisTensor"]) => self.out(Concat { axis }, &inputs),
-            _ => Ok(false),
+        match self.axis_of(first, "axis", "AxisTensor")? {
+            Some(axis) => self.out(Concat { axis }, &inputs),
+            None => Ok(false),
         }
     }
 
     /// Into `num` equal parts, or parts of these sizes, of which -1, once, is what is left.
     pub(super) fn split(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let Some(axis) = self.inner_axis(x, "axis")? else { return Ok(false) };
-        if self.has(&["AxisTensor", "SectionsTensorList"]) {
-            return Ok(false);
-        }
+        let Some(axis) = self.axis_of(x, "axis", "AxisTensor")? else { return Ok(false) };
         let at = axis as usize - usize::from(self.ty(x).rows.is_some());
         let of = self.ty(x).dims[at].clone();
         let Some(sections) = self.sections(&of)? else { return Ok(false) };
@@ -49,14 +39,15 @@ impl Reading<'_, '_> {
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
             return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
         }
-        let sections = self.desc.attr_ints("sections")?.unwrap_or_default();
-        let Some(of) = of.constant() else { return Ok(None) };
+        let sections = self.numbers("sections", "", "SectionsTensorList")?;
+        let (Some(sections), Some(of)) = (sections, of.constant()) else { return Ok(None) };
         let sizes = match self.desc.attr_int("num")?.unwrap_or(0) {
             0 => {
-                let known =
-                    sections.iter().filter(|&&size| size >= 0).map(|&size| i64::from(size)).sum::<i64>();
-                let size = |&size: &i32| if size == -1 { of - known } else { size.into() };
-                sections.iter().map(size).collect()
+                let mut known = sections.iter().filter(|&&size| size >= 0);
+                let Some(known) = known.try_fold(0i64, |sum, &size| sum.checked_add(size)) else {
+                    return Ok(None);
+                };
+                sections.iter().map(|&size| if size == -1 { of - known } else { size }).collect::<Vec<i64>>()
             }
             num if num > 0 && of % i64::from(num) == 0 && num <= MOST_PARTS => {
                 vec![of / i64::from(num); num as usize]
@@ -81,9 +72,6 @@ impl Reading<'_, '_> {
 
     /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
     pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["Shape", "ShapeTensor"]) {
-            return Ok(false);
-        }
         let x = self.input("X")?;
         let dims = match self.desc.attr_strings(DIMS)? {
             Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
@@ -97,26 +85,35 @@ impl Reading<'_, '_> {
     }
 
     fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
-        let shape = self.desc.attr_ints("shape")?.unwrap_or_default();
+        let Some(shape) = self.dims("shape", "Shape", "ShapeTensor")? else { return Ok(None) };
         let ty = self.ty(x);
         let rows = usize::from(ty.rows.is_some());
-        if rows == 1 && !matches!(shape.first(), Some(0 | -1)) {
+        let first = shape.first();
+        let takes_rest = rows == 1 && first.and_then(Dim::constant) == Some(-1);
+        let keeps_rows = takes_rest
+            || first.is_some_and(|first| first.constant() == Some(0))
+            || first == self.reader.program.shape(ty).first();
+        if rows == 1 && !keeps_rows {
             return Ok(None);
         }
         let mut dims = Vec::with_capacity(shape.len());
         let mut rest = None;
-        for (axis, &size) in shape.iter().enumerate().skip(rows) {
-            dims.push(match size {
+        for (axis, size) in shape.iter().enumerate().skip(rows) {
+            let Some(known) = size.constant() else {
+                dims.push(size.clone());
+                continue;
+            };
+            dims.push(match known {
                 0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
                     Some(dim) => dim.clone(),
                     None => return Ok(None),
                 },
                 // With -1 for the rows, this is a second one.
-                -1 if rest.is_none() && !(rows == 1 && shape[0] == -1) => {
+                -1 if rest.is_none() && !takes_rest => {
                     rest = Some(axis - rows);
                     Dim::from(1)
                 }
-                1.. => Dim::from(i64::from(size)),
+                1.. => size.clone(),
                 _ => return Ok(None),
             });
         }

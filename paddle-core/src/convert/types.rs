@@ -112,6 +112,11 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     product.map_err(|_| Fault::Size { ty: "of a size that overflows".into() })
 }
 
+/// Whether a dimension is of moderate length as text.
+pub(super) fn is_moderate(dim: &Dim) -> bool {
+    dim.constant().is_some() || dim_text(dim).len() <= MAX_DIM_TEXT
+}
+
 /// Whether the product of these dimensions stays a polynomial of moderate length.
 pub(super) fn is_small_product(dims: &[Dim]) -> bool {
     let terms = |dim: &Dim| {

@@ -3,7 +3,7 @@
 use super::error::{ConvertError, Fault};
 use super::reading::Reading;
 use super::types::{is_small_product, product};
-use crate::ops::Reshape;
+use crate::ops::{Reshape, Split};
 use crate::program::{Dim, VarId};
 
 impl Reading<'_, '_> {
@@ -33,13 +33,11 @@ impl Reading<'_, '_> {
 
     /// Axes of size 1 are put in, one after another: each is a place in the shape so far.
     pub(super) fn unsqueeze(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["AxesTensor", "AxesTensorList"]) {
-            return Ok(false);
-        }
+        let Some(axes) = self.numbers("axes", "AxesTensor", "AxesTensorList")? else { return Ok(false) };
         let x = self.input("X")?;
         let rows = usize::from(self.ty(x).rows.is_some());
         let mut dims = self.ty(x).dims.clone();
-        for axis in self.desc.attr_longs("axes")?.unwrap_or_default() {
+        for axis in axes {
             let rank = (dims.len() + rows) as i64;
             let at = if axis < 0 { axis + rank + 1 } else { axis };
             let Some(at) = usize::try_from(at).ok().filter(|&at| at <= dims.len() + rows) else {
@@ -51,6 +49,25 @@ impl Reading<'_, '_> {
             dims.insert(at, Dim::from(1));
         }
         self.out(Reshape { dims }, &[x])
+    }
+
+    /// The parts of size 1 along an axis, without it.
+    pub(super) fn unstack(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let axis = self.desc.attr_int("axis")?.unwrap_or(0).into();
+        let at = self.axis(x, axis).ok_or_else(|| self.no_axis(x, "axis", axis))?;
+        let (names, mut dims) = (desc.output("Y"), self.ty(x).dims.clone());
+        let Some(inner) = at.checked_sub(usize::from(self.ty(x).rows.is_some())) else { return Ok(false) };
+        let size = dims.remove(inner);
+        if names.is_empty() || size.constant() != i64::try_from(names.len()).ok() {
+            return Ok(false);
+        }
+        let split = Split { axis: at as i64, sections: vec![Dim::from(1); names.len()] };
+        let parts = self.emit_all(split, &[x], names.len())?;
+        for (name, part) in names.iter().zip(parts) {
+            self.define(Reshape { dims: dims.clone() }, &[part], &[], &[name])?;
+        }
+        Ok(true)
     }
 
     /// The axes from `start_axis` to `stop_axis` become one.

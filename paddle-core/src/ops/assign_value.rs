@@ -71,7 +71,7 @@ impl Operation for AssignValue {
     fn samples() -> Vec<Sample> {
         let of = |values: &[Number], dtype, dims: &[i64]| {
             let ty = Type::new(dtype, dims.iter().copied());
-            Sample::of(AssignValue { values: values.into(), ty })
+            Sample::of(AssignValue { values: values.into(), ty }.rounded())
         };
         vec![
             of(&[0.5, -1.0, 0.1, 7.0, 0.0, 3.0].map(Number::Float), DType::F32, &[2, 3]),

@@ -175,3 +175,23 @@ fn cross_entropy_of_the_second_version() {
     assert_eq!(text[0], "out: f32[_, 1] = cross_entropy(x, l, ignore_index=-7)");
     assert_eq!(text.last().unwrap(), &"m: f32[_, 1] = elementwise_mul(exp, cast)");
 }
+
+/// What is taken by the number of the class counts as often as the class weighs; what is ignored, not at all.
+#[test]
+fn negative_logarithms() {
+    let loss = |reduction: &str| {
+        let loss = OpDesc::new("nll_loss")
+            .with_input("X", ["x"])
+            .with_input("Label", ["l"])
+            .with_input("Weight", ["w"]);
+        let loss = loss.with_output("Out", ["out"]).with_output("Total_weight", ["t"]);
+        let loss = loss.with_attr(OpAttr::string("reduction", reduction));
+        let inputs = [float("x", &[-1, 4]), var("l", VarKind::Int64, &[-1]), float("w", &[4])];
+        let desc = network(&inputs, &[float("out", &[]), float("t", &[])], &[loss], &["out", "t"]);
+        body(&read(&desc)).iter().rev().take(3).rev().map(|line| line.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(loss("mean").last().unwrap(), "out: f32[] = elementwise_div(scale, elementwise_add)");
+    assert_eq!(loss("sum").last().unwrap(), "out: f32[] = scale(reduce_sum_1, scale=-1.0)");
+    assert_eq!(loss("none").last().unwrap(), "out: f32[_] = scale(elementwise_mul_2, scale=-1.0)");
+    assert!(loss("other").last().unwrap().contains("foreign"));
+}

@@ -18,6 +18,9 @@ use super::{
     accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table,
     normalise, pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
     softmax_with_cross_entropy, top_k, transpose,
+    accuracy, assign_value, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout, elementwise,
+    expand, gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape, row_numbers, scatter,
+    sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis, tile, top_k, transpose,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
