@@ -21,7 +21,7 @@ impl Reading<'_, '_> {
     pub(super) fn clip(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         if !self.has(&["Min", "Max"]) || !self.ty(x).dtype.is_float() {
-            return self.unary();
+            return self.formula();
         }
         let (low, high) = (self.number_in("Min", "min", x)?, self.number_in("Max", "max", x)?);
         let raised = self.emit(Binary { kind: BinaryKind::Max }, &[x, low])?;
@@ -32,7 +32,7 @@ impl Reading<'_, '_> {
     pub(super) fn power(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         if !self.has(&["FactorTensor"]) {
-            return self.unary();
+            return self.formula();
         }
         let factor = self.scalar("FactorTensor", self.ty(x).dtype)?;
         self.out(Binary { kind: BinaryKind::Pow }, &[x, factor])

@@ -8,7 +8,10 @@ use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_to
 use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use super::update;
 use crate::ops::{
-    AssignValue, Attribute, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad, LossKind, Number, Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad,
+    AssignValue, Attribute, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm,
+    GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad, LossKind, Number,
+    Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad,
+    TakeAlongAxis, TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};

@@ -12,10 +12,9 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
-    Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind, Update,
-    Assign, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Op, Operation, PoolType, Reduce, ReduceKind,
-    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Unary, UnaryGrad,
+    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, PoolType,
+    Reduce, ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind,
+    Update,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -28,16 +27,13 @@ type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         "assign"                                                            => |x| x.assign(),
-        "accuracy" | "rank_loss"                                            => |x| x.plain(),
         "clip"                                                              => |x| x.clip(),
         "pow"                                                               => |x| x.power(),
         "shape"                                                             => |x| x.shape(),
         "size"                                                              => |x| x.number_of_elements(),
         "nll_loss"                                                          => |x| x.nll_loss(),
         "unstack"                                                           => |x| x.unstack(),
-        "accuracy" | "assign" | "rank_loss"                                 => |x| x.plain(),
-        "logical_and" | "logical_or" | "logical_not"                        => |x| x.plain(),
-        "accuracy" | "assign" | "rank_loss" | "share_data"                  => |x| x.plain(),
+        "accuracy" | "rank_loss" | "share_data"                             => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
         "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
         "where"                                                             => |x| x.plain(),
@@ -126,7 +122,6 @@ fn rule(name: &str) -> Option<Rule> {
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
         // Ours.
-        "rust.contract" | "rust.gather_rows"                                => |x| x.plain(),
         "rust.custom"                                                       => |x| x.custom(),
         "rust.range"                                                        => |x| x.own_range(),
         "rust.contract" | "rust.gather_rows" | "rust.store"                 => |x| x.plain(),
@@ -138,8 +133,6 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.while_grad"                                                   => control::read_while_grad,
         // The rows of the tables of updates and of functions.
         _ if Update::named(name).is_some()                                  => |x| x.update(),
-        _ if unary(name).is_some()                                          => |x| x.unary(),
-        // The rows of the table of functions.
         _ if formula(name).is_some()                                        => |x| x.formula(),
         _ => return None,
     })
@@ -209,26 +202,6 @@ impl Reading<'_, '_> {
         let names = schema.outputs.iter().map(|slot| one(desc.output(slot), slot));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         self.define(op, &inputs, &[], &names)
-    }
-
-    /// A function of one value, whose attributes are numbers.
-    pub(super) fn unary(&mut self) -> Result<bool, ConvertError> {
-        let Some(op) = unary(&self.desc.r#type) else { return Ok(false) };
-        let mut attributes = Vec::new();
-        for (name, default) in op.attributes() {
-            let Attribute::Number(default) = default else { continue };
-            let value = match default {
-                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
-                Number::Int(_) | Number::Float(_) => {
-                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?)
-                }
-            };
-            attributes.push((name.to_string(), Attribute::Number(value)));
-        }
-        match op.with_attributes(attributes) {
-            Ok(op) => self.same_slots(op),
-            Err(_) => Ok(false),
-        }
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned

@@ -66,7 +66,7 @@ impl Reading<'_, '_> {
         if self.has(&others) || self.bool("use_global_beta_pow", false)? {
             return Ok(false);
         }
-        let numbers = AttributeReader::new(&self.desc.r#type, self.numbers(&update)?);
+        let numbers = AttributeReader::new(&self.desc.r#type, self.settings(&update)?);
         let Ok(update) = update.with_attributes(numbers) else { return Ok(false) };
         let update = match update {
             Update::AdamW(AdamW { beta1, beta2, epsilon, .. }) if !self.bool("with_decay", false)? => {
@@ -118,7 +118,7 @@ impl Reading<'_, '_> {
                 Fault::Attribute { attribute, message: format!("there is no update `{name}`") }.into()
             );
         };
-        let reader = AttributeReader::new(name, self.numbers(&update)?);
+        let reader = AttributeReader::new(name, self.settings(&update)?);
         let Ok(update) = update.with_attributes(reader) else { return Ok(false) };
         let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
         let mut inputs = Vec::new();
@@ -130,7 +130,7 @@ impl Reading<'_, '_> {
     }
 
     /// The attributes of an update that are of ours, with its own values for those left out.
-    fn numbers(&self, update: &Update) -> Result<Vec<(String, Attribute)>, Fault> {
+    fn settings(&self, update: &Update) -> Result<Vec<(String, Attribute)>, Fault> {
         let mut attributes = Vec::new();
         for (name, default) in update.to_attributes() {
             let value = match default {

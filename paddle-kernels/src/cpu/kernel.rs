@@ -7,20 +7,9 @@ use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout,
-    elementwise, expand, gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape,
-    row_numbers, scatter, sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis,
-    tile, top_k, transpose,
-    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table, pool2d,
-    product, random, reduce, reshape, row_numbers, sequence_pool, slice, softmax, softmax_with_cross_entropy,
-    store, top_k, transpose, update, update_rows,
-    accuracy, batch_norm, concat, conv2d, cross_entropy, custom, dropout, elementwise, expand, lookup_table,
-    pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
-    accuracy, batch_norm, concat, conv2d, cross_entropy, dropout, elementwise, expand, lookup_table,
-    normalise, pool2d, product, random, reduce, reshape, row_numbers, sequence_pool, sgd, slice, softmax,
-    softmax_with_cross_entropy, top_k, transpose,
-    accuracy, assign_value, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout, elementwise,
-    expand, gather, lookup_table, one_hot, pool2d, product, random, reduce, reshape, row_numbers, scatter,
-    sequence_pool, sgd, slice, softmax, softmax_with_cross_entropy, take_along_axis, tile, top_k, transpose,
+    elementwise, expand, gather, lookup_table, normalise, one_hot, pool2d, product, random, reduce, reshape,
+    row_numbers, scatter, sequence_pool, slice, softmax, softmax_with_cross_entropy, store, take_along_axis,
+    tile, top_k, transpose, update, update_rows,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad, Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad, UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm,
+    GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op,
+    PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad,
+    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
+    TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
