@@ -451,7 +451,7 @@ fn costs_are_those_of_the_table() {
 }
 
 /// Steps on ids of an embedding, of which some come twice and most never.
-fn embedded<B: Backend + Clone, U: Updater>(backend: B, trainer: Trainer<U>) -> Vec<f32> {
+fn embedded<B: Backend + Clone, U: Updater>(backend: B, trainer: Trainer<U, B>) -> Vec<f32> {
     let net = network!(|ids: Tensor<i64, _, 3>| {
         mean(square(embedding(ids, [50, 4], param = "table", init = uniform(-1.0, 1.0)) - 0.25))
     });

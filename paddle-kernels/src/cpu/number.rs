@@ -6,7 +6,7 @@ use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 use paddle_core::ops::{Number, Real};
 use paddle_core::program::DType;
 
-use super::real::Fast;
+use super::real::{Fast, Wide};
 
 /// What memory is read and written as.
 ///
@@ -86,15 +86,21 @@ unsafe impl Plain for u32 {}
 pub(super) trait Float:
     Element + Real + AddAssign + SubAssign + MulAssign + DivAssign + Sum + super::vector::Element
 {
-    /// What element-wise formulas are evaluated in.
+    /// What formulas are evaluated in where speed counts most.
     type Fast<const FUSED: bool>: Real;
+    /// What they are evaluated in such that the result, however many operations there are, is nearly always the nearest
+    /// number.
+    type Wide<const FUSED: bool>: Real;
 
     fn fast<const FUSED: bool>(self) -> Self::Fast<FUSED>;
     fn plain<const FUSED: bool>(fast: Self::Fast<FUSED>) -> Self;
+    fn wide<const FUSED: bool>(self) -> Self::Wide<FUSED>;
+    fn rounded<const FUSED: bool>(wide: Self::Wide<FUSED>) -> Self;
 }
 
 impl Float for f32 {
     type Fast<const FUSED: bool> = Fast<FUSED>;
+    type Wide<const FUSED: bool> = Wide<FUSED>;
 
     #[inline(always)]
     fn fast<const FUSED: bool>(self) -> Fast<FUSED> {
@@ -105,10 +111,21 @@ impl Float for f32 {
     fn plain<const FUSED: bool>(fast: Fast<FUSED>) -> f32 {
         fast.0
     }
+
+    #[inline(always)]
+    fn wide<const FUSED: bool>(self) -> Wide<FUSED> {
+        Wide(self.into())
+    }
+
+    #[inline(always)]
+    fn rounded<const FUSED: bool>(wide: Wide<FUSED>) -> f32 {
+        wide.0 as f32
+    }
 }
 
 impl Float for f64 {
     type Fast<const FUSED: bool> = f64;
+    type Wide<const FUSED: bool> = f64;
 
     #[inline(always)]
     fn fast<const FUSED: bool>(self) -> f64 {
@@ -118,6 +135,16 @@ impl Float for f64 {
     #[inline(always)]
     fn plain<const FUSED: bool>(fast: f64) -> f64 {
         fast
+    }
+
+    #[inline(always)]
+    fn wide<const FUSED: bool>(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn rounded<const FUSED: bool>(wide: f64) -> f64 {
+        wide
     }
 }
 

@@ -1,6 +1,7 @@
 //! The CPU backend: the same bits on any number of threads, tiles of every kind, and what it refuses.
 
 mod chains;
+mod functions;
 mod launch;
 mod machine;
 mod rows;

@@ -115,7 +115,7 @@ macro_rules! unary {
             }
 
             /// How accurate the function is, and its gradient.
-            fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
+            pub const fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
                 match self {
                     $(UnaryKind::$kind => (class::$class, class::$slope_class),)*
                 }

@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use paddle_core::ops::{
-    BinaryKind, Coefficients, CompareKind, LogicalKind, LossKind, PredicateKind, RankLoss, UnaryKind,
+    AccuracyClass, BinaryKind, Coefficients, CompareKind, LogicalKind, LossKind, PredicateKind, RankLoss,
+    UnaryKind,
 };
 use paddle_core::program::DType;
 use paddle_core::{with_binary, with_loss, with_unary};
@@ -157,6 +158,21 @@ pub(super) fn copy(dtype: DType) -> Loop {
     }
 }
 
+/// Whether what is of this class is computed in the arithmetic of `f64`, where the numbers are of `f32`.
+///
+/// A formula of several operations is then right for every argument, as a product with `beta`, say, loses no digit in
+/// front of an exponential. What is exact is so in `f32` too, and a sum whose terms may cancel is allowed what `f32` does.
+const fn is_wide(class: AccuracyClass) -> bool {
+    matches!(class, AccuracyClass::Rounding(_))
+}
+
+/// The functions that are as right as asked in the arithmetic of `f32`, for every argument: those of a few operations, and
+/// those that [`math::single`](crate::cpu::math::single) has.
+const fn is_right_in_f32(kind: UnaryKind) -> bool {
+    use UnaryKind::*;
+    matches!(kind, Exp | LeakyRelu | Log | Rsqrt | Sigmoid | Softsign | Tanh)
+}
+
 /// The loop of a function; `None` if it is not defined on the element type.
 pub(super) fn unary(kind: UnaryKind, dtype: DType) -> Option<Loop> {
     with_unary!(kind, K => {
@@ -166,7 +182,11 @@ pub(super) fn unary(kind: UnaryKind, dtype: DType) -> Option<Loop> {
             type To = T;
             #[inline(always)]
             fn apply<const FUSED: bool>(x: T, with: Coefficients) -> T {
-                T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), with))
+                if const { is_wide(K.accuracy().0) && !is_right_in_f32(K) } {
+                    T::rounded::<FUSED>(K.apply(x.wide::<FUSED>(), with))
+                } else {
+                    T::plain::<FUSED>(K.apply(x.fast::<FUSED>(), with))
+                }
             }
         }
         struct OfI32;
@@ -206,7 +226,11 @@ pub(super) fn unary_grad(kind: UnaryKind, dtype: DType) -> Option<Loop> {
             type To = T;
             #[inline(always)]
             fn apply<const FUSED: bool>(saved: T, grad: T, with: Coefficients) -> T {
-                T::plain::<FUSED>(K.derivative(saved.fast::<FUSED>(), with) * grad.fast::<FUSED>())
+                if const { is_wide(K.accuracy().1) } {
+                    T::rounded::<FUSED>(K.derivative(saved.wide::<FUSED>(), with) * grad.wide::<FUSED>())
+                } else {
+                    T::plain::<FUSED>(K.derivative(saved.fast::<FUSED>(), with) * grad.fast::<FUSED>())
+                }
             }
         }
         match dtype {

@@ -24,16 +24,17 @@ fn speed(mut run: impl FnMut()) -> f64 {
 fn table() {
     let x: Vec<f32> = (0..COUNT).map(|i| (i as f32 + 0.5) / COUNT as f32 * 16.0 - 8.0).collect();
     let mut y = vec![0.0; COUNT];
-    print!("{:>12} {:>10}", "", "std");
-    let ways = || ["fast", "wide"].into_iter().flat_map(|way| Isa::available().map(move |isa| (way, isa)));
-    ways().for_each(|(way, isa)| print!(" {:>14}", format!("{way} {}", isa.name())));
+    println!("numbers per nanosecond");
+    print!("{:>12} {:>5} {:>9}", "", "", "standard");
+    Isa::available().for_each(|isa| print!(" {:>9}", isa.name()));
     println!();
     for function in FUNCTIONS {
-        print!("{:>12} {:>10.3}", function.name, speed(|| (function.standard)(black_box(&x), &mut y)));
-        for (way, isa) in ways() {
-            let run = if way == "fast" { function.fast } else { function.wide };
-            print!(" {:>14.3}", speed(|| run(isa, black_box(&x), black_box(&mut y))));
+        let standard = speed(|| (function.standard)(black_box(&x), black_box(&mut y)));
+        for (way, run, _) in function.ways() {
+            print!("{:>12} {way:>5} {standard:>9.3}", function.name);
+            Isa::available()
+                .for_each(|isa| print!(" {:>9.3}", speed(|| run(isa, black_box(&x), black_box(&mut y)))));
+            println!();
         }
-        println!();
     }
 }
