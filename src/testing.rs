@@ -1,4 +1,5 @@
-//! Tests of operators of your own, and of the gradients of networks.
+//! Tests of operators of your own ([`check_operator`]), and of the gradients of networks ([`check_gradients`]) and of
+//! programs without parameters ([`Differentiated`]).
 //!
 //! ```no_run
 //! # use paddle::operator::Operator;
@@ -8,6 +9,7 @@
 //! ```
 
 mod draw;
+mod network;
 mod operator;
 
 use std::error;
@@ -18,12 +20,13 @@ use paddle_core::program::{DType, Program};
 use paddle_kernels::cpu::CpuError;
 pub use paddle_kernels::differences::{Compared, DifferenceError, Differentiated};
 
+pub use self::network::check_gradients;
 pub use self::operator::check_operator;
 use crate::Error;
 use crate::element::Values;
 use crate::operator::OperatorError;
 
-/// Why an operator is not what it is declared to be.
+/// Why an operator is not what it is declared to be, or a network not what its gradients say.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -60,6 +63,10 @@ pub enum CheckError {
         /// What is wrong.
         error: DifferenceError,
     },
+    /// A network cannot be trained or run.
+    Network(Box<Error>),
+    /// The gradient of a network is wrong.
+    Parameter(DifferenceError),
     /// There is nothing to test it on.
     NoSamples,
 }
@@ -75,6 +82,8 @@ impl fmt::Display for CheckError {
                 "sample {sample}: element {element} is {found:e} by {kernel}, but {expected:e} ± {allowed:e} by the reference kernel"
             ),
             CheckError::Gradient { sample, error } => write!(f, "sample {sample}: {error}"),
+            CheckError::Network(error) => error.fmt(f),
+            CheckError::Parameter(error) => error.fmt(f),
             CheckError::NoSamples => {
                 f.write_str("there is no sample; `samples` gives inputs of no rows, of one, of many")
             }
@@ -87,6 +96,12 @@ impl error::Error for CheckError {}
 impl From<OperatorError> for CheckError {
     fn from(error: OperatorError) -> Self {
         CheckError::Operator(error)
+    }
+}
+
+impl From<Error> for CheckError {
+    fn from(error: Error) -> Self {
+        CheckError::Network(Box::new(error))
     }
 }
 

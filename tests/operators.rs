@@ -5,7 +5,7 @@ use paddle::core::convert::{from_wire, legalise, to_wire};
 use paddle::core::plan::PlanError;
 use paddle::core::text;
 use paddle::operator::{Inputs, Operator, OperatorError, Output, Sample};
-use paddle::testing::{CheckError, DifferenceError, check_operator};
+use paddle::testing::{CheckError, DifferenceError, check_gradients, check_operator};
 use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer, infer};
 
 /// Operators of this file.
@@ -63,6 +63,11 @@ pub mod nets {
     /// Of another crate, by way of a layer.
     pub fn abroad(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 6> {
         thrice(halves(x))
+    }
+
+    /// Its gradient is twice what it is.
+    pub fn doubted(x: Tensor<f32, _, 2>) -> Tensor<f32> {
+        mean(square(wrong(fc(x, 2))))
     }
 
     /// Fails.
@@ -260,6 +265,19 @@ fn it_trains_in_a_branch() {
         costs.push(trainer.step(&net, &mut parameters, &batch).unwrap().cost());
     }
     assert!(costs[199] < costs[0] / 3.0, "{} to {}", costs[0], costs[199]);
+}
+
+#[test]
+fn the_gradients_of_networks_are_differences() {
+    let net = nets::cost();
+    let rows =
+        [net.row([0.3, -0.7, 1.1], 0.4), net.row([-0.2, 0.9, 0.6], -0.8), net.row([0.5, 0.1, -1.3], 1.2)];
+    let compared = check_gradients(&net, &rows[..], 1).unwrap();
+    // Three layers: 3 · 4 + 4, 8 + 1, 4 + 1.
+    assert_eq!((compared.elements, compared.rough), (16 + 9 + 5, 0));
+    let net = nets::doubted();
+    let error = check_gradients(&net, [[0.5, -0.25]], 1).unwrap_err();
+    assert!(matches!(error, CheckError::Parameter(DifferenceError::Differs { .. })), "{error}");
 }
 
 #[test]

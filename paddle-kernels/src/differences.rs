@@ -13,8 +13,8 @@ use paddle_core::program::{BuildError, Program, Site, VarId, VerifyError};
 
 use crate::reference::{Buffer, Reference};
 
-/// The distance of a difference: with inputs that are multiples of 2⁻¹¹ below 128, `f32` holds both ends exactly.
-const STEP: f32 = 1.0 / 65536.0;
+/// The distance of a difference to each side: with inputs that are multiples of 2⁻¹¹ below 128, `f32` holds both ends exactly.
+pub const STEP: f32 = 1.0 / 65536.0;
 
 /// How far a gradient may be from the difference, relative to the larger one of them and 1.
 const TOLERANCE: f64 = 1e-6;
@@ -47,6 +47,24 @@ impl Compared {
         self.rough += other.rough;
         self.worst = self.worst.max(other.worst);
     }
+
+    /// Compares a gradient with the mean of the slopes on both sides, which is the error if it is another number.
+    pub fn compare(&mut self, gradient: f64, above: f64, below: f64) -> Result<(), f64> {
+        let difference = (above + below) / 2.0;
+        let distance = (gradient - difference).abs();
+        let error = distance / gradient.abs().max(difference.abs()).max(1.0);
+        self.elements += 1;
+        if error <= TOLERANCE {
+            self.worst = self.worst.max(error);
+            return Ok(());
+        }
+        // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
+        if (above - below).abs() <= distance || distance.is_nan() {
+            return Err(difference);
+        }
+        self.rough += 1;
+        Ok(())
+    }
 }
 
 /// Why gradients cannot be compared with differences, or are not equal to them.
@@ -67,7 +85,7 @@ pub enum DifferenceError {
     Run(RunError),
     /// A gradient is another than the difference.
     Differs {
-        /// The input.
+        /// The input or parameter.
         input: String,
         /// The number of its element.
         element: usize,
@@ -192,23 +210,12 @@ impl Differentiated {
                     moved[element] = values[element];
                     Ok::<_, DifferenceError>((there? - cost) / f64::from(step))
                 };
-                let analytic = gradient.get(element).copied().unwrap_or(0.0);
+                let gradient = gradient.get(element).copied().unwrap_or(0.0);
                 let (above, below) = (slope(STEP)?, slope(-STEP)?);
-                let numeric = (above + below) / 2.0;
-                let distance = (analytic - numeric).abs();
-                let error = distance / analytic.abs().max(numeric.abs()).max(1.0);
-                compared.elements += 1;
-                if error <= TOLERANCE {
-                    compared.worst = compared.worst.max(error);
-                    continue;
-                }
-                // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
-                if (above - below).abs() <= distance || distance.is_nan() {
+                compared.compare(gradient, above, below).map_err(|difference| {
                     let input = self.program.var(self.program.inputs()[input]).name.clone();
-                    let (gradient, difference) = (analytic, numeric);
-                    return Err(DifferenceError::Differs { input, element, gradient, difference });
-                }
-                compared.rough += 1;
+                    DifferenceError::Differs { input, element, gradient, difference }
+                })?;
             }
         }
         Ok(compared)

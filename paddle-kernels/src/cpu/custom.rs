@@ -7,6 +7,7 @@ use paddle_core::ops::Custom;
 use paddle_core::plan::{Extent, HostSlice, HostSliceMut, KernelError, Unsupported};
 use paddle_core::program::DType;
 
+use super::bytes_mut;
 use super::kernel::{Body, Compiled, Machine, Single, with_element};
 use super::number::Element;
 use super::operands::{Operands, Reads};
@@ -104,7 +105,7 @@ written!(i32 I32, i64 I64, f32 F32, f64 F64);
 
 impl Written for u8 {
     fn with_host(out: &mut [u8], write: impl FnOnce(HostSliceMut<'_>)) {
-        let mut truths = vec![false; out.len()];
+        let mut truths = vec![cfg!(debug_assertions); out.len()];
         write(HostSliceMut::Bool(&mut truths));
         out.iter_mut().zip(truths).for_each(|(out, truth)| *out = u8::from(truth));
     }
@@ -136,6 +137,10 @@ impl<T: Written> Body for Run<T> {
         let failed = Mutex::new(None::<(usize, String)>);
         let row = out.len().checked_div(rows).unwrap_or(0);
         pieces(&machine.team, out, part * row, &|index, out| {
+            // What a kernel does not write shows: as NaN, or as -1.
+            if cfg!(debug_assertions) {
+                bytes_mut(out).fill(0xFF);
+            }
             let first = index * part;
             let count = part.min(rows - first);
             let input = |k: usize| {
