@@ -58,7 +58,7 @@ fn what_rustc_compares() {
         initializer: Some("normal(0.0, 0.1)"),
         trainable: true,
         options: [None; 3],
-        place: "tests/crates/models/src/lib.rs:9:22",
+        place: "tests/crates/models/src/lib.rs:10:22",
     };
     assert_eq!(specs[1], expected);
     assert_eq!(specs[3].options, [Some("0.5"), None, None]);
@@ -114,12 +114,12 @@ fn networks_of_run_time_are_compared_at_run_time() {
     for (parameter, expected) in [
         (
             "f32[3, 5] = fill_constant(value=0.0) [at a.rs:1:2]",
-            "parameter `D.hidden.w` is [3, 4] at tests/crates/models/src/lib.rs:9:22, but [3, 5] at a.rs:1:2\n",
+            "parameter `D.hidden.w` is [3, 4] at tests/crates/models/src/lib.rs:10:22, but [3, 5] at a.rs:1:2\n",
         ),
         (
             "f32[3, 4] = fill_constant(value=0.0) [chosen]",
             "parameter `D.hidden.w` is initialised by `normal(0.0, 0.1)` at \
-             tests/crates/models/src/lib.rs:9:22, but initialised by `constant(0.0)`\n",
+             tests/crates/models/src/lib.rs:10:22, but initialised by `constant(0.0)`\n",
         ),
     ] {
         let error = Parameters::create((&gan::d0(), &dynamic(parameter))).unwrap_err();

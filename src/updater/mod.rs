@@ -52,7 +52,7 @@ pub use self::table::{
 /// let mut parameters = Parameters::create(&cost)?;
 /// let mut trainer = Trainer::new(SignOfAverage);
 /// for _ in 0..2 {
-///     trainer.step(&cost, &mut parameters, [cost.row([2.0])])?;
+///     trainer.step(&cost, &mut parameters, [cost.row(2.0)])?;
 /// }
 /// let line = parameters.get::<f32>("line.w")?;
 /// assert!((line[[0, 0]] - (1.0 - 0.1 - 0.05)).abs() < 1e-6);

@@ -18,7 +18,11 @@ impl Reading<'_, '_> {
     pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = formula(&self.desc.r#type) else { return Ok(false) };
         let slots = op.schema().inputs;
-        if self.has(&["FactorTensor", "Min", "Max"]) || !slots.iter().all(|slot| self.has(&[slot])) {
+        // Gradients of theirs are written in other values than ours, some of them.
+        let is_gradient = matches!(op, Op::UnaryGrad(_) | Op::LossGrad(_));
+        if self.has(&["FactorTensor", "Min", "Max"])
+            || (is_gradient && !slots.iter().all(|slot| self.has(&[slot])))
+        {
             return Ok(false);
         }
         let mut attributes = Vec::new();
@@ -44,6 +48,18 @@ impl Reading<'_, '_> {
             }
             op => self.same_slots(op),
         }
+    }
+
+    /// The real operator notes the difference too.
+    pub(super) fn huber_loss(&mut self) -> Result<bool, ConvertError> {
+        if !self.formula()? {
+            return Ok(false);
+        }
+        if let Some(residual) = self.desc.output("Residual").first() {
+            let inputs = [self.input("Y")?, self.input("X")?];
+            self.define(Binary { kind: BinaryKind::Sub }, &inputs, &[], &[residual])?;
+        }
+        Ok(true)
     }
 
     /// A truth function, for which other numbers than 0 are true.

@@ -7,8 +7,8 @@ use super::from_wire::one;
 use super::names::OURS;
 use super::reading::Reading;
 use crate::ops::{
-    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Operation,
-    Update, UpdateRows,
+    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Update,
+    UpdateRows,
 };
 use crate::program::Definition;
 use crate::wire::{OpAttr, OpDesc};
@@ -42,7 +42,7 @@ pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
 /// The attributes of an update of rows, which is ours.
 pub(super) fn describe_rows(op: &UpdateRows) -> Vec<OpAttr> {
     let UpdateRows { update, padding_idx } = op;
-    let own = [OpAttr::string("update", update.schema().name), OpAttr::long("padding_idx", *padding_idx)];
+    let own = [OpAttr::long("padding_idx", *padding_idx)];
     own.into_iter().chain(numbers(update)).collect()
 }
 
@@ -111,13 +111,9 @@ impl Reading<'_, '_> {
 
     /// An update of rows, in our own dialect.
     pub(super) fn update_rows(&mut self) -> Result<bool, ConvertError> {
-        let attribute = "update";
-        let name = self.desc.attr_string(attribute)?.unwrap_or_default();
-        let Some(update) = Update::named(name) else {
-            return Err(
-                Fault::Attribute { attribute, message: format!("there is no update `{name}`") }.into()
-            );
-        };
+        let name = self.desc.r#type.as_str();
+        let name = name.strip_prefix(OURS).and_then(|name| name.strip_suffix("_rows")).unwrap_or(name);
+        let Some(update) = Update::named(name) else { return Ok(false) };
         let reader = AttributeReader::new(name, self.settings(&update)?);
         let Ok(update) = update.with_attributes(reader) else { return Ok(false) };
         let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);

@@ -43,7 +43,8 @@ macro_rules! with_place_layers {
             /// The counts, `positives` and `negatives`, are kept with the parameters, and are not trained.
             auc(x: Value "Probabilities: `[_, 2]`, of which the last is that of class 1, or `[_, 1]`.",
                 label: Value "Class ids, i64: `[_, 1]`.";
-                num_thresholds: Size "4095 if it is left out.")
+                num_thresholds: Size "4095 if it is left out.",
+                param: Name "The name of the counts: every use of a name shares.")
                 => auc;
 
             /// Sums along an axis so far.

@@ -22,21 +22,13 @@ pub struct UpdateRows {
 
 impl Attributes for UpdateRows {
     fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        let own = [
-            ("update", self.update.schema().name.to_string().to_attribute()),
-            ("padding_idx", self.padding_idx.to_attribute()),
-        ];
+        let own = [("padding_idx", self.padding_idx.to_attribute())];
         own.into_iter().chain(self.update.to_attributes()).collect()
     }
 
     fn with_attributes(&self, mut reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        let name: String = reader.take("update", None)?;
         let padding_idx = reader.take("padding_idx", Some(-1))?;
-        let update = Update::named(&name).ok_or_else(|| AttributeError::Wrong {
-            operator: self.schema().name.to_string(),
-            attribute: "update",
-        })?;
-        Ok(UpdateRows { update: update.with_attributes(reader)?, padding_idx })
+        Ok(UpdateRows { update: self.update.with_attributes(reader)?, padding_idx })
     }
 }
 
@@ -45,12 +37,35 @@ const FIRST_ROW_STATE: usize = FIRST_STATE + 1;
 
 impl Operation for UpdateRows {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "update_rows",
-            doc: "An update of the rows of a table that were looked up.",
-            inputs: &["Param", "Grad", "LearningRate", "Ids", "State*"],
-            outputs: &[],
-            effects: Effects::STATE,
+        const fn of_rows(name: &'static str, doc: &'static str) -> Schema {
+            let inputs = &["Param", "Grad", "LearningRate", "Ids", "State*"];
+            Schema { name, doc, inputs, outputs: &[], effects: Effects::STATE }
+        }
+        match self.update {
+            Update::Adagrad(_) => {
+                const { &of_rows("adagrad_rows", "`adagrad` on the rows of a table that were looked up.") }
+            }
+            Update::Adam(_) => {
+                const { &of_rows("adam_rows", "`adam` on the rows of a table that were looked up.") }
+            }
+            Update::Sgd(_) => {
+                const { &of_rows("sgd_rows", "`sgd` on the rows of a table that were looked up.") }
+            }
+            Update::AdaDelta(_)
+            | Update::AdamW(_)
+            | Update::Adamax(_)
+            | Update::DecayedAdagrad(_)
+            | Update::Ftrl(_)
+            | Update::Lamb(_)
+            | Update::Momentum(_)
+            | Update::RmsProp(_) => {
+                const {
+                    &of_rows(
+                        "update_rows",
+                        "An update of rows that also changes those that were not looked up.",
+                    )
+                }
+            }
         }
     }
 
@@ -83,7 +98,9 @@ impl Operation for UpdateRows {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![UpdateRows { update: Sgd {}.into(), padding_idx: -1 }]
+        let lazy = Adam { lazy_mode: true, ..Adam::default() };
+        let updates: [Update; 3] = [Adagrad::default().into(), lazy.into(), Sgd {}.into()];
+        updates.map(|update| UpdateRows { update, padding_idx: -1 }).into()
     }
 
     fn samples() -> Vec<Sample> {

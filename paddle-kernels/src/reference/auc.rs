@@ -60,11 +60,7 @@ pub(super) fn auc(op: Auc, call: &Call<'_>) -> Result<Vec<Values>, KernelError> 
                 * below as f64;
         }
     }
-    let pairs = ranks.iter().sum::<i64>() as f64 * others.iter().sum::<i64>() as f64;
-    let area = if pairs > 0.0 {
-        won / ranks.iter().sum::<i64>() as f64 / others.iter().sum::<i64>() as f64
-    } else {
-        0.0
-    };
+    let [above, below] = [ranks, others].map(|counts| counts.iter().sum::<i64>() as f64);
+    let area = if above > 0.0 && below > 0.0 { won / above / below } else { 0.0 };
     Ok(vec![Values::F64(vec![area]), Values::I64(positive), Values::I64(negative)])
 }

@@ -325,7 +325,9 @@ fn samples_are_of_every_kind() {
         let shapes: Vec<_> = sample.slots.iter().map(shape).collect();
         let is_empty = shapes.iter().any(|(rows, dims)| *rows == Some(0) || dims.contains(&0));
         let broadcasts = shapes.iter().any(|shape| *shape != shapes[0]);
-        let may_broadcast = sample.op.effects().element_wise && shapes.len() > 1;
+        // Losses want values and labels of one shape.
+        let is_loss = matches!(sample.op, Op::Loss(_) | Op::LossGrad(_));
+        let may_broadcast = sample.op.effects().element_wise && shapes.len() > 1 && !is_loss;
         let (has_empty, has_broadcast) = kinds.entry(sample.op.name()).or_default();
         *has_empty |= is_empty;
         *has_broadcast |= broadcasts || !may_broadcast;

@@ -129,8 +129,15 @@ impl Case {
         // Class ids have to be those of two classes.
         let values = inputs.iter().enumerate().map(|(i, layout)| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
+            // Arbitrary floating-point numbers are from -2 to 2.
+            let (low, high) = sample.inputs.get(i).map_or((-2.0, 2.0), |input| input.range);
+            let within = |value: f64| low + (value + 2.0) / 4.0 * (high - low);
             match values {
                 Values::I64(values) => Values::I64(values.into_iter().map(|id| id % 2).collect()),
+                Values::F32(values) => {
+                    Values::F32(values.into_iter().map(|value| within(value.into()) as f32).collect())
+                }
+                Values::F64(values) => Values::F64(values.into_iter().map(within).collect()),
                 values => values,
             }
         });
