@@ -1,8 +1,6 @@
 //! The formulas of the updates, for one element.
 
-use super::{
-    AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd, Update,
-};
+use super::{AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd};
 use crate::ops::Real;
 
 /// The most states that a rule has an element of for each of the parameter's.
@@ -51,7 +49,7 @@ pub trait Rule: Copy + Send + Sync + 'static {
     }
 }
 
-/// What is done with the rule of an [`Update`], so that a loop around the formula is compiled once per rule.
+/// What is done with the rule of an [`Update`](super::Update), so that a loop around the formula is compiled once per rule.
 pub trait WithRule {
     /// The result.
     type Output;
@@ -434,6 +432,3 @@ impl<const ROOT: bool> Rule for FtrlRule<ROOT> {
         (T::select(z.abs() > c.l1, p, zero), [grown, z, a])
     }
 }
-
-/// Every rule is reachable from its row.
-const _: fn(&Update) -> usize = |update| update.with_rule(States);
