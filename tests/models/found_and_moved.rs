@@ -55,7 +55,7 @@ fn chosen() -> crate::Model {
         let table = scatter(scales, [2, 0], [[9.0, 8.0], [7.0, 6.0]]);
         let table = scatter_nd_add(table, [[1], [1]], [[1.0, 1.0], [0.5, 0.25]]);
         let hot = one_hot(kind, 3);
-        let best = argmax(fc(x, 3));
+        let best = argmax(x);
         let least = argmin(hot, keep_dim = true);
         let numbers = cast(arange(2, start = 1), f32);
         let agrees = cast(best == kind, f32);

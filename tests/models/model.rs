@@ -139,6 +139,7 @@ fn values<B: Backend>(net: &Network<Dynamic>, parameters: &Parameters<B>) -> Vec
         let name = &program.var(parameter).name;
         match program.ty(parameter).dtype {
             DType::F32 => tensor(&parameters.get::<f32>(name).unwrap(), Values::F32),
+            DType::I64 => tensor(&parameters.get::<i64>(name).unwrap(), Values::I64),
             _ => tensor(&parameters.get::<f64>(name).unwrap(), Values::F64),
         }
     };

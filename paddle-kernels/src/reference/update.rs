@@ -58,8 +58,14 @@ impl<T: Real + Into<f64>> WithRule for Apply<T> {
         if R::SCALED {
             let shared = rule.shared(once);
             let norm = |value: &dyn Fn(&(T, T, [T; MOST_STATES])) -> T| {
-                let squares = elements.iter().map(|element| value(element).into().powi(2));
-                squares.sum::<f64>().sqrt()
+                // With what each addition lost (Neumaier 1974): the sum is that of the class even over many elements.
+                let (mut sum, mut lost) = (0.0, 0.0);
+                for square in elements.iter().map(|element| value(element).into().powi(2)) {
+                    let next: f64 = sum + square;
+                    lost += if sum > square { (sum - next) + square } else { (square - next) + sum };
+                    sum = next;
+                }
+                (sum + lost).sqrt()
             };
             let of_parameter = norm(&|&(p, ..)| p);
             let of_direction = norm(&|&(p, g, states)| R::direction(&shared, p, g, states));

@@ -126,14 +126,17 @@ impl Case {
         }
         let mut case = Case::of(operator.op.clone(), &[], &outputs);
         case.group.ops[0].inputs = slots.into_iter().map(Operand::Input).collect();
-        // Class ids have to be those of two classes.
+        // Ids have to be those of some element.
         let values = inputs.iter().enumerate().map(|(i, layout)| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
             // Arbitrary floating-point numbers are from -2 to 2.
             let (low, high) = sample.inputs.get(i).map_or((-2.0, 2.0), |input| input.range);
             let within = |value: f64| low + (value + 2.0) / 4.0 * (high - low);
             match values {
-                Values::I64(values) => Values::I64(values.into_iter().map(|id| id % 2).collect()),
+                Values::I64(values) => {
+                    let (low, count) = (low as i64, ((high - low) as i64).clamp(1, 4));
+                    Values::I64(values.into_iter().map(|id| low + id % count).collect())
+                }
                 Values::F32(values) => {
                     Values::F32(values.into_iter().map(|value| within(value.into()) as f32).collect())
                 }

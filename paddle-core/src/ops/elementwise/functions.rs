@@ -144,8 +144,9 @@ macro_rules! with_functions {
             /// `ln(x / (1 - x))`, with `x` not nearer than `eps` to 0 and 1; where it is nearer, the derivative is 0.
             function logit Logit(; eps: Number = 0.000001 "0.000001 if it is left out.") [ACCUMULATING, ACCUMULATING] in (0.1, 0.9);
                 |x| {
-                    let p = T::select(eps > T::of(0.0), x.max(eps).min(T::of(1.0) - eps), x);
-                (p / (T::of(1.0) - p)).ln()
+                    // Both are bounded, since 1 - (1 - eps) is not eps.
+                    let within = |p: T| T::select(eps > T::of(0.0), p.max(eps).min(T::of(1.0) - eps), p);
+                    (within(x) / within(T::of(1.0) - x)).ln()
                 },
                 slope X |x| T::select(
                     (x < eps) | (x > T::of(1.0) - eps),
@@ -241,7 +242,7 @@ macro_rules! with_functions {
             activation tanh Tanh [ROUNDING, ACCUMULATING] |x| x.tanh(), slope Out |y| T::of(1.0) - y * y;
 
             /// `x - tanh(x)`; next to 0, where that cancels, the first terms of its series.
-            activation tanh_shrink TanhShrink [ACCUMULATING, ROUNDING]
+            activation tanh_shrink TanhShrink [ACCUMULATING, ACCUMULATING]
                 |x| {
                     let s = x * x;
                     let far = T::of(929569.0 / 638512875.0) - s * T::of(6404582.0 / 10854718875.0);

@@ -138,9 +138,10 @@ impl Operation for Logical {
     }
 
     fn samples() -> Vec<Sample> {
-        let case =
-            |op: Logical| Sample::of(op).rows(5, &[2]).dtype(DType::Bool).rows(5, &[2]).dtype(DType::Bool);
-        Logical::prototypes().into_iter().map(case).collect()
+        let case = |op: Logical, dims: &[i64]| {
+            Sample::of(op).rows(5, &[2]).dtype(DType::Bool).rows(5, dims).dtype(DType::Bool)
+        };
+        Logical::prototypes().into_iter().flat_map(|op| [case(op, &[2]), case(op, &[1])]).collect()
     }
 }
 
