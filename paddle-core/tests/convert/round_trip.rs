@@ -8,7 +8,7 @@ use paddle_core::ops::{
     Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
 };
 use paddle_core::passes::backward::backward;
-use paddle_core::passes::optimize::optimize;
+use paddle_core::passes::optimize::{Settings, optimize};
 use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
@@ -52,9 +52,9 @@ fn training() -> Result<(), Box<dyn std::error::Error>> {
         }
         backward(&mut program)?;
         check(&name, &program);
-        optimize(&mut program, &|update| {
-            let inputs = [update.pair.parameter, update.learning_rate, update.pair.gradient];
-            update.program.append_op(Program::GLOBAL, Sgd, &inputs, update.site).map(drop)
+        optimize(&mut program, &Settings::default(), &|update| {
+            let inputs = [update.pair.parameter, update.pair.gradient, update.learning_rate];
+            update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
         })?;
         check(&name, &program);
     }

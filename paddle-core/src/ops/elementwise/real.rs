@@ -182,7 +182,7 @@ macro_rules! real {
             )*
         }
     };
-    ($($float:ident: $acosh:ident, $erf:ident, $erfc:ident;)*) => {$(
+    ($($float:ident: $acosh:ident, $atanh:ident, $erf:ident, $erfc:ident;)*) => {$(
         real! {
             $float:
             abs = $float::abs,
@@ -208,15 +208,16 @@ macro_rules! real {
             tanh = $float::tanh,
             asinh = $float::asinh,
             acosh = |x| if x < 1.0 { $float::NAN } else { libm::$acosh(x) },
-            atanh = $float::atanh,
+            atanh = libm::$atanh,
             erf = libm::$erf,
             erfc = libm::$erfc,
         }
     )*};
 }
-// The standard library's `acosh` loses half of its digits next to 1, and it has no error function. That of `libm` answers
+// The standard library's `acosh` loses half of its digits next to 1, and its `atanh` next to -1; it has no error
+// function. The `acosh` of `libm` answers
 // numbers below 1 with others than NaN.
-real!(f32: acoshf, erff, erfcf; f64: acosh, erf, erfc;);
+real!(f32: acoshf, atanhf, erff, erfcf; f64: acosh, atanh, erf, erfc;);
 
 #[cfg(test)]
 mod tests {
