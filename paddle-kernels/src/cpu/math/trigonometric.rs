@@ -16,7 +16,8 @@ const LOW: usize = 53;
 ///
 /// A number of 2²⁶ or more is a multiple of a power of two, so these digits add multiples of 4 to its product with 2/π:
 /// whole turns. Without them the product is small enough to be exact (M. Payne and R. Hanek, Radian reduction for
-/// trigonometric functions, 1983).
+/// trigonometric functions, 1983). What follows the second part is a few thousandths of a unit in the last place of an `f32`,
+/// for the number that is nearest to a multiple of π/2.
 static WITHOUT: [[f64; 2]; 128] = {
     let mut table = [[0.0; 2]; 128];
     let mut i = 0;
