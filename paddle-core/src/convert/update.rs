@@ -25,7 +25,7 @@ fn changed(slot: &str) -> String {
 pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
     for slot in update.changed_slots() {
         let arguments = desc.input(slot).to_vec();
-        *desc = std::mem::take(desc).with_output(&changed(slot), arguments);
+        *desc = std::mem::take(desc).with_output(changed(slot), arguments);
     }
     let mut attrs = numbers(update);
     match update {

@@ -33,6 +33,18 @@ pub(super) fn apply(update: &Update, operands: Vec<Values>) -> Vec<Values> {
     }
 }
 
+/// The root of the sum of squares, with what each addition lost (Neumaier 1974): of many numbers too, it is nearer to the
+/// exact one than what is judged by it.
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0_f64, 0.0);
+    for square in values.map(|value| value * value) {
+        let next = sum + square;
+        lost += if sum > square { (sum - next) + square } else { (square - next) + sum };
+        sum = next;
+    }
+    (sum + lost).sqrt()
+}
+
 struct Apply<T> {
     operands: Vec<Vec<T>>,
     powers: Vec<Power>,
@@ -57,18 +69,9 @@ impl<T: Real + Into<f64>> WithRule for Apply<T> {
             .collect();
         if R::SCALED {
             let shared = rule.shared(once);
-            let norm = |value: &dyn Fn(&(T, T, [T; MOST_STATES])) -> T| {
-                // With what each addition lost (Neumaier 1974): the sum is that of the class even over many elements.
-                let (mut sum, mut lost) = (0.0, 0.0);
-                for square in elements.iter().map(|element| value(element).into().powi(2)) {
-                    let next: f64 = sum + square;
-                    lost += if sum > square { (sum - next) + square } else { (square - next) + sum };
-                    sum = next;
-                }
-                (sum + lost).sqrt()
-            };
-            let of_parameter = norm(&|&(p, ..)| p);
-            let of_direction = norm(&|&(p, g, states)| R::direction(&shared, p, g, states));
+            let of_parameter = norm(elements.iter().map(|&(p, ..)| p.into()));
+            let directions = elements.iter().map(|&(p, g, states)| R::direction(&shared, p, g, states));
+            let of_direction = norm(directions.map(Into::into));
             if of_parameter > 0.0 && of_direction > 0.0 {
                 once.trust = T::of(of_parameter / of_direction);
             }

@@ -320,7 +320,7 @@ fn every_operator_has_a_sample() {
 #[test]
 fn samples_are_of_every_kind() {
     let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
-    for sample in own_samples().iter().flat_map(with_variants).filter(|sample| sample.slots.len() > 0) {
+    for sample in own_samples().iter().flat_map(with_variants).filter(|sample| !sample.slots.is_empty()) {
         let shape = |&slot: &usize| (sample.inputs[slot].rows, sample.inputs[slot].dims.clone());
         let shapes: Vec<_> = sample.slots.iter().map(shape).collect();
         let is_empty = shapes.iter().any(|(rows, dims)| *rows == Some(0) || dims.contains(&0));
