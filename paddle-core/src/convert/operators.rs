@@ -15,6 +15,8 @@ use crate::ops::{
     Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, PoolType,
     Reduce, ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind,
     Update,
+    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Softmax, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -63,6 +65,7 @@ fn rule(name: &str) -> Option<Rule> {
         "mv"                                                                => |x| x.matmul("Vec"),
         "mean"                                                              => |x| x.mean(),
         "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
+        "reduce_prod" | "reduce_any" | "reduce_all"                         => |x| x.reduce(),
         "concat"                                                            => |x| x.concat(),
         "reshape" | "reshape2"                                              => |x| x.reshape(),
         "squeeze" | "squeeze2"                                              => |x| x.squeeze(),
@@ -72,6 +75,7 @@ fn rule(name: &str) -> Option<Rule> {
         "slice" | "slice_grad" | "strided_slice" | "strided_slice_grad"     => |x| x.slice(),
         "split"                                                             => |x| x.split(),
         "transpose" | "transpose2"                                          => |x| x.transpose(),
+        "log_softmax"                                                       => |x| x.log_softmax(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
         "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
@@ -315,10 +319,16 @@ impl Reading<'_, '_> {
 
     /// Negative axes count from the end; none, or `reduce_all`, are all.
     fn reduce(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        let out_dtype = self.desc.attr_int("out_dtype")?.unwrap_or(-1);
-        if out_dtype >= 0 && VarKind::try_from(out_dtype).ok().and_then(dtype) != Some(self.ty(x).dtype) {
+        if self.has(&["AxisTensor", "AxisTensorList"]) {
             return Ok(false);
+        }
+        let mut x = self.input("X")?;
+        let out_dtype = self.desc.attr_int("out_dtype")?.unwrap_or(-1);
+        if out_dtype >= 0 {
+            let Some(dtype) = VarKind::try_from(out_dtype).ok().and_then(dtype) else { return Ok(false) };
+            if dtype != self.ty(x).dtype {
+                x = self.emit(Cast { dtype }, &[x])?;
+            }
         }
         let name = self.desc.r#type.as_str();
         let op = Reduce::prototypes().into_iter().find(|op| op.schema().name == name);
@@ -336,10 +346,38 @@ impl Reading<'_, '_> {
         self.out(Reduce { kind, axes, keep_dim }, &[x])
     }
 
-    /// Along the last axis only.
+    /// Along another axis than the last, that of rows apart, the value is turned for the time of the softmax.
     fn softmax(&mut self) -> Result<bool, ConvertError> {
-        let value = self.input(if self.desc.r#type == "softmax" { "X" } else { "Out" })?;
-        if self.is_last_axis(value)? { self.plain() } else { Ok(false) }
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        let value = self.input(if is_grad { "Out" } else { "X" })?;
+        if self.is_last_axis(value)? {
+            return self.plain();
+        }
+        let axis = self.axis(value, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else { return Ok(false) };
+        if is_grad {
+            return Ok(false);
+        }
+        let mut perm: Vec<i64> = (0..self.ty(value).rank() as i64).collect();
+        let last = perm.len() - 1;
+        perm.swap(axis, last);
+        let turn = Transpose { perm };
+        self.out_of_chain(vec![turn.clone().into(), Softmax.into(), turn.into()], &[value])
+    }
+
+    /// `X - max - ln Σ exp(X - max)` along an axis.
+    fn log_softmax(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let Some(axis) = axis else { return Ok(false) };
+        let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
+        let difference = Binary { kind: BinaryKind::Sub };
+        let top = self.emit(over(ReduceKind::Max), &[x])?;
+        let shifted = self.emit(difference, &[x, top])?;
+        let exps = self.emit(Unary::of(UnaryKind::Exp), &[shifted])?;
+        let sum = self.emit(over(ReduceKind::Sum), &[exps])?;
+        let log = self.emit(Unary::of(UnaryKind::Log), &[sum])?;
+        self.out(difference, &[shifted, log])
     }
 
     pub(super) fn is_last_axis(&self, var: VarId) -> Result<bool, Fault> {

@@ -21,9 +21,10 @@ macro_rules! library {
 }
 
 library! {
-    l2_normalize
     cos_sim
     equal_all
+    l2_normalize
+    log_softmax
     margin_rank_loss
     simple_img_conv_pool
     smooth_l1

@@ -33,6 +33,24 @@ macro_rules! with_reduction_layers {
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
                  keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
                 => |call| reduce(call, ReduceKind::Min);
+
+            /// The product of all elements, a scalar, or along axes.
+            prod(x: Value "What to reduce.";
+                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| reduce(call, ReduceKind::Prod);
+
+            /// Whether some element is true, or some along axes.
+            any(x: Value "Truth values.";
+                axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| reduce(call, ReduceKind::Any);
+
+            /// Whether every element is true, or every one along axes.
+            all(x: Value "Truth values.";
+                axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => |call| reduce(call, ReduceKind::All);
         }
     };
 }

@@ -1,11 +1,12 @@
-//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`: one value for all elements along axes.
+//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`, `reduce_prod`, `reduce_any`, `reduce_all`: one value for all
+//! elements along axes.
 
 use super::{
     AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
-    CompareKind, Effects, Expand, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Sample,
     Schema, Size,
 };
-use crate::program::{Dim, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// Which reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,18 +15,37 @@ pub enum ReduceKind {
     Sum,
     /// Σ x / n; 0 over no elements.
     Mean,
-    /// The largest; -∞ over no elements. All that are largest get the gradient.
+    /// The largest; over no elements, the least that the type has. All that are largest get the gradient.
     Max,
-    /// The smallest; ∞ over no elements. All that are smallest get the gradient.
+    /// The smallest; over no elements, the greatest that the type has. All that are smallest get the gradient.
     Min,
+    /// Π x; 1 over no elements. Products of integers wrap around, as sums do.
+    Prod,
+    /// Whether one is true at least.
+    Any,
+    /// Whether none is false.
+    All,
 }
 
 impl ReduceKind {
     /// All of them.
-    pub const ALL: [ReduceKind; 4] = [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min];
+    pub const ALL: [ReduceKind; 7] = [
+        ReduceKind::Sum,
+        ReduceKind::Mean,
+        ReduceKind::Max,
+        ReduceKind::Min,
+        ReduceKind::Prod,
+        ReduceKind::Any,
+        ReduceKind::All,
+    ];
+
+    /// Whether it is one of truth values.
+    pub fn is_logical(self) -> bool {
+        matches!(self, ReduceKind::Any | ReduceKind::All)
+    }
 }
 
-/// Reduces `X`, floating point, over axes.
+/// Reduces `X` over axes: numbers, for a mean floating-point ones; truth values for `reduce_any` and `reduce_all`.
 ///
 /// Axis 0 is that of the rows, where there are any; a result over the rows has none. Without axes, over everything:
 /// a scalar.
@@ -83,6 +103,31 @@ pub(super) fn reduced(ty: &Type, axes: &[i64], keep_dim: bool) -> Option<Type> {
     Some(Type { dtype: ty.dtype, rows, dims })
 }
 
+impl Reduce {
+    /// The gradient of a product: of each factor, the product of the others. That is the product of all that are not 0,
+    /// divided by its own if it is not, where no other is 0.
+    fn of_factors(&self, g: &mut Gradient<'_>, x: VarId, grad: VarId) -> Result<VarId, GradientError> {
+        let dtype = g.ty(x).dtype;
+        let (axes, keep_dim) = (self.axes.clone(), self.keep_dim);
+        let reduce = |kind| Reduce { kind, axes: axes.clone(), keep_dim };
+        let expand = Expand { axes: axes.clone(), keep_dim };
+        let binary = |kind| Binary { kind };
+        let zero = g.emit(Fill { value: Number::Float(0.0), ty: Type::scalar(dtype) }, &[])?;
+        let is_zero = g.emit(Compare { kind: CompareKind::Equal }, &[x, zero])?;
+        let is_zero = g.emit(Cast { dtype }, &[is_zero])?;
+        let factors = g.emit(binary(BinaryKind::Add), &[x, is_zero])?;
+        let product = g.emit(reduce(ReduceKind::Prod), &[factors])?;
+        let product = g.emit(binary(BinaryKind::Mul), &[grad, product])?;
+        let product = g.emit(expand.clone(), &[product, x])?;
+        let others = g.emit(binary(BinaryKind::Div), &[product, factors])?;
+        let zeros = g.emit(reduce(ReduceKind::Sum), &[is_zero])?;
+        let zeros = g.emit(expand, &[zeros, x])?;
+        let alone = g.emit(Compare { kind: CompareKind::Equal }, &[zeros, is_zero])?;
+        let alone = g.emit(Cast { dtype }, &[alone])?;
+        g.emit(binary(BinaryKind::Mul), &[others, alone])
+    }
+}
+
 impl Operation for Reduce {
     fn schema(&self) -> &'static Schema {
         macro_rules! schema {
@@ -95,11 +140,18 @@ impl Operation for Reduce {
             ReduceKind::Mean => schema!("reduce_mean", "Mean of x over axes; 0 over no elements."),
             ReduceKind::Max => schema!("reduce_max", "The largest x over axes."),
             ReduceKind::Min => schema!("reduce_min", "The smallest x over axes."),
+            ReduceKind::Prod => schema!("reduce_prod", "Π x over axes."),
+            ReduceKind::Any => schema!("reduce_any", "Whether some x over axes is true."),
+            ReduceKind::All => schema!("reduce_all", "Whether every x over axes is true."),
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_float(0)?;
+        match self.kind {
+            ReduceKind::Mean => cx.need_float(0)?,
+            ReduceKind::Sum | ReduceKind::Max | ReduceKind::Min | ReduceKind::Prod => cx.need_number(0)?,
+            ReduceKind::Any | ReduceKind::All => cx.need_dtype(0, DType::Bool)?,
+        }
         let ty = reduced(cx.ty(0), &self.axes, self.keep_dim).ok_or_else(|| {
             let message = format!("{}: it has no axes {:?} in ascending order", cx.is(0), self.axes);
             cx.wrong(0, MismatchKind::Attribute, message)
@@ -108,7 +160,13 @@ impl Operation for Reduce {
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        if self.kind.is_logical() {
+            return Ok(vec![None]);
+        }
         let (x, mut grad) = (g.input(0), g.grad(0)?);
+        if self.kind == ReduceKind::Prod {
+            return Ok(vec![Some(self.of_factors(g, x, grad)?)]);
+        }
         if self.kind == ReduceKind::Mean {
             let size = g.emit(Size { axes: self.axes.clone() }, &[x])?;
             grad = g.emit(Binary { kind: BinaryKind::Div }, &[grad, size])?;
@@ -127,9 +185,16 @@ impl Operation for Reduce {
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         match self.kind {
-            ReduceKind::Max | ReduceKind::Min => AccuracyClass::Exact("one element is moved"),
+            ReduceKind::Max | ReduceKind::Min | ReduceKind::Any | ReduceKind::All => {
+                AccuracyClass::Exact("one element is moved")
+            }
+            ReduceKind::Prod => AccuracyClass::Accumulating("each factor rounds the product"),
             ReduceKind::Sum | ReduceKind::Mean => AccuracyClass::Accumulating("a sum"),
         }
+    }
+
+    fn is_differentiable(&self) -> bool {
+        !self.kind.is_logical()
     }
 
     fn prototypes() -> Vec<Self> {
@@ -139,7 +204,7 @@ impl Operation for Reduce {
     fn samples() -> Vec<Sample> {
         let cases = |kind| {
             let op = move |axes: &[i64], keep_dim| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim });
-            [
+            let samples = [
                 op(&[], false).rows(3, &[4]),
                 op(&[0], false).rows(3, &[4]),
                 op(&[1], false).rows(3, &[4]),
@@ -149,7 +214,9 @@ impl Operation for Reduce {
                 op(&[], false).rows(0, &[4]),
                 op(&[0], false).rows(0, &[4]),
                 op(&[], false).dense(&[]),
-            ]
+            ];
+            let dtype = if kind.is_logical() { DType::Bool } else { DType::F32 };
+            samples.map(|sample| sample.dtype(dtype))
         };
         ReduceKind::ALL.into_iter().flat_map(cases).collect()
     }

@@ -1,13 +1,17 @@
-//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`.
+//! `reduce_sum`, `reduce_mean`, `reduce_max`, `reduce_min`, `reduce_prod`, `reduce_any`, `reduce_all`.
+//!
+//! Sums of floating-point numbers keep their errors small. Everything else is a fold in the order of the elements, along
+//! several lanes at once.
 
 use std::marker::PhantomData;
 
 use paddle_core::ops::{Reduce, ReduceKind};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
+use paddle_core::program::DType;
 
 use super::isa::dispatch;
-use super::kernel::{Body, Compiled, Machine, Single, with_float};
-use super::number::Float;
+use super::kernel::{Body, Compiled, Machine, Single};
+use super::number::{Element, Float};
 use super::operands::Operands;
 use super::pieces::pieces;
 use super::sum::{LANES, Sums, add_slice, sum, sum_rows, total};
@@ -25,10 +29,18 @@ struct Axis {
     kept: bool,
 }
 
-struct Kernel<T> {
-    /// Outermost first; kinds alternate. Axes of size 1 are left out.
-    axes: Vec<Axis>,
-    kind: ReduceKind,
+/// How a value is reduced: outermost axis first; kinds alternate. Axes of size 1 are left out.
+struct Axes(Vec<Axis>);
+
+struct Summed<T> {
+    axes: Axes,
+    is_mean: bool,
+    element: PhantomData<T>,
+}
+
+struct Folded<T, F> {
+    axes: Axes,
+    fold: F,
     element: PhantomData<T>,
 }
 
@@ -47,9 +59,41 @@ pub(super) fn compile(single: &Single<'_>, op: &Reduce) -> Result<Compiled, Unsu
         return single.refuse("over so many axes");
     }
     let (dtype, kind) = (x.1.dtype, op.kind);
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Kernel::<T> { axes, kind, element: PhantomData }));
+    let Some(body) = body(Axes(axes), kind, dtype) else { return single.refuse(&format!("of {dtype}")) };
     Ok((single.signature([x], [out]), body))
+}
+
+fn body(axes: Axes, kind: ReduceKind, dtype: DType) -> Option<Box<dyn Body>> {
+    fn folded<T: Element, F: Fold<T>>(axes: Axes, fold: F) -> Option<Box<dyn Body>> {
+        Some(Box::new(Folded::<T, F> { axes, fold, element: PhantomData }))
+    }
+    fn of_numbers<T: Number>(axes: Axes, kind: ReduceKind) -> Option<Box<dyn Body>> {
+        match kind {
+            ReduceKind::Sum => folded::<T, _>(axes, Sum),
+            ReduceKind::Prod => folded::<T, _>(axes, Product),
+            ReduceKind::Max => folded::<T, _>(axes, Max),
+            ReduceKind::Min => folded::<T, _>(axes, Min),
+            ReduceKind::Mean | ReduceKind::Any | ReduceKind::All => None,
+        }
+    }
+    fn of_floats<T: Float + Number>(axes: Axes, kind: ReduceKind) -> Option<Box<dyn Body>> {
+        match kind {
+            ReduceKind::Sum | ReduceKind::Mean => {
+                let is_mean = kind == ReduceKind::Mean;
+                Some(Box::new(Summed::<T> { axes, is_mean, element: PhantomData }))
+            }
+            _ => of_numbers::<T>(axes, kind),
+        }
+    }
+    match (dtype, kind) {
+        (DType::Bool, ReduceKind::Any) => folded::<u8, _>(axes, Any),
+        (DType::Bool, ReduceKind::All) => folded::<u8, _>(axes, All),
+        (DType::Bool, _) => None,
+        (DType::I32, _) => of_numbers::<i32>(axes, kind),
+        (DType::I64, _) => of_numbers::<i64>(axes, kind),
+        (DType::F32, _) => of_floats::<f32>(axes, kind),
+        (DType::F64, _) => of_floats::<f64>(axes, kind),
+    }
 }
 
 /// An axis in a launch.
@@ -96,31 +140,101 @@ impl Grid {
     }
 }
 
-/// What is looked for instead of a sum.
-#[derive(Clone, Copy)]
-enum Extreme {
-    Max,
-    Min,
+/// What there is without elements, and what becomes of it with one more. The order of elements does not matter, but
+/// for rounding.
+trait Fold<T>: Copy + Send + Sync + 'static {
+    fn none(self) -> T;
+    fn with(self, found: T, x: T) -> T;
 }
 
-impl Extreme {
-    /// That of no elements.
-    #[inline(always)]
-    fn of_none<T: Float>(self) -> T {
-        T::of(match self {
-            Extreme::Max => f64::NEG_INFINITY,
-            Extreme::Min => f64::INFINITY,
-        })
-    }
+/// What is folded as numbers. Integers wrap around.
+trait Number: Element {
+    const NOUGHT: Self;
+    const ONE: Self;
+    const LEAST: Self;
+    const GREATEST: Self;
 
-    /// That of what was found and one more.
-    #[inline(always)]
-    fn with<T: Float>(self, found: T, x: T) -> T {
-        match self {
-            Extreme::Max => x.max(found),
-            Extreme::Min => x.min(found),
+    fn plus(self, x: Self) -> Self;
+    fn times(self, x: Self) -> Self;
+    fn larger(self, x: Self) -> Self;
+    fn smaller(self, x: Self) -> Self;
+}
+
+macro_rules! number {
+    ($($type:ident $nought:literal $one:literal $least:ident $greatest:ident |$x:ident, $y:ident| $plus:expr, $times:expr;)*) => {$(
+        impl Number for $type {
+            const NOUGHT: Self = $nought;
+            const ONE: Self = $one;
+            const LEAST: Self = $type::$least;
+            const GREATEST: Self = $type::$greatest;
+
+            #[inline(always)]
+            fn plus(self, $y: Self) -> Self {
+                let $x = self;
+                $plus
+            }
+
+            #[inline(always)]
+            fn times(self, $y: Self) -> Self {
+                let $x = self;
+                $times
+            }
+
+            #[inline(always)]
+            fn larger(self, x: Self) -> Self {
+                x.max(self)
+            }
+
+            #[inline(always)]
+            fn smaller(self, x: Self) -> Self {
+                x.min(self)
+            }
         }
-    }
+    )*};
+}
+number! {
+    i32 0 1 MIN MAX |x, y| x.wrapping_add(y), x.wrapping_mul(y);
+    i64 0 1 MIN MAX |x, y| x.wrapping_add(y), x.wrapping_mul(y);
+    f32 0.0 1.0 NEG_INFINITY INFINITY |x, y| x + y, x * y;
+    f64 0.0 1.0 NEG_INFINITY INFINITY |x, y| x + y, x * y;
+}
+
+macro_rules! fold {
+    ($($name:ident $type:ident $(: $number:ident)?, $none:expr, |$found:ident, $x:ident| $with:expr;)*) => {$(
+        #[derive(Clone, Copy)]
+        struct $name;
+
+        fold!(@impl $name $type $($number)?, $none, |$found, $x| $with);
+    )*};
+    (@impl $name:ident $type:ident $number:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
+        impl<$type: $number> Fold<$type> for $name {
+            fold!(@body $type, $none, |$found, $x| $with);
+        }
+    };
+    (@impl $name:ident $type:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
+        impl Fold<$type> for $name {
+            fold!(@body $type, $none, |$found, $x| $with);
+        }
+    };
+    (@body $type:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
+        #[inline(always)]
+        fn none(self) -> $type {
+            $none
+        }
+
+        #[inline(always)]
+        fn with(self, $found: $type, $x: $type) -> $type {
+            $with
+        }
+    };
+}
+fold! {
+    Sum T: Number, T::NOUGHT, |found, x| found.plus(x);
+    Product T: Number, T::ONE, |found, x| found.times(x);
+    Max T: Number, T::LEAST, |found, x| found.larger(x);
+    Min T: Number, T::GREATEST, |found, x| found.smaller(x);
+    Any u8, 0, |found, x| found | x;
+    All u8, 1, |found, x| found & x;
 }
 
 /// A reduction in a launch. There is a sum for each combination of kept axes; it runs over each combination of
@@ -134,29 +248,27 @@ struct Task {
     last: usize,
     /// Whether it is kept: a row has an element for each of `last` sums. If not, a row is `last` terms of one sum.
     by_columns: bool,
-    /// What sums are divided by.
-    divisor: usize,
-    /// What is looked for, if it is no sum.
-    extreme: Option<Extreme>,
+    /// The number of terms of each.
+    terms: usize,
 }
 
-impl<T> Kernel<T> {
+impl Axes {
     fn task(&self, sizes: &[usize], elements: usize, outputs: usize) -> Task {
         let (mut kept, mut summed) = (Grid::default(), Grid::default());
         let mut stride = 1;
         let mut axes = [Sized::default(); MOST_AXES];
-        for (i, axis) in self.axes.iter().enumerate().rev() {
+        for (i, axis) in self.0.iter().enumerate().rev() {
             let extent = axis.extents.iter().map(|extent| extent.get(sizes)).product();
             axes[i] = Sized { extent, stride };
             stride *= extent;
         }
         assert_eq!(stride, elements, "the shape that was compiled");
-        for (axis, sized) in self.axes.iter().zip(axes) {
+        for (axis, sized) in self.0.iter().zip(axes) {
             if axis.kept { kept.push(sized) } else { summed.push(sized) }
         }
         let one = Sized { extent: 1, stride: 0 };
-        let by_columns = self.axes.last().is_none_or(|axis| axis.kept);
-        let last = match (self.axes.is_empty(), by_columns) {
+        let by_columns = self.0.last().is_none_or(|axis| axis.kept);
+        let last = match (self.0.is_empty(), by_columns) {
             (true, _) => one,
             (false, true) => kept.pop(),
             (false, false) => summed.pop(),
@@ -164,60 +276,60 @@ impl<T> Kernel<T> {
         let rows = if by_columns && summed.rank > 0 { summed.pop() } else { one };
         let terms = summed.count() * rows.extent * if by_columns { 1 } else { last.extent };
         assert_eq!(kept.count() * if by_columns { last.extent } else { 1 }, outputs, "a result of its shape");
-        let divisor = if self.kind == ReduceKind::Mean { terms.max(1) } else { 1 };
-        let extreme = match self.kind {
-            ReduceKind::Sum | ReduceKind::Mean => None,
-            ReduceKind::Max => Some(Extreme::Max),
-            ReduceKind::Min => Some(Extreme::Min),
-        };
-        Task { extreme, kept, summed, rows, last: last.extent, by_columns, divisor }
+        Task { terms, kept, summed, rows, last: last.extent, by_columns }
     }
 }
 
-dispatch! {
-    /// Sums `first..first + out.len()`.
-    fn reduce<const FUSED: bool, T: Float>(isa, task: &Task, x: &[T], first: usize, out: &mut [T]) {
+impl Task {
+    /// How many results one thread takes at a time: whole blocks of columns, where there are several.
+    fn piece(&self) -> usize {
+        let piece = PIECE.div_ceil(self.terms.max(1));
+        if self.by_columns { piece.next_multiple_of(LANES) } else { piece }
+    }
+
+    /// Calls `reduce` for each of the results from `first` on, or for so many neighbouring columns of them: with the
+    /// place of their first element.
+    #[inline(always)]
+    fn each<T>(&self, first: usize, out: &mut [T], mut reduce: impl FnMut(usize, &mut [T])) {
         let mut done = 0;
         while done < out.len() {
-            let (at, column) = match task.by_columns {
-                true => ((first + done) / task.last, (first + done) % task.last),
+            let (at, column) = match self.by_columns {
+                true => ((first + done) / self.last, (first + done) % self.last),
                 false => (first + done, 0),
             };
-            let start = task.kept.offset(at) + column;
-            let width = match task.by_columns {
-                true => LANES.min(task.last - column).min(out.len() - done),
+            let width = match self.by_columns {
+                true => LANES.min(self.last - column).min(out.len() - done),
                 false => 1,
             };
-            let out = &mut out[done..done + width];
-            if task.by_columns {
-                columns(task, &x[start.min(x.len())..], width, out);
-            } else {
-                out[0] = one(task, &x[start.min(x.len())..]);
-            }
-            if task.divisor != 1 {
-                let divisor = T::of(task.divisor as f64);
-                out.iter_mut().for_each(|sum| *sum /= divisor);
-            }
+            reduce(self.kept.offset(at) + column, &mut out[done..done + width]);
             done += width;
         }
     }
 }
 
+dispatch! {
+    /// Sums `first..first + out.len()`.
+    fn sums<const FUSED: bool, T: Float>(
+        isa, task: &Task, divisor: usize, x: &[T], first: usize, out: &mut [T],
+    ) {
+        task.each(first, out, |start, out| {
+            let x = &x[start.min(x.len())..];
+            match task.by_columns {
+                true => columns(task, x, out),
+                false => out[0] = one(task, x),
+            }
+            if divisor != 1 {
+                let divisor = T::of(divisor as f64);
+                out.iter_mut().for_each(|sum| *sum /= divisor);
+            }
+        });
+    }
+}
+
 /// The sums of some columns.
 #[inline(always)]
-fn columns<T: Float>(task: &Task, x: &[T], width: usize, out: &mut [T]) {
-    let Task { summed, rows, extreme, .. } = task;
-    if let Some(extreme) = extreme {
-        out.fill(extreme.of_none());
-        for segment in 0..summed.count() {
-            let x = &x[summed.offset(segment).min(x.len())..];
-            for row in 0..rows.extent {
-                let terms = &x[row * rows.stride..][..width];
-                out.iter_mut().zip(terms).for_each(|(out, x)| *out = extreme.with(*out, *x));
-            }
-        }
-        return;
-    }
+fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
+    let (Task { summed, rows, .. }, width) = (task, out.len());
     let sums = match summed.count() {
         1 => sum_rows(x, rows.stride, rows.extent, width),
         count => {
@@ -234,11 +346,7 @@ fn columns<T: Float>(task: &Task, x: &[T], width: usize, out: &mut [T]) {
 /// The sum of contiguous runs.
 #[inline(always)]
 fn one<T: Float>(task: &Task, x: &[T]) -> T {
-    let Task { summed, last, extreme, .. } = task;
-    if let Some(extreme) = extreme {
-        let runs = (0..summed.count()).map(|segment| &x[summed.offset(segment).min(x.len())..][..*last]);
-        return runs.flatten().fold(extreme.of_none(), |found, x| extreme.with(found, *x));
-    }
+    let Task { summed, last, .. } = task;
     match summed.count() {
         1 => sum(&x[..*last]),
         count => {
@@ -251,12 +359,64 @@ fn one<T: Float>(task: &Task, x: &[T]) -> T {
     }
 }
 
-impl<T: Float> Body for Kernel<T> {
+dispatch! {
+    /// Folds `first..first + out.len()`.
+    fn folds<const FUSED: bool, T: Element, F: Fold<T>>(
+        isa, fold: F, task: &Task, x: &[T], first: usize, out: &mut [T],
+    ) {
+        let Task { summed, rows, last, by_columns, .. } = task;
+        task.each(first, out, |start, out| {
+            let x = &x[start.min(x.len())..];
+            out.fill(fold.none());
+            for segment in 0..summed.count() {
+                let x = &x[summed.offset(segment).min(x.len())..];
+                if !by_columns {
+                    out[0] = fold.with(out[0], along(fold, &x[..*last]));
+                    continue;
+                }
+                for row in 0..rows.extent {
+                    let terms = &x[row * rows.stride..][..out.len()];
+                    out.iter_mut().zip(terms).for_each(|(out, x)| *out = fold.with(*out, *x));
+                }
+            }
+        });
+    }
+}
+
+/// The fold of neighbours, every `LANES`-th of which goes into the same lane.
+#[inline(always)]
+fn along<T: Element, F: Fold<T>>(fold: F, x: &[T]) -> T {
+    let mut lanes = [fold.none(); LANES];
+    let chunks = x.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for x in chunks {
+        lanes.iter_mut().zip(x).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
+    }
+    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
+    lanes.into_iter().fold(fold.none(), |found, x| fold.with(found, x))
+}
+
+impl<T: Element, F: Fold<T>> Body for Folded<T, F> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let sizes = operands.sizes();
         let (reads, writes) = operands.split();
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
-        let task = self.task(sizes, x.len(), out.len());
+        let task = self.axes.task(sizes, x.len(), out.len());
+        let piece = task.piece();
+        pieces(&machine.team, out, piece, &|index, out| {
+            folds(machine.isa, self.fold, &task, x, index * piece, out);
+        });
+        Ok(())
+    }
+}
+
+impl<T: Float> Body for Summed<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let sizes = operands.sizes();
+        let (reads, writes) = operands.split();
+        let (x, out) = (reads.get::<T>(0), writes.one::<T>());
+        let task = self.axes.task(sizes, x.len(), out.len());
+        let divisor = if self.is_mean { task.terms.max(1) } else { 1 };
         let Machine { team, isa } = machine;
         if out.len() == 1 && !task.by_columns && task.summed.rank == 0 && x.len() > 2 * PIECE {
             // One sum of so much is the sum of sums of parts.
@@ -266,16 +426,13 @@ impl<T: Float> Body for Kernel<T> {
             pieces(team, &mut parts[..count], 1, &|index, out| {
                 let x = &x[index * part..];
                 let x = &x[..part.min(x.len())];
-                reduce(*isa, &Task { last: x.len(), divisor: 1, ..task }, x, 0, out);
+                sums(*isa, &Task { last: x.len(), ..task }, 1, x, 0, out);
             });
-            reduce(*isa, &Task { last: count, ..task }, &parts, 0, out);
+            sums(*isa, &Task { last: count, ..task }, divisor, &parts, 0, out);
             return Ok(());
         }
-        let terms = x.len() / out.len().max(1);
-        let piece = PIECE.div_ceil(terms.max(1));
-        // Whole blocks of columns, where there are several.
-        let piece = if task.by_columns { piece.next_multiple_of(LANES) } else { piece };
-        pieces(team, out, piece, &|index, out| reduce(*isa, &task, x, index * piece, out));
+        let piece = task.piece();
+        pieces(team, out, piece, &|index, out| sums(*isa, &task, divisor, x, index * piece, out));
         Ok(())
     }
 }
