@@ -104,7 +104,7 @@ pub fn cond(_: Var) -> bool {
 }
 
 /// A value where a pattern says of how many parts it is.
-pub fn any<T, U>(_: T) -> U {
+pub fn unpacked<T, U>(_: T) -> U {
     unreachable!("the source of a network is compiled to a program; it is not run by Rust")
 }
 

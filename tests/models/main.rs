@@ -38,6 +38,7 @@ models! {
     bisection
     captured_values
     conditions_of_scalars
+    counted_votes
     decided_branches
     decision_tree
     deep_q

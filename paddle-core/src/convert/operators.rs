@@ -13,10 +13,8 @@ use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
     Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, PoolType,
-    Reduce, ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind,
-    Update,
-    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Number, Op, Operation, PoolType, Reduce, ReduceKind,
-    Reshape, Scale, SequencePool, SequencePoolGrad, Sgd, Size, Softmax, Transpose, Unary, UnaryGrad, UnaryKind,
+    Reduce, ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Size, Softmax, Transpose, Unary,
+    UnaryGrad, UnaryKind, Update,
 };
 use crate::program::{Dim, Role, VarId};
 use crate::wire::VarKind;
@@ -354,7 +352,9 @@ impl Reading<'_, '_> {
             return self.plain();
         }
         let axis = self.axis(value, self.desc.attr_int("axis")?.unwrap_or(-1).into());
-        let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else { return Ok(false) };
+        let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else {
+            return Ok(false);
+        };
         if is_grad {
             return Ok(false);
         }

@@ -3,8 +3,8 @@
 
 use super::{
     AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
-    CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Sample,
-    Schema, Size,
+    CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number,
+    Operation, Sample, Schema, Size,
 };
 use crate::program::{DType, Dim, Type, VarId};
 

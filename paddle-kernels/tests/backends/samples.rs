@@ -194,14 +194,16 @@ fn wide() -> Vec<Sample> {
         }
         for kind in ReduceKind::ALL {
             let reduce = |axes: &[i64]| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim: false });
-            samples.extend([
+            let dtype = if kind.is_logical() { DType::Bool } else { DType::F32 };
+            let wide = [
                 reduce(&[]).rows(length as usize, &[3]),
                 reduce(&[0]).rows(length as usize, &[3]),
                 reduce(&[0]).rows(3, &[length]),
                 reduce(&[1]).rows(3, &[length]),
                 reduce(&[1]).rows(3, &[length, 2]),
                 reduce(&[0, 2]).dense(&[3, 5, length]),
-            ]);
+            ];
+            samples.extend(wide.map(|sample| sample.dtype(dtype)));
         }
         let l = length as usize;
         samples.extend([
@@ -253,6 +255,16 @@ fn whole() -> Vec<Sample> {
         }));
         samples
             .push(Sample::of(Scale { scale: -2.5, bias: 3.5 }).dense(&[40]).dtype(dtype).within(-9.0, 9.0));
+        for kind in [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod] {
+            let reduce = |axes: &[i64]| Sample::of(Reduce { kind, axes: axes.to_vec(), keep_dim: false });
+            let samples_of = [
+                reduce(&[]).dense(&[40]),
+                reduce(&[1]).rows(20, &[5]),
+                reduce(&[0, 2]).dense(&[4, 5, 6]),
+                reduce(&[0]).rows(0, &[3]),
+            ];
+            samples.extend(samples_of.map(|sample| sample.dtype(dtype).within(-9.0, 9.0)));
+        }
     }
     for dtype in [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64] {
         samples.extend(CompareKind::ALL.iter().map(|&kind| {

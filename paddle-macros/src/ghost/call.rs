@@ -20,7 +20,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let (ident, function) = (&call.ident, &network.functions[id.0]);
             match network.units[function.unit.0].origin {
                 Origin::Here => {
-                    let arguments = arguments.map(|argument| helper("any", argument));
+                    let arguments = arguments.map(|argument| helper("unpacked", argument));
                     let called = quote!(#ident(#(#arguments),*));
                     named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
                 }
@@ -38,7 +38,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
         }
         Meaning::Variable(_) => {
             let ident = &call.ident;
-            let arguments = arguments.map(|argument| helper("any", argument));
+            let arguments = arguments.map(|argument| helper("unpacked", argument));
             let called = quote!(#ident(#(#arguments),*));
             // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))

@@ -218,7 +218,7 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
                 (None, _) => quote!(#constants #keyword #names: #ty;),
                 (Some((ExprKind::Closure(_), value)), _) => quote!(#constants #keyword #names = #value;),
                 (Some((_, value)), PatternKind::Tuple(_) | PatternKind::Invalid(_)) => {
-                    let value = helper("any", value);
+                    let value = helper("unpacked", value);
                     quote!(#constants #keyword #names: #ty = #value;)
                 }
                 (Some((_, value)), _) => quote!(#constants #keyword #names: #ty = #value;),
@@ -307,7 +307,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Assign { target, op, value } => {
             let is_tuple = matches!(target.kind, TargetKind::Tuple(_));
             let (names, value) = (self::target(target), ghost(value));
-            let value = if is_tuple { helper("any", value) } else { value };
+            let value = if is_tuple { helper("unpacked", value) } else { value };
             // What rustc says of an assignment as a whole is about the user's tokens, when the last one is.
             let value = delimited(Delimiter::Parenthesis, value, expr.at.end);
             quote!(#names #op #value)
