@@ -67,45 +67,82 @@ impl Case {
 
     /// The results of a launch: the outputs, then the state that it changed.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
-        let kernel = backend.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));
-        let group = &self.group;
-        // Inputs are in turn in each memory, outputs behind them.
+        let mut placed = Placed::new(self, backend);
+        for buffer in &mut placed.buffers {
+            backend.poison(buffer);
+        }
+        placed.upload();
+        placed.launch()?;
+        Ok(placed.results())
+    }
+}
+
+/// A case with its operands in memory.
+pub(crate) struct Placed<'a, B: Backend> {
+    case: &'a Case,
+    backend: &'a B,
+    locations: Vec<Location>,
+    pub(crate) buffers: Vec<B::Buffer>,
+}
+
+impl<'a, B: Backend> Placed<'a, B> {
+    pub(crate) fn new(case: &'a Case, backend: &'a B) -> Self {
+        let group = &case.group;
+        // Inputs are in turn in each memory, outputs behind them, with a gap after each.
         let memories = [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameters];
         let mut ends = [0; Memory::COUNT];
-        let mut locations = Vec::new();
+        let mut locations: Vec<Location> = Vec::new();
         for (i, layout) in group.inputs.iter().chain(&group.outputs).enumerate() {
             let output = i.checked_sub(group.inputs.len());
-            if let Some(input) = output.and_then(|output| self.in_place[output]) {
+            if let Some(input) = output.and_then(|output| case.in_place[output]) {
                 locations.push(locations[input]);
                 continue;
             }
             let memory = memories[i % memories.len()];
             let end = &mut ends[memory as usize];
             locations.push(Location { memory, offset: *end });
-            let bytes = layout.elements(&self.sizes) * backend.element_bytes(layout.dtype);
-            *end = (*end + bytes).next_multiple_of(ALIGNMENT);
+            let bytes = layout.elements(&case.sizes) * backend.element_bytes(layout.dtype);
+            *end = (*end + bytes + 1).next_multiple_of(ALIGNMENT);
         }
-        let mut buffers: Vec<B::Buffer> = ends.iter().map(|&end| backend.allocate(end).unwrap()).collect();
-        for buffer in &mut buffers {
-            backend.poison(buffer);
+        let buffers = ends.iter().map(|&end| backend.allocate(end).unwrap()).collect();
+        Placed { case, backend, locations, buffers }
+    }
+
+    pub(crate) fn upload(&mut self) {
+        for (input, location) in self.case.inputs.iter().zip(&self.locations) {
+            let buffer = &mut self.buffers[location.memory as usize];
+            self.backend.upload(input.slice(), buffer, location.offset);
         }
-        for (input, location) in self.inputs.iter().zip(&locations) {
-            backend.upload(input.slice(), &mut buffers[location.memory as usize], location.offset);
-        }
-        let launch = Launch { sizes: &self.sizes, locations: &locations, seed: 5 };
-        backend.launch(&kernel, launch, &mut buffers)?;
-        let read = |(layout, location): (&Layout, &Location)| {
-            let mut host = Host::zeros(kept_as(backend, layout.dtype), layout.elements(&self.sizes));
-            backend.download(&buffers[location.memory as usize], location.offset, host.slice_mut());
-            host
-        };
-        let outputs = group.outputs.iter().zip(&locations[group.inputs.len()..]);
-        let changes = group.ops[0].op.operation().changes().iter();
-        let changed = changes.map(|&k| match group.ops[0].inputs[k] {
-            Operand::Input(i) => (&group.inputs[i], &locations[i]),
+    }
+
+    pub(crate) fn launch(&mut self) -> Result<(), KernelError> {
+        let Case { group, sizes, .. } = self.case;
+        let kernel = self.backend.compile(group).unwrap_or_else(|error| panic!("{}", error.message));
+        let launch = Launch { sizes, locations: &self.locations, seed: 5 };
+        self.backend.launch(&kernel, launch, &mut self.buffers)
+    }
+
+    /// What is written: the outputs, then the state that is changed.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'a Layout, Location)> {
+        let Group { ops, inputs, outputs, .. } = &self.case.group;
+        let changes = ops[0].op.operation().changes().iter();
+        let changed = changes.map(|&k| match ops[0].inputs[k] {
+            Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });
-        Ok(outputs.chain(changed).map(read).collect())
+        let operands = (inputs.len()..self.locations.len()).chain(changed);
+        let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
+        operands.map(move |i| (layouts[i], self.locations[i])).collect::<Vec<_>>().into_iter()
+    }
+
+    pub(crate) fn results(&self) -> Vec<Host> {
+        let read = |(layout, location): (&Layout, Location)| {
+            let mut host =
+                Host::zeros(kept_as(self.backend, layout.dtype), layout.elements(&self.case.sizes));
+            self.backend.download(&self.buffers[location.memory as usize], location.offset, host.slice_mut());
+            host
+        };
+        self.written().map(read).collect()
     }
 }
 

@@ -280,7 +280,8 @@ fn own_samples() -> Vec<Sample> {
     [Op::samples(), of_gradients()].concat()
 }
 
-fn every_sample() -> Vec<Sample> {
+/// Every sample of every operator, what is tried beside it, and wider ones.
+pub(crate) fn every_sample() -> Vec<Sample> {
     let own = own_samples();
     [own.iter().flat_map(with_variants).collect(), wide(), images::wide(), whole()].concat()
 }
