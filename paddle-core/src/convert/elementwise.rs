@@ -8,7 +8,7 @@ use super::operators::formula;
 use super::reading::Reading;
 use crate::ops::{
     Attribute, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce,
-    ReduceKind, Reshape, Select, Size, Unary, UnaryKind,
+    ReduceKind, Reshape, Scale, Select, Size, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -58,6 +58,19 @@ impl Reading<'_, '_> {
         if let Some(residual) = self.desc.output("Residual").first() {
             let inputs = [self.input("Y")?, self.input("X")?];
             self.define(Binary { kind: BinaryKind::Sub }, &inputs, &[], &[residual])?;
+        }
+        Ok(true)
+    }
+
+    /// The real operator notes the product of prediction and side too.
+    pub(super) fn modified_huber_loss(&mut self) -> Result<bool, ConvertError> {
+        if !self.formula()? {
+            return Ok(false);
+        }
+        if let Some(product) = self.desc.output("IntermediateVal").first() {
+            let (x, label) = (self.input("X")?, self.input("Y")?);
+            let side = self.emit(Scale { scale: 2.0, bias: -1.0 }, &[label])?;
+            self.define(Binary { kind: BinaryKind::Mul }, &[side, x], &[], &[product])?;
         }
         Ok(true)
     }

@@ -42,6 +42,7 @@ fn rule(name: &str) -> Option<Rule> {
         "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
         "elementwise_fmax" | "elementwise_fmin" | "elementwise_heaviside"   => |x| x.aligned(),
         "huber_loss"                                                        => |x| x.huber_loss(),
+        "modified_huber_loss"                                               => |x| x.modified_huber_loss(),
         "kldiv_loss"                                                        => |x| x.kldiv_loss(),
         "sigmoid_cross_entropy_with_logits"                                 => |x| x.sigmoid_cross_entropy(),
         "prelu"                                                             => |x| x.prelu(),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::convert::{ExportError, Fault, LegaliseError, export, from_wire, legalise, load_params};
-use paddle_core::program::Program;
+use paddle_core::ops::{Loss, LossKind};
+use paddle_core::program::{DType, Program, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{AttrType, ProgramDesc, TensorRecord, VarKind};
 
@@ -254,4 +255,26 @@ fn sequences() {
         refused("h: f32[_.x, 2] = fill_constant(value=1.0)"),
         "fill_constant: PaddlePaddle has no constant for each token"
     );
+}
+
+/// PaddlePaddle's losses do not broadcast, and Huber's writes the difference that its gradient reads.
+#[test]
+fn losses_are_of_one_shape_and_keep_what_theirs_do() {
+    let huber = |shape: [i64; 2]| {
+        let mut program = Program::new();
+        let x = program.create_input("x", Type::new(DType::F32, [3, 2])).unwrap();
+        let y = program.create_input("y", Type::new(DType::F32, shape)).unwrap();
+        let op = Loss::of(LossKind::HuberLoss);
+        let out = program.append_op(Program::GLOBAL, op, &[x, y], Site::default()).unwrap();
+        program.set_outputs(&out).unwrap();
+        legalise(&program)
+    };
+    let desc = huber([3, 2]).unwrap();
+    is_paddle(&desc);
+    let loss = desc.blocks[0].ops.iter().find(|op| op.r#type == "huber_loss").unwrap();
+    assert_eq!(loss.output("Residual").len(), 1);
+    let read = from_wire(&desc, None).unwrap();
+    assert!(read.to_string().contains("huber_loss"), "{read}");
+    let Err(LegaliseError::Operator { reason, .. }) = huber([1, 2]) else { panic!("shapes differ") };
+    assert!(reason.contains("one shape"), "{reason}");
 }

@@ -33,7 +33,7 @@ fn table() {
         let (_, row) =
             all.entry(sample.op.name()).or_insert_with(|| (sample.op.clone(), Measured::default()));
         row.samples += 1;
-        row.share = row.share.max(tolerance::check(&case, &found, &exact, &sample));
+        row.share = row.share.max(tolerance::share(&case, &found, &exact));
     }
     for sample in Op::samples() {
         for sample in sample.variants().iter().chain([&sample]) {

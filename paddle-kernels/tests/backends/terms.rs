@@ -24,13 +24,20 @@ const PART: f64 = 1.0 / (1 << 20) as f64;
 /// groups give fewer and smaller terms than single elements, and allow no more.
 const GROUPS: [usize; 2] = [17, 19];
 
-/// The terms of each element of each result.
-pub(crate) fn terms(case: &Case, exact: &[Host]) -> Vec<Vec<Terms>> {
+/// The terms of each element of each result; those that were found when they were enough.
+pub(crate) fn terms(
+    case: &Case,
+    exact: &[Host],
+    is_enough: &dyn Fn(&[Vec<Terms>]) -> bool,
+) -> Vec<Vec<Terms>> {
     let case = &apart(case);
     let mut all: Vec<Vec<Terms>> = exact.iter().map(itself).collect();
     let is_read = |k: &usize| case.op().operation().reads(*k);
     let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float()).filter(is_read);
     for (operand, groups) in operands.flat_map(|operand| GROUPS.map(|groups| (operand, groups))) {
+        if is_enough(&all) {
+            break;
+        }
         for (all, of_operand) in all.iter_mut().zip(of_operand(case, exact, operand, groups)) {
             for (most, terms) in all.iter_mut().zip(of_operand) {
                 most.count = most.count.max(terms.count);

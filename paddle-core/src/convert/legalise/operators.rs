@@ -5,7 +5,9 @@ use super::super::names::OURS;
 use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
-use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Fill, Gather, LossKind, Number, Op, Range, Unary, UnaryKind,
+};
 use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -40,7 +42,6 @@ impl Legaliser<'_> {
             | Op::LayerNorm(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
-            | Op::Loss(_)
             | Op::Matmul(_)
             | Op::Not(_)
             | Op::Pad(_)
@@ -50,7 +51,6 @@ impl Legaliser<'_> {
             | Op::Scale(_)
             | Op::Scatter(_)
             | Op::ScatterNdAdd(_)
-            | Op::Select(_)
             | Op::Slice(_)
             | Op::Softmax(_)
             | Op::Split(_)
@@ -63,6 +63,8 @@ impl Legaliser<'_> {
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
             Op::RankLoss(_) => self.rank_loss(at, operator),
+            Op::Loss(op) => self.of_one_shape(at, operator, kept_by(op.kind)),
+            Op::Select(_) => self.of_one_shape(at, operator, None),
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
             Op::Gather(_) => self.gather_by_list(at, operator),
@@ -170,6 +172,28 @@ impl Legaliser<'_> {
             inputs[label] = self.reshaped(at, operator, inputs[label].clone(), ids, &column)?;
         }
         let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// An operator that PaddlePaddle has, but without broadcasting; it may keep a value for its gradient.
+    fn of_one_shape(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        kept: Option<&str>,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let shape = |&var: &VarId| (program.ty(var).rows, &program.ty(var).dims);
+        if operator.inputs.iter().any(|input| shape(input) != shape(&operator.outputs[0])) {
+            return self.refuse(operator, "PaddlePaddle's operator needs values of one shape");
+        }
+        let inputs = self.names(&operator.inputs);
+        let mut desc = self.same_on(operator, at, &inputs);
+        if let Some(slot) = kept {
+            let value = self.declare(at, slot, program.ty(operator.outputs[0]));
+            desc = desc.with_output(slot, [value]);
+        }
         self.push(at, desc);
         Ok(())
     }
@@ -357,6 +381,15 @@ impl Legaliser<'_> {
             .with_attr(OpAttr::ints("shape", shape));
         self.push(at, desc);
         Ok(out)
+    }
+}
+
+/// The slot in which PaddlePaddle's operator keeps a value for its gradient.
+fn kept_by(kind: LossKind) -> Option<&'static str> {
+    match kind {
+        LossKind::HuberLoss => Some("Residual"),
+        LossKind::ModifiedHuberLoss => Some("IntermediateVal"),
+        _ => None,
     }
 }
 

@@ -157,6 +157,15 @@ macro_rules! with_functions {
             /// The logarithm of `sigmoid(x)`.
             activation logsigmoid LogSigmoid [ROUNDING, ROUNDING] |x| x.log_sigmoid(), slope X |x| (-x).sigmoid();
 
+            /// `x · tanh(ln(1 + eˣ))`; `x · tanh(x)` where `x` is above `threshold`: Misra (2019).
+            activation mish Mish(; threshold: Number = 20.0 "20 if it is left out.") [ACCUMULATING, ACCUMULATING]
+                |x| T::select(x > threshold, x * x.tanh(), x.mish()),
+                slope X |x| {
+                    let inner = T::select(x > threshold, x, x.softplus());
+                    let y = inner.tanh();
+                    y + x * (T::of(1.0) - y * y) * -(-inner).exp_m1()
+                };
+
             /// `x` to the power of a number. For a power that is a value, see `elementwise_pow`.
             function pow Pow(factor: Number = 1.0 "The power.";) [ROUNDING, ROUNDING] in (0.1, 3.0);
                 |x| x.pow(factor), int |x| BinaryKind::Pow.apply_int(x, factor), slope X |x| factor * x.pow(factor - T::of(1.0));

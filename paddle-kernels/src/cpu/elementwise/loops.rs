@@ -4,15 +4,16 @@
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use paddle_core::ops::{
-    AccuracyClass, BinaryKind, Coefficients, CompareKind, LogicalKind, LossKind, PredicateKind, RankLoss,
-    UnaryKind,
-};
+use paddle_core::ops::{AccuracyClass, BinaryKind, Coefficients, LossKind, RankLoss, UnaryKind};
 use paddle_core::program::DType;
 use paddle_core::{with_binary, with_loss, with_unary};
 
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::number::{Element, Float};
+
+mod relations;
+
+pub(super) use relations::{compare, logical, not, predicate};
 
 /// Computes elements of one value from those of others: (sources, constants of the operator, destination, number of
 /// elements). A function of fewer arguments does not look at the last sources.
@@ -282,33 +283,6 @@ pub(super) fn loss_grad(kind: LossKind, dtype: DType) -> Option<Loop> {
     })
 }
 
-/// What holds of numbers.
-pub(super) fn predicate(kind: PredicateKind, dtype: DType) -> Option<Loop> {
-    macro_rules! of {
-        ($($kind:ident),*) => {
-            match kind {
-                $(PredicateKind::$kind => {
-                    struct Of<T>(PhantomData<T>);
-                    impl<T: Float> One for Of<T> {
-                        type From = T;
-                        type To = u8;
-                        #[inline(always)]
-                        fn apply<const FUSED: bool>(x: T, _: Coefficients) -> u8 {
-                            PredicateKind::$kind.holds(x).into()
-                        }
-                    }
-                    match dtype {
-                        DType::F32 => Some(one::<Of<f32>> as Loop),
-                        DType::F64 => Some(one::<Of<f64>> as Loop),
-                        DType::Bool | DType::I32 | DType::I64 => None,
-                    }
-                })*
-            }
-        };
-    }
-    of!(Finite, Infinite, NotANumber)
-}
-
 /// Arithmetic.
 pub(super) fn binary(kind: BinaryKind, dtype: DType) -> Option<Loop> {
     with_binary!(kind, K => {
@@ -439,70 +413,4 @@ pub(super) fn cast(from: DType, to: DType) -> Loop {
         DType::F32 => cast!(f32 | x | x != 0.0),
         DType::F64 => cast!(f64 | x | x != 0.0),
     }
-}
-
-/// Comparison of values of an element type.
-pub(super) fn compare(kind: CompareKind, dtype: DType) -> Loop {
-    macro_rules! of {
-        ($($kind:ident),*) => {
-            match kind {
-                $(CompareKind::$kind => {
-                    struct Of<T>(PhantomData<T>);
-                    impl<T: Element + PartialOrd> Two for Of<T> {
-                        type From = T;
-                        type To = u8;
-                        #[inline(always)]
-                        fn apply<const FUSED: bool>(x: T, y: T, _: Coefficients) -> u8 {
-                            CompareKind::$kind.holds(x, y).into()
-                        }
-                    }
-                    match dtype {
-                        DType::Bool => two::<Of<u8>> as Loop,
-                        DType::I32 => two::<Of<i32>>,
-                        DType::I64 => two::<Of<i64>>,
-                        DType::F32 => two::<Of<f32>>,
-                        DType::F64 => two::<Of<f64>>,
-                    }
-                })*
-            }
-        };
-    }
-    of!(LessThan, LessEqual, GreaterThan, GreaterEqual, Equal, NotEqual)
-}
-
-/// A truth function.
-pub(super) fn logical(kind: LogicalKind) -> Loop {
-    macro_rules! of {
-        ($($kind:ident),*) => {
-            match kind {
-                $(LogicalKind::$kind => {
-                    struct Of;
-                    impl Two for Of {
-                        type From = u8;
-                        type To = u8;
-                        #[inline(always)]
-                        fn apply<const FUSED: bool>(x: u8, y: u8, _: Coefficients) -> u8 {
-                            LogicalKind::$kind.holds(x != 0, y != 0).into()
-                        }
-                    }
-                    two::<Of> as Loop
-                })*
-            }
-        };
-    }
-    of!(And, Or, Xor)
-}
-
-/// not x.
-pub(super) fn not() -> Loop {
-    struct Not;
-    impl One for Not {
-        type From = u8;
-        type To = u8;
-        #[inline(always)]
-        fn apply<const FUSED: bool>(x: u8, _: Coefficients) -> u8 {
-            (x == 0).into()
-        }
-    }
-    one::<Not>
 }
