@@ -118,6 +118,8 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.row_numbers"                                                  => |x| x.row_numbers(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
+        "truncated_gaussian_random"                                         => |x| x.constant(),
+        "randint"                                                           => |x| x.randint(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
