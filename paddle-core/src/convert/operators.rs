@@ -32,7 +32,7 @@ fn rule(name: &str) -> Option<Rule> {
         "shape"                                                             => |x| x.shape(),
         "size"                                                              => |x| x.number_of_elements(),
         "nll_loss"                                                          => |x| x.nll_loss(),
-        "unstack"                                                           => |x| x.unstack(),
+        "unbind" | "unstack"                                                => |x| x.unstack(),
         "accuracy" | "rank_loss" | "share_data"                             => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
         "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
