@@ -155,7 +155,12 @@ fn selected_rows() {
     let tensor = grad.r#type.lod_tensor.take().unwrap().tensor;
     (grad.r#type.r#type, grad.r#type.selected_rows) = (VarKind::SelectedRows.into(), Some(tensor));
     let scale = op("scale", "g", "out").with_attr(OpAttr::float("scale", 2.0));
-    let text = read(&network(&[grad.clone()], &[float("out", &[])], &[scale.clone()], &["out"]));
+    let text = read(&network(
+        std::slice::from_ref(&grad),
+        &[float("out", &[])],
+        std::slice::from_ref(&scale),
+        &["out"],
+    ));
     assert_eq!(body(&text), ["out: f32[4, 3] = scale(g, scale=2.0)"]);
     grad.r#type.selected_rows = None;
     let error = from_wire(&network(&[grad], &[float("out", &[])], &[scale], &["out"]), None).unwrap_err();
