@@ -37,6 +37,18 @@ impl Random {
         radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() }
     }
 
+    /// The same, within two deviations of the mean: of the draws at a position, each of a stream of its own, the first that
+    /// is.
+    pub(crate) fn truncated_gaussian(self, position: u64) -> f64 {
+        // One draw in 22 is farther; so many in a row, none in a lifetime.
+        const DRAWS: u64 = 64;
+        let draw = |draw: u64| {
+            let stream = self.stream.wrapping_add(draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            Random { stream, ..self }.gaussian(position)
+        };
+        (0..DRAWS).map(draw).find(|value| value.abs() <= 2.0).unwrap_or(0.0)
+    }
+
     /// The words of positions `first`, `first + 1`, …: four of each block of bits.
     pub(crate) fn words(self, first: u64) -> impl Iterator<Item = u32> {
         let block = move |index: u64| {
@@ -138,6 +150,18 @@ mod tests {
         // Positions 2i and 2i + 1 come from one block of bits, but not from one another.
         let product = |i| random.gaussian(2 * i) * random.gaussian(2 * i + 1);
         assert!(moments(product).0.abs() < 0.02);
+    }
+
+    #[test]
+    fn truncated_numbers_are_near() {
+        let random = Random { seed: 7, stream: 5 };
+        let (mean, deviation) = moments(|i| random.truncated_gaussian(i));
+        // √(1 - 4φ(2) / (2Φ(2) - 1)).
+        assert!(mean.abs() < 0.02 && (deviation - 0.8796).abs() < 0.02, "{mean} {deviation}");
+        assert!((0..COUNT).all(|i| random.truncated_gaussian(i).abs() <= 2.0));
+        // Whatever is near already, stays.
+        let near = |i: &u64| random.gaussian(*i).abs() <= 2.0;
+        assert!((0..1000).filter(near).all(|i| random.gaussian(i) == random.truncated_gaussian(i)));
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn chosen() -> crate::Model {
 /// A metric with counts of its own.
 fn ranked() -> crate::Model {
     let model = crate::model(network!(|x: Tensor<f32, _, 4>, label: Tensor<i64, _, 1>| {
-        let logits = fc(x, 2);
+        let logits = fc(x, 2, init = truncated_normal(0.0, 0.5));
         let area = auc(softmax(logits), label, num_thresholds = 20);
         (mean(softmax_with_cross_entropy(logits, label)), area)
     }));

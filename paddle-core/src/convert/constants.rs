@@ -5,7 +5,10 @@ use super::foreign::anonymous;
 use super::names::{FAN, TYPE};
 use super::reading::Reading;
 use super::types::{dtype, fits, parse_dim, parse_type, wire_dims};
-use crate::ops::{AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, UniformRandom};
+use crate::ops::{
+    AssignValue, Cast, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, Scale,
+    TruncatedGaussianRandom, UniformRandom,
+};
 use crate::program::{DType, Dim, Program, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
 
@@ -30,7 +33,7 @@ pub(super) fn initializer(program: &Program, desc: &OpDesc, ty: &Type) -> Result
 /// A constant or random numbers; `None` if it is another operator, or of a type that is not ours.
 pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, Fault> {
     let kind = desc.r#type.as_str();
-    if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random") {
+    if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random" | "truncated_gaussian_random") {
         return Ok(None);
     }
     let Some(ty) = constant_type(program, desc)? else { return Ok(None) };
@@ -43,6 +46,12 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
             ty,
         }
         .resolved()
+        .into(),
+        "truncated_gaussian_random" => TruncatedGaussianRandom {
+            mean: float(desc, "mean", "rust.mean", 0.0)?,
+            std: float(desc, "std", "rust.std", 1.0)?,
+            ty,
+        }
         .into(),
         _ => GaussianRandom {
             mean: float(desc, "mean", "rust.mean", 0.0)?,
@@ -203,6 +212,25 @@ impl Reading<'_, '_> {
             |value: f64| if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
         let values = evenly(start.as_f64(), stop.as_f64(), count).map(number).collect();
         self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
+    }
+
+    /// Whole numbers from `low` to below `high`: those that uniform ones are rounded down to.
+    pub(super) fn randint(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["ShapeTensor", "ShapeTensorList"]) {
+            return Ok(false);
+        }
+        let low = i64::from(self.desc.attr_int("low")?.unwrap_or(0));
+        let high = i64::from(self.desc.attr_int("high")?.unwrap_or(0));
+        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let dtype = ty.dtype;
+        if low >= high || !matches!(dtype, DType::I32 | DType::I64) {
+            return Ok(false);
+        }
+        let uniform =
+            UniformRandom { min: 0.0, max: (high - low) as f64, fan: None, ty: ty.with_dtype(DType::F64) };
+        let uniform = self.emit(uniform, &[])?;
+        let whole = self.emit(Cast { dtype }, &[uniform])?;
+        self.out(Scale { scale: 1.0, bias: low as f64 }, &[whole])
     }
 
     /// Rows with a single 1, of numbers in order.

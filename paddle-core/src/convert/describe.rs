@@ -175,6 +175,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             attrs.push(OpAttr::float("diag_val", 1.0));
             attrs
         }
+        Op::TruncatedGaussianRandom(op) => {
+            let mut attrs = typed(&op.ty);
+            push_float(&mut attrs, "mean", op.mean);
+            push_float(&mut attrs, "std", op.std);
+            attrs.push(OpAttr::int("seed", 0));
+            attrs
+        }
         Op::GaussianRandom(op) => {
             let mut attrs = typed(&op.ty);
             push_float(&mut attrs, "mean", op.mean);

@@ -7,8 +7,8 @@ use super::names::DIMS;
 use super::reading::Reading;
 use super::types::{dim_text, dtype, element, parse_dim};
 use crate::ops::{
-    Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, OneHot, Reshape, Scatter, ScatterNdAdd,
-    TakeAlongAxis, TakeAlongAxisGrad, TopK,
+    Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, Number, OneHot, Range, Reshape, Scatter,
+    ScatterNdAdd, TakeAlongAxis, TakeAlongAxisGrad, TopK,
 };
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, VarKind};
@@ -280,18 +280,29 @@ impl Reading<'_, '_> {
     pub(super) fn multiplex(&mut self) -> Result<bool, ConvertError> {
         let (values, ids) = (self.inputs("X")?, self.ids("Ids")?);
         let Some(&first) = values.first() else { return Ok(false) };
-        let ty = self.ty(first).clone();
-        if ty.rows.is_none() || self.ty(ids).rows != ty.rows {
+        let (ty, of_ids) = (self.ty(first).clone(), self.ty(ids).clone());
+        let rows = usize::from(ty.rows.is_some());
+        let alike = values.iter().all(|&value| *self.ty(value) == ty);
+        if !alike || ty.rank() == 0 || of_ids.rows != ty.rows || of_ids.rank() != 2 {
             return Ok(false);
         }
+        // An axis behind the rows, or in front of the first: along it lie the values.
         let dims: Vec<Dim> = std::iter::once(Dim::from(1)).chain(ty.dims.iter().cloned()).collect();
         let mut parts = Vec::with_capacity(values.len());
         for value in values {
             parts.push(self.emit(Reshape { dims: dims.clone() }, &[value])?);
         }
-        let all = self.emit(Concat { axis: 1 }, &parts)?;
-        let ids = self.emit(Reshape { dims: Vec::new() }, &[ids])?;
-        self.out(Gather { axis: 1 }, &[all, ids])
+        let all = self.emit(Concat { axis: rows as i64 }, &parts)?;
+        if rows == 1 {
+            let ids = self.emit(Reshape { dims: Vec::new() }, &[ids])?;
+            return self.out(Gather { axis: 1 }, &[all, ids]);
+        }
+        // Without rows, a row is a position, too.
+        let list = Type { dtype: DType::I64, rows: None, dims: vec![ty.dims[0].clone()] };
+        let rows = self.emit(Range { start: Number::Int(0), step: Number::Int(1), ty: list }, &[])?;
+        let rows = self.emit(Reshape { dims: of_ids.dims }, &[rows])?;
+        let positions = self.emit(Concat { axis: 1 }, &[ids, rows])?;
+        self.out(GatherNd, &[all, positions])
     }
 
     /// The counts are updated where they are.

@@ -56,7 +56,8 @@ impl Reading<'_, '_> {
         let (x, desc) = (self.input("X")?, self.desc);
         let axis = self.desc.attr_int("axis")?.unwrap_or(0).into();
         let at = self.axis(x, axis).ok_or_else(|| self.no_axis(x, "axis", axis))?;
-        let (names, mut dims) = (desc.output("Y"), self.ty(x).dims.clone());
+        let slot = if desc.r#type == "unbind" { "Out" } else { "Y" };
+        let (names, mut dims) = (desc.output(slot), self.ty(x).dims.clone());
         let Some(inner) = at.checked_sub(usize::from(self.ty(x).rows.is_some())) else { return Ok(false) };
         let size = dims.remove(inner);
         if names.is_empty() || size.constant() != i64::try_from(names.len()).ok() {

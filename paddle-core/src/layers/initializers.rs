@@ -1,7 +1,7 @@
 //! Initialisers: what parameters are at first. One table, from which come the checks of `init = ..`, the suggestions of
 //! messages, and the documented functions that editors show.
 
-use crate::ops::{Fill, GaussianRandom, Number, Op, UniformRandom};
+use crate::ops::{Fill, GaussianRandom, Number, Op, TruncatedGaussianRandom, UniformRandom};
 use crate::program::{Dim, DimOverflow, Type};
 
 /// An initialiser of the language.
@@ -50,6 +50,10 @@ macro_rules! with_initializers {
             /// Normally distributed.
             normal(mean, deviation)
                 => |numbers, ty| Ok(GaussianRandom { mean: numbers[0], std: numbers[1], fan: None, ty }.into());
+
+            /// Normally distributed, and drawn again where it is farther from the mean than two deviations.
+            truncated_normal(mean, deviation)
+                => |numbers, ty| Ok(TruncatedGaussianRandom { mean: numbers[0], std: numbers[1], ty }.into());
 
             /// Uniform within `±√(6 / (inputs + outputs))`, which keeps the variance of values and gradients from layer
             /// to layer (Glorot and Bengio 2010, eq. 16).
@@ -119,6 +123,9 @@ pub(crate) fn show(initializer: &Op) -> String {
         Op::Fill(Fill { value, .. }) => format!("constant({value})"),
         Op::UniformRandom(UniformRandom { min, max, .. }) => format!("uniform({min:?}, {max:?})"),
         Op::GaussianRandom(GaussianRandom { mean, std, .. }) => format!("normal({mean:?}, {std:?})"),
+        Op::TruncatedGaussianRandom(TruncatedGaussianRandom { mean, std, .. }) => {
+            format!("truncated_normal({mean:?}, {std:?})")
+        }
         other => other.name().to_string(),
     }
 }

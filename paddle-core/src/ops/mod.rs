@@ -100,7 +100,7 @@ pub use matmul::Matmul;
 pub use one_hot::OneHot;
 pub use pad::{Pad, PadMode};
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
-pub use random::{GaussianRandom, UniformRandom};
+pub use random::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
 pub use range::Range;
 pub use rank_loss::RankLoss;
 pub use reduce::{Reduce, ReduceKind};
@@ -442,6 +442,8 @@ operators! {
     TopK,
     /// The axes in another order.
     Transpose,
+    /// Normally distributed random numbers that are not far from the mean.
+    TruncatedGaussianRandom,
     /// An element-wise function.
     Unary,
     /// Gradient of an element-wise function.

@@ -1,4 +1,4 @@
-//! `uniform_random`, `gaussian_random`: what parameters are initialised with.
+//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`: what parameters are initialised with.
 //!
 //! Random numbers are counter-based: element `i` is a function of (seed, stream, `i`), whatever the order or the
 //! number of threads. The stream of an initialiser is a hash of the parameter's name.
@@ -33,6 +33,17 @@ pub struct GaussianRandom {
     pub std: f64,
     /// A size that is bound later, by which the deviation is: `std` is its square times it.
     pub fan: Option<Dim>,
+    /// The type of the result.
+    pub ty: Type,
+}
+
+/// Normal, but no farther from the mean than two standard deviations: numbers that are farther are drawn again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TruncatedGaussianRandom {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation, of the numbers that are drawn.
+    pub std: f64,
     /// The type of the result.
     pub ty: Type,
 }
@@ -73,6 +84,7 @@ fn signed_root(square: f64) -> f64 {
 
 attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, ty } resolved);
 attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, ty } resolved);
+attributes!(TruncatedGaussianRandom { mean = 0.0, std = 1.0, ty });
 
 /// Both want floating-point elements and finite bounds; a size that they go by is one that the type has too.
 fn check(ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, Mismatch> {
@@ -164,5 +176,42 @@ impl Operation for GaussianRandom {
     fn samples() -> Vec<Sample> {
         let ty = Type::new(DType::F32, [40]);
         vec![Sample::of(GaussianRandom { mean: 1.0, std: 2.0, fan: None, ty })]
+    }
+}
+
+impl Operation for TruncatedGaussianRandom {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "truncated_gaussian_random",
+            doc: "Normal with mean and std, within two std of the mean.",
+            inputs: &[],
+            outputs: &["Out"],
+            effects: Effects::RANDOM,
+        }
+    }
+
+    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        if self.std < 0.0 {
+            let message = format!("a deviation is not negative, but {:?} is", self.std);
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        check(&self.ty, [self.mean, self.std], &None)
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(Vec::new())
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("drawn in double precision and rounded once")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![TruncatedGaussianRandom { mean: 0.0, std: 1.0, ty: Type::scalar(DType::F32) }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let ty = Type::new(DType::F32, [300]);
+        vec![Sample::of(TruncatedGaussianRandom { mean: 1.0, std: 2.0, ty })]
     }
 }

@@ -107,6 +107,7 @@ impl Kernel {
             | Op::StopGradient(_)
             | Op::TopK(_)
             | Op::Transpose(_)
+            | Op::TruncatedGaussianRandom(_)
             | Op::Unary(_)
             | Op::UnaryGrad(_)
             | Op::UniformRandom(_)
@@ -317,6 +318,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::GroupNormGrad(op) => normalise::compile_groups_grad(&single, op),
         Op::LayerNorm(op) => normalise::compile_layers(&single, op),
         Op::LayerNormGrad(op) => normalise::compile_layers_grad(&single, op),
+        Op::TruncatedGaussianRandom(op) => random::compile_truncated_gaussian(&single, op),
         Op::LookupTable(op) => lookup_table::compile(&single, *op),
         Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
         Op::Contract(_) => product::compile_contract(&single),

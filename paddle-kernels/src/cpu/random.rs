@@ -1,4 +1,4 @@
-//! `uniform_random`, `gaussian_random`.
+//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`.
 
 use std::marker::PhantomData;
 
@@ -24,6 +24,7 @@ struct Draw<T> {
 enum Distribution {
     Uniform { min: f64, max: f64 },
     Gaussian { mean: f64, std: f64 },
+    TruncatedGaussian { mean: f64, std: f64 },
 }
 
 pub(super) fn compile_uniform(single: &Single<'_>, op: &ops::UniformRandom) -> Result<Compiled, Unsupported> {
@@ -35,6 +36,13 @@ pub(super) fn compile_gaussian(
     op: &ops::GaussianRandom,
 ) -> Result<Compiled, Unsupported> {
     compile(single, Distribution::Gaussian { mean: op.mean, std: op.std })
+}
+
+pub(super) fn compile_truncated_gaussian(
+    single: &Single<'_>,
+    op: &ops::TruncatedGaussianRandom,
+) -> Result<Compiled, Unsupported> {
+    compile(single, Distribution::TruncatedGaussian { mean: op.mean, std: op.std })
 }
 
 fn compile(single: &Single<'_>, distribution: Distribution) -> Result<Compiled, Unsupported> {
@@ -56,6 +64,9 @@ impl<T: Drawn> Body for Draw<T> {
                 *out = match self.distribution {
                     Distribution::Uniform { min, max } => T::uniform(random, position, min, max),
                     Distribution::Gaussian { mean, std } => T::of(mean + std * random.gaussian(position)),
+                    Distribution::TruncatedGaussian { mean, std } => {
+                        T::of(mean + std * random.truncated_gaussian(position))
+                    }
                 };
             }
         });

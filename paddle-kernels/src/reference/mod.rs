@@ -127,6 +127,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Gather(op) => Box::new(move |call| gather::gather(op.axis, call)),
         Op::GatherGrad(op) => Box::new(move |call| gather::gather_grad(op.axis, call)),
         Op::GatherNd(_) => Box::new(gather::gather_nd),
+        Op::TruncatedGaussianRandom(op) => infallible(move |call| random::truncated_gaussian(&op, call)),
         Op::GaussianRandom(op) => infallible(move |call| random::gaussian(&op, call)),
         Op::GroupNorm(op) => Box::new(move |call| {
             Ok(Normalisation::of_groups(&call.shape(0), op.groups, op.epsilon).forward(call))

@@ -1,6 +1,6 @@
 //! `uniform_random`, `gaussian_random`: the generator is that of every backend.
 
-use paddle_core::ops::{GaussianRandom, UniformRandom};
+use paddle_core::ops::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
 use paddle_core::program::DType;
 
 use super::call::Call;
@@ -26,5 +26,11 @@ pub(super) fn uniform(op: &UniformRandom, call: &Call<'_>) -> Values {
 pub(super) fn gaussian(op: &GaussianRandom, call: &Call<'_>) -> Values {
     let random = random(call);
     let values = positions(call).map(|at| op.mean + op.std * random.gaussian(at)).collect();
+    Values::round(call.output_dtype(0), values)
+}
+
+pub(super) fn truncated_gaussian(op: &TruncatedGaussianRandom, call: &Call<'_>) -> Values {
+    let random = random(call);
+    let values = positions(call).map(|at| op.mean + op.std * random.truncated_gaussian(at)).collect();
     Values::round(call.output_dtype(0), values)
 }

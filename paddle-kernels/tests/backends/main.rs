@@ -11,6 +11,7 @@ mod host;
 mod images;
 mod machines;
 mod memory;
+mod places;
 mod programs;
 mod reference;
 mod rows;

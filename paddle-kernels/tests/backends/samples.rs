@@ -314,6 +314,7 @@ fn in_double(sample: &Sample) -> Sample {
         Op::Fill(op) if op.ty.dtype == DType::F32 => op.ty.dtype = DType::F64,
         Op::UniformRandom(op) => op.ty.dtype = DType::F64,
         Op::GaussianRandom(op) => op.ty.dtype = DType::F64,
+        Op::TruncatedGaussianRandom(op) => op.ty.dtype = DType::F64,
         _ => {}
     }
     sample

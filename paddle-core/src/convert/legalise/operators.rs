@@ -71,7 +71,9 @@ impl Legaliser<'_> {
             Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
             Op::Range(op) => self.range(at, operator, op),
             Op::Tile(op) => self.sized(at, operator, &op.repeat_times),
-            Op::UniformRandom(_) | Op::GaussianRandom(_) => self.random(at, operator),
+            Op::UniformRandom(_) | Op::GaussianRandom(_) | Op::TruncatedGaussianRandom(_) => {
+                self.random(at, operator)
+            }
             Op::Reshape(_) => self.reshape(at, operator),
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
