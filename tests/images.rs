@@ -28,6 +28,33 @@ fn a_convolutional_network_learns() {
     assert!(first > 0.4 && last < 0.1, "{first} to {last}");
 }
 
+/// A transposed convolution gives back the sizes that a convolution was given, which `output_padding` tells apart.
+#[test]
+fn transposes_undo_the_sizes_of_convolutions() {
+    let net = network!(|x: Tensor<f32, _, 4, H, 10>| {
+        let code = conv2d(x, 6, [3, 2], stride = [1, 3], padding = [1, 0], groups = 2);
+        let image = conv2d_transpose(
+            code,
+            4,
+            [3, 2],
+            stride = [1, 3],
+            padding = [1, 0],
+            output_padding = [0, 2],
+            groups = 2,
+        );
+        mean(square(image - x))
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    assert_eq!(parameters.get::<f32>("image.w").unwrap().shape(), [6, 2, 3, 2]);
+    let images =
+        ndarray::Array4::from_shape_fn((2, 4, 5, 10), |(n, c, y, x)| ((n + 2 * c + y * x) % 5) as f32 / 5.0);
+    let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
+    let mut trainer = Trainer::new(paddle::Sgd::new(0.2));
+    let costs: Vec<_> =
+        (0..40).map(|_| trainer.step(&net, &mut parameters, &batch).unwrap().cost()).collect();
+    assert!(costs[39] < 0.5 * costs[0], "{costs:?}");
+}
+
 #[test]
 fn shapes_follow_strides_padding_and_groups() {
     let net = network!(|x: Tensor<f32, _, 4, H, 9>| {

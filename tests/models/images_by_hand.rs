@@ -1,4 +1,4 @@
-//! A convolutional network by hand: filters of several sizes, strides, groups and kinds of pooling.
+//! A convolutional network by hand: filters of several sizes, strides, groups and kinds of pooling, and their transposes.
 
 use paddle::network;
 
@@ -9,7 +9,8 @@ pub(crate) fn networks() -> Vec<crate::Model> {
         let grouped = conv2d(small, 8, 3, groups = 4, padding = 1, dilation = 1, bias = false);
         let gate = conv2d(small, 8, 1, act = sigmoid);
         let tall = pool2d(grouped * gate, [3, 2], stride = [3, 1], ceil = true);
-        let predicted = fc(tall, 3);
+        let wide = conv2d_transpose(tall, 4, 3, stride = [1, 2], padding = 1, output_padding = [0, 1], groups = 2, act = tanh);
+        let predicted = fc(wide, 3);
         mean(abs(predicted - target))
     });
     vec![crate::model(net)]

@@ -1,7 +1,9 @@
 //! Operators on their way to the wire: name, attributes, slots.
 
 use super::foreign::describe_foreign;
-use super::images::{describe_batch_norm, describe_conv2d, describe_dropout, describe_pool2d};
+use super::images::{
+    describe_batch_norm, describe_conv2d, describe_conv2d_transpose, describe_dropout, describe_pool2d,
+};
 use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
 use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
@@ -117,6 +119,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             desc.r#type = "conv2d_grad".into();
             describe_conv2d(&op.conv)
         }
+        Op::Conv2dTranspose(op) => describe_conv2d_transpose(op),
         Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => describe_pool2d(op),
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
         Op::Reduce(op) => vec![

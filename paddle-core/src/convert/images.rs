@@ -10,8 +10,9 @@ use super::names::{EMPTY, PATH, TYPE};
 use super::reading::Reading;
 use super::types::parse_type;
 use crate::ops::{
-    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Dropout, DropoutGrad,
+    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
     DropoutImplementation, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers, Transpose,
+    Window,
 };
 use crate::program::VarId;
 use crate::wire::OpAttr;
@@ -21,6 +22,13 @@ pub(super) fn describe_conv2d(op: &Conv2d) -> Vec<OpAttr> {
     let mut attrs = described(op.strides, op.paddings);
     attrs.push(OpAttr::ints("dilations", ints(&op.dilations)));
     attrs.push(OpAttr::int("groups", ints(&[op.groups])[0]));
+    attrs
+}
+
+/// The attributes of the transpose of a convolution.
+pub(super) fn describe_conv2d_transpose(op: &Conv2dTranspose) -> Vec<OpAttr> {
+    let mut attrs = describe_conv2d(&op.conv());
+    attrs.push(OpAttr::ints("output_padding", ints(&op.output_padding)));
     attrs
 }
 
@@ -154,6 +162,61 @@ impl<'a> Reading<'_, 'a> {
             }
         }
         Ok(true)
+    }
+
+    /// What PaddlePaddle computes from the sizes of the images, padding for `SAME` and the difference to a size that is
+    /// asked for, is a number here: these sizes have to be known then.
+    pub(super) fn conv2d_transpose(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        if self.has(&["Bias"]) {
+            return Ok(false);
+        }
+        let inputs = [self.input("Input")?, self.input("Filter")?];
+        let channels_last = usize::from(self.channels_last()?);
+        let sizes = self.known_pair(inputs[0], channels_last).zip(self.known_pair(inputs[1], 0));
+        let (strides, mut dilations) =
+            (self.pair("strides", Some([1, 1]))?, self.pair("dilations", Some([1, 1]))?);
+        let paddings = match (self.paddings()?, sizes) {
+            (Padding::Explicit(sides), _) => sides,
+            (padding @ Padding::Same, Some((image, size))) if strides.iter().all(|&stride| stride > 0) => {
+                dilations = [1, 1];
+                let window = Window { size, stride: strides, dilation: dilations, padding };
+                let [[above, below], [left, right]] =
+                    [0, 1].map(|axis| window.around(axis, image[axis] as usize).map(|side| side as i64));
+                [above, below, left, right]
+            }
+            (Padding::Same, _) => return Ok(false),
+        };
+        let mut op = Conv2dTranspose {
+            strides,
+            paddings,
+            dilations,
+            groups: desc.attr_int("groups")?.unwrap_or(1).into(),
+            output_padding: self.pair_or_none("output_padding")?.unwrap_or([0, 0]),
+        };
+        if let Some(asked) = self.pair_or_none("output_size")? {
+            let Some((image, size)) = sizes else { return Ok(false) };
+            let window = op.conv().window(size);
+            op.output_padding =
+                [0, 1].map(|axis| asked[axis].saturating_sub(window.covered(axis, image[axis])));
+        }
+        self.of_images(op, &inputs, "Output")
+    }
+
+    /// Height and width of images or filters, where both are known, and in range; `behind` dimensions follow them.
+    fn known_pair(&self, var: VarId, behind: usize) -> Option<[i64; 2]> {
+        let dims = &self.ty(var).dims;
+        let [.., height, width] = &dims[..dims.len().checked_sub(behind)?] else { return None };
+        let size = [height.constant()?, width.constant()?];
+        size.iter().all(|side| (1..=i64::from(i32::MAX)).contains(side)).then_some(size)
+    }
+
+    /// Height and width, which may be left out by an empty list.
+    fn pair_or_none(&self, attribute: &'static str) -> Result<Option<[i64; 2]>, Fault> {
+        match self.desc.attr_longs(attribute)?.as_deref() {
+            None | Some([]) => Ok(None),
+            Some(_) => self.pair(attribute, None).map(Some),
+        }
     }
 
     pub(super) fn pool2d(&mut self) -> Result<bool, ConvertError> {

@@ -107,6 +107,7 @@ fn rule(name: &str) -> Option<Rule> {
         "take_along_axis" | "take_along_axis_grad"                          => |x| x.take_along_axis(),
         "tile"                                                              => |x| x.tile(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
+        "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),
         "batch_norm" | "batch_norm_grad"                                    => |x| x.batch_norm(),
         "layer_norm" | "layer_norm_grad"                                    => |x| x.layer_norm(),
         "group_norm" | "group_norm_grad"                                    => |x| x.group_norm(),

@@ -1,7 +1,9 @@
-//! Layers of images: `conv2d`, `pool2d`.
+//! Layers of images: `conv2d`, `conv2d_transpose`, `pool2d`.
 
 use super::{Call, initializers};
-use crate::ops::{Binary, BinaryKind, Conv2d, MismatchKind, Padding, Pool2d, PoolKind, Reshape};
+use crate::ops::{
+    Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Pool2d, PoolKind, Reshape,
+};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// Passes the layers of images to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -24,6 +26,23 @@ macro_rules! with_image_layers {
                    act: Activation "What to apply to the result.") weights_and_bias
                 => conv2d;
 
+            /// Filters that each element of an image puts into a larger one: `x` is `[_, channels, height, width]`, the
+            /// result `[_, filters, (height - 1) stride - 2 padding + filter_size + output_padding, …]`. It undoes the
+            /// sizes of a `conv2d` with the same arguments.
+            ///
+            /// Parameters: `w`, `[channels, filters / groups, height, width]`, as `xavier()` has it at first; `b`,
+            /// `[filters]`, zero at first.
+            conv2d_transpose(x: Value "The images.", filters: Size "How many filters.",
+                   filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
+                   stride: Sizes "How far a window is from the next; 1 if it is left out.",
+                   padding: Ints "What is cut off the result: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   output_padding: Ints "By how much the result is larger than windows reach, less than `stride`: `1`, `[height, width]`; 0 if it is left out.",
+                   dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
+                   groups: Size "The filters of a group see its channels only; 1 if it is left out.",
+                   bias: Flag "Whether to add `b`; it is added if this is left out.",
+                   act: Activation "What to apply to the result.") weights_and_bias
+                => conv2d_transpose;
+
             /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`.
             pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
                    kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
@@ -43,16 +62,7 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (dtype, channels) = channels(call, "x")?;
     let filters = known(call, "filters", &call.size("filters")?)?;
     let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
-    let groups = match call.given_size("groups") {
-        Some(groups) => known(call, "groups", &groups)?,
-        None => 1,
-    };
-    if channels % groups != 0 || filters % groups != 0 {
-        let but = format!(
-            "`conv2d` cuts {channels} channels and {filters} filters into groups, which has to come out even"
-        );
-        return Err(call.wrong("groups", MismatchKind::Attribute, &but));
-    }
+    let groups = groups(call, channels, filters)?;
     let conv = Conv2d {
         strides: pair(call, "stride")?.unwrap_or([1, 1]),
         paddings: padding(call)?,
@@ -62,10 +72,59 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let filters_type = Type::new(dtype, [filters, channels / groups, height, width]);
     let init = initializers::msra(filters_type).map_err(|error| BuildError::Mismatch(error.into()))?;
     let w = call.parameter("w", init)?;
-    let mut result = call.emit(conv, &[x, w])?[0];
+    let result = call.emit(conv, &[x, w])?[0];
+    biased(call, result, filters)
+}
+
+fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let (dtype, channels) = channels(call, "x")?;
+    let filters = known(call, "filters", &call.size("filters")?)?;
+    let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
+    let groups = groups(call, channels, filters)?;
+    let output_padding = match call.ints("output_padding").as_deref() {
+        None => [0, 0],
+        Some(&[both]) => [both, both],
+        Some(&[height, width]) => [height, width],
+        Some(_) => {
+            let but = "images have two sizes: [height, width]";
+            return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
+        }
+    };
+    let op = Conv2dTranspose {
+        strides: pair(call, "stride")?.unwrap_or([1, 1]),
+        paddings: sides(call)?,
+        dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
+        groups,
+        output_padding,
+    };
+    let init = initializers::xavier(Type::new(dtype, [channels, filters / groups, height, width]))
+        .map_err(|error| BuildError::Mismatch(error.into()))?;
+    let w = call.parameter("w", init)?;
+    let result = call.emit(op, &[x, w])?[0];
+    biased(call, result, filters)
+}
+
+/// Into how many groups channels and filters are cut.
+fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildError> {
+    let Some(groups) = call.given_size("groups") else { return Ok(1) };
+    let groups = known(call, "groups", &groups)?;
+    if channels % groups != 0 || filters % groups != 0 {
+        let but = format!(
+            "`{}` cuts {channels} channels and {filters} filters into groups, which has to come out even",
+            call.layer.name
+        );
+        return Err(call.wrong("groups", MismatchKind::Attribute, &but));
+    }
+    Ok(groups)
+}
+
+/// `result`, with a number added to each of its channels, unless `bias = false`, then activated.
+fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId, BuildError> {
     if call.flag("bias").unwrap_or(true) {
-        let b = call.parameter("b", initializers::constant(0.0, Type::new(dtype, [filters])))?;
-        let dims = [filters, 1, 1].map(Dim::from).to_vec();
+        let dtype = call.ty(result).dtype;
+        let b = call.parameter("b", initializers::constant(0.0, Type::new(dtype, [channels])))?;
+        let dims = [channels, 1, 1].map(Dim::from).to_vec();
         let b = call.emit(Reshape { dims }, &[b])?[0];
         result = call.emit(Binary { kind: BinaryKind::Add }, &[result, b])?[0];
     }
@@ -126,11 +185,20 @@ fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
 }
 
 fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
-    let Some(sides) = call.ints("padding") else { return Ok(Padding::Explicit([0; 4])) };
-    let but = "padding is one number, [height, width], or [above, below, left, right]";
-    let wrong = |but| call.wrong("padding", MismatchKind::Attribute, but);
+    sides(call).map(Padding::Explicit)
+}
+
+/// Padding above, below, on the left and on the right.
+fn sides(call: &Call<'_>) -> Result<[i64; 4], BuildError> {
+    let Some(sides) = call.ints("padding") else { return Ok([0; 4]) };
+    let wrong = |but| Err(call.wrong("padding", MismatchKind::Attribute, but));
     if sides.iter().any(|side| *side < 0) {
-        return Err(wrong("zeros around an image cannot be fewer than none"));
+        return wrong("zeros around an image cannot be fewer than none");
     }
-    Padding::of(&sides).ok_or_else(|| wrong(but))
+    match Padding::of(&sides) {
+        Some(Padding::Explicit(sides)) => Ok(sides),
+        Some(Padding::Same) | None => {
+            wrong("padding is one number, [height, width], or [above, below, left, right]")
+        }
+    }
 }

@@ -150,6 +150,7 @@ attribute_value! {
     Number: |v| Attribute::Number(*v), Attribute::Number(v) => Some(*v);
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
     [i64; 2]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
+    [i64; 4]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
     Vec<i64>: |v| Attribute::Ints(v.clone()), Attribute::Ints(v) => Some(v.clone());
     Vec<Number>: |v| Attribute::Numbers(v.clone()), Attribute::Numbers(v) => Some(v.clone());
     Vec<Dim>: |v| Attribute::Dims(v.clone()), Attribute::Dims(v) => Some(v.clone());

@@ -31,6 +31,16 @@ attributes!(Conv2d {
     groups = 1
 });
 
+/// The dimensions of filters.
+pub(super) struct Filter<'a> {
+    /// Of a convolution, the filters; of its transpose, the channels.
+    pub(super) first: &'a Dim,
+    /// Of a convolution, the channels of a group; of its transpose, the filters of one.
+    pub(super) second: &'a Dim,
+    /// Height and width.
+    pub(super) size: [i64; 2],
+}
+
 impl Conv2d {
     /// One window at every element, without padding.
     pub const PLAIN: Conv2d =
@@ -43,26 +53,28 @@ impl Conv2d {
         Window { size, stride: self.strides, dilation, padding: self.paddings }
     }
 
+    /// The dimensions of input 1, which has to be filters.
+    pub(super) fn filter<'a>(cx: &'a Infer<'_>) -> Result<Filter<'a>, Mismatch> {
+        if let ([first, second, height, width], None) = (&cx.ty(1).dims[..], cx.ty(1).rows)
+            && let (Some(height), Some(width)) = (height.constant(), width.constant())
+        {
+            return Ok(Filter { first, second, size: [height, width] });
+        }
+        let message = format!(
+            "{}, but `{}` needs filters: [filters, channels, height, width], of known height and width",
+            cx.is(1),
+            cx.operator
+        );
+        Err(cx.wrong(1, MismatchKind::Shape, message))
+    }
+
     /// The type of the result, from input 0, the images, and input 1, the filters.
     fn output(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
         let image = Image::of(cx, 0)?;
         cx.need_float(1)?;
         cx.same_dtype(0, 1)?;
-        let wrong_filter = || {
-            let message = format!(
-                "{}, but `{}` needs filters: [filters, channels, height, width], of known height and width",
-                cx.is(1),
-                cx.operator
-            );
-            cx.wrong(1, MismatchKind::Shape, message)
-        };
-        let ([filters, channels, height, width], None) = (&cx.ty(1).dims[..], cx.ty(1).rows) else {
-            return Err(wrong_filter());
-        };
-        let (Some(height), Some(width)) = (height.constant(), width.constant()) else {
-            return Err(wrong_filter());
-        };
-        let window = self.window([height, width]);
+        let Filter { first: filters, second: channels, size } = Conv2d::filter(cx)?;
+        let window = self.window(size);
         window.check(cx)?;
         let groups = Dim::from(self.groups);
         let uneven = || {

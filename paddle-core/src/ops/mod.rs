@@ -19,6 +19,7 @@ mod concat;
 mod conditional;
 mod contract;
 mod conv2d;
+mod conv2d_transpose;
 mod cross_entropy;
 mod cumsum;
 mod custom;
@@ -77,6 +78,7 @@ pub use concat::{Concat, Split};
 pub use conditional::{If, Join};
 pub use contract::Contract;
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
+pub use conv2d_transpose::Conv2dTranspose;
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
 pub use cumsum::CumSum;
 pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
@@ -327,6 +329,8 @@ operators! {
     Conv2d,
     /// Gradients of [`Conv2d`].
     Conv2dGrad,
+    /// Filters that each element of an image puts into a larger one.
+    Conv2dTranspose,
     /// Cross-entropy of labels and probabilities.
     CrossEntropy,
     /// Gradient of [`CrossEntropy`].

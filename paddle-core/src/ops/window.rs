@@ -105,6 +105,14 @@ impl Window {
         Ok(Some((&steps + &Dim::from(1))?))
     }
 
+    /// Over how many elements of an axis `positions` windows reach together, without the padding that is written: the
+    /// least size that has so many windows. Sizes far out of range stay so.
+    pub fn covered(&self, axis: usize, positions: i64) -> i64 {
+        let [before, after] = self.padding.along(axis).unwrap_or_default();
+        let steps = positions.saturating_sub(1).saturating_mul(self.stride[axis]);
+        steps.saturating_add(self.reach(axis)).saturating_sub(before).saturating_sub(after)
+    }
+
     /// The type of `channels` images with an element for each window over input 0.
     pub(super) fn slide(&self, cx: &Infer<'_>, channels: Dim, ceil: bool) -> Result<Type, Mismatch> {
         let ty = cx.ty(0);

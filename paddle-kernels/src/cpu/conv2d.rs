@@ -1,5 +1,5 @@
-//! `conv2d` and its gradients: matrix products with matrices that are nowhere in memory. Panels of them are made from
-//! the images as the product needs them, in the thread's own cache.
+//! `conv2d`, its gradients, and its transpose, which is one of them: matrix products with matrices that are nowhere in
+//! memory. Panels of them are made from the images as the product needs them, in the thread's own cache.
 //!
 //! | | a row of C | a column of C | summed over |
 //! | --- | --- | --- | --- |
@@ -14,7 +14,7 @@ mod panels;
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind};
+use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 use paddle_core::plan::{Extent, KernelError, Layout, Unsupported};
 
 use self::panels::{Elements, Plane, Slide, Windows};
@@ -58,6 +58,14 @@ pub(super) fn compile_grad(single: &Single<'_>, op: &Conv2dGrad) -> Result<Compi
         Conv2dGradKind::Filter => input,
     };
     Ok((single.signature([other, grad], [out]), body))
+}
+
+pub(super) fn compile_transpose(single: &Single<'_>, op: &Conv2dTranspose) -> Result<Compiled, Unsupported> {
+    let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
+    // What the convolution is given is the result here, and what it gives is the input.
+    let layouts = [&output.1, &filter.1, &input.1];
+    let body = body(single, op.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
+    Ok((single.signature([filter, input], [output]), body))
 }
 
 fn body(

@@ -54,6 +54,7 @@ impl Kernel {
             | Op::Contract(_)
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
+            | Op::Conv2dTranspose(_)
             | Op::CrossEntropy(_)
             | Op::CrossEntropyGrad(_)
             | Op::CumSum(_)
@@ -306,6 +307,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::RowNumbers(_) => row_numbers::compile(&single),
         Op::Conv2d(op) => conv2d::compile(&single, op),
         Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
+        Op::Conv2dTranspose(op) => conv2d::compile_transpose(&single, op),
         Op::CrossEntropyGrad(op) => cross_entropy::compile_grad(&single, *op),
         Op::CrossEntropy(op) => cross_entropy::compile(&single, *op),
         Op::CumSum(op) => cumsum::compile(&single, *op),

@@ -1,6 +1,6 @@
-//! `conv2d` and its gradients.
+//! `conv2d`, its gradients and its transpose.
 
-use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind};
+use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 
 use super::call::Call;
 use super::values::Values;
@@ -46,6 +46,15 @@ pub(super) fn conv2d(op: &Conv2d, call: &Call<'_>) -> Values {
     let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
     let mut output = vec![0.0; shape.iter().product()];
     products(op, [&call.shape(0), &call.shape(1), &shape], |[i, f, o]| output[o] += input[i] * filter[f]);
+    Values::round(call.output_dtype(0), output)
+}
+
+pub(super) fn conv2d_transpose(op: &Conv2dTranspose, call: &Call<'_>) -> Values {
+    let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
+    let mut output = vec![0.0; shape.iter().product()];
+    // What the convolution is given is the result here, and what it gives is the input.
+    let shapes = [&shape[..], &call.shape(1), &call.shape(0)];
+    products(&op.conv(), shapes, |[o, f, i]| output[o] += input[i] * filter[f]);
     Values::round(call.output_dtype(0), output)
 }
 

@@ -119,6 +119,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::RowNumbers(_) => infallible(row_numbers::row_numbers),
         Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
         Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
+        Op::Conv2dTranspose(op) => infallible(move |call| conv2d::conv2d_transpose(&op, call)),
         Op::CrossEntropyGrad(op) => Box::new(move |call| cross_entropy::grad(op, call)),
         Op::CrossEntropy(op) => Box::new(move |call| cross_entropy::forward(op, call)),
         Op::CumSum(op) => infallible(move |call| cumsum::cumsum(op, call)),

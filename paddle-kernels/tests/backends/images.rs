@@ -1,7 +1,7 @@
 //! Samples of operators on images, of sizes around those of registers and tiles.
 
 use paddle_core::ops::{
-    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Dropout, DropoutGrad,
+    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
     DropoutImplementation, Padding, Pool2d, Pool2dGrad, PoolKind, Sample,
 };
 use paddle_core::program::DType;
@@ -27,6 +27,16 @@ pub(crate) fn wide() -> Vec<Sample> {
                 samples.push(grad.rows(2, &result));
             }
         }
+    }
+    for (groups, stride) in [(1, 1), (3, 2)] {
+        let op = Conv2dTranspose {
+            strides: [stride; 2],
+            paddings: [1, 0, 2, 1],
+            output_padding: [stride - 1, 0],
+            groups,
+            ..Conv2dTranspose::PLAIN
+        };
+        samples.push(Sample::of(op).rows(2, &[18, 7, 19]).dense(&[18, 5, 3, 4]));
     }
     for kind in [PoolKind::Max, PoolKind::Avg] {
         samples.push(Sample::of(Pool2d::of_size(kind, [2, 2])).rows(2, &[20, 14, 13]));

@@ -35,6 +35,7 @@ impl Legaliser<'_> {
             | Op::Compare(_)
             | Op::Concat(_)
             | Op::Conv2d(_)
+            | Op::Conv2dTranspose(_)
             | Op::CumSum(_)
             | Op::Foreign(_)
             | Op::GatherNd(_)
