@@ -72,3 +72,52 @@ fn shapes_follow_strides_padding_and_groups() {
     let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
     assert_eq!(infer(&net, &parameters, &batch).unwrap().at::<f32>(0).unwrap().shape(), [2, 6, 6, 4]);
 }
+
+/// `padding = same` gives a window for every `stride` elements, and its transpose `stride` elements for each window.
+#[test]
+fn same_padding_keeps_sizes() {
+    let net = network!(|x: Tensor<f32, _, 1, H, 9>| {
+        let halved = conv2d(x, 2, [3, 2], stride = [2, 3], padding = same);
+        let pooled = pool2d(halved, 3, stride = 1, padding = same, kind = avg);
+        let back = conv2d_transpose(pooled, 1, [1, 4], stride = [2, 3], padding = same);
+        let dilated = conv2d(back, 1, [3, 2], dilation = [2, 3], padding = same);
+        (halved, dilated)
+    });
+    let program = net.program().unwrap();
+    let shown: Vec<_> = program.outputs().iter().map(|&output| program.show(program.ty(output))).collect();
+    assert_eq!(shown, ["f32[_, 2, ((H + 1) / (2)), 3]", "f32[_, 1, 2 * ((H + 1) / (2)), 9]"]);
+    let parameters = Parameters::create(&net).unwrap();
+    let batch = Batch::new(&net).unwrap().with("x", &ndarray::Array4::<f32>::zeros((2, 1, 5, 9))).unwrap();
+    let values = infer(&net, &parameters, &batch).unwrap();
+    assert_eq!(values.at::<f32>(0).unwrap().shape(), [2, 2, 3, 3]);
+    assert_eq!(values.at::<f32>(1).unwrap().shape(), [2, 1, 6, 9]);
+}
+
+/// A filter of a single 1 in its middle, dilated, moves nothing if as much is put in front as behind.
+#[test]
+fn same_padding_is_even() {
+    let net =
+        network!(|x: Tensor<f32, _, 1, 4, 5>| conv2d(x, 1, 3, dilation = 2, padding = same, bias = false));
+    let mut parameters = Parameters::create(&net).unwrap();
+    let name = parameters.names().next().unwrap().to_string();
+    let mut middle = ndarray::Array4::<f32>::zeros((1, 1, 3, 3));
+    middle[[0, 0, 1, 1]] = 1.0;
+    parameters.set(&name, &middle).unwrap();
+    let images = ndarray::Array4::from_shape_fn((2, 1, 4, 5), |(n, _, y, x)| (20 * n + 5 * y + x) as f32);
+    let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
+    assert_eq!(infer(&net, &parameters, &batch).unwrap().at::<f32>(0).unwrap(), images.into_dyn());
+}
+
+#[test]
+fn windows_are_spread_over_images_of_any_size() {
+    let net = network!(|x: Tensor<f32, _, 1, H, W>| {
+        (adaptive_pool2d(x, [2, 1]), global_pool2d(x, kind = avg), max_pool2d_with_index(x, 2, stride = 1))
+    });
+    let images = ndarray::array![[[[1.0f32, 2.0, 3.0], [6.0, 5.0, 4.0], [7.0, 9.0, 9.0]]]];
+    let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    assert_eq!(values.at::<f32>(0).unwrap(), ndarray::array![[[[6.0f32], [9.0]]]].into_dyn());
+    assert_eq!(values.at::<f32>(1).unwrap(), ndarray::array![[[[46.0f32 / 9.0]]]].into_dyn());
+    assert_eq!(values.at::<f32>(2).unwrap(), ndarray::array![[[[6.0f32, 5.0], [9.0, 9.0]]]].into_dyn());
+    assert_eq!(values.at::<i32>(3).unwrap(), ndarray::array![[[[3i32, 4], [7, 7]]]].into_dyn());
+}

@@ -2,7 +2,8 @@
 
 use super::foreign::describe_foreign;
 use super::images::{
-    describe_batch_norm, describe_conv2d, describe_conv2d_transpose, describe_dropout, describe_pool2d,
+    describe_batch_norm, describe_conv2d, describe_conv2d_transpose, describe_dropout,
+    describe_max_pool2d_with_index, describe_pool2d,
 };
 use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
@@ -120,6 +121,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             describe_conv2d(&op.conv)
         }
         Op::Conv2dTranspose(op) => describe_conv2d_transpose(op),
+        Op::MaxPool2dWithIndex(op) => describe_max_pool2d_with_index(op),
         Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => describe_pool2d(op),
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
         Op::Reduce(op) => vec![

@@ -10,9 +10,8 @@ use super::names::{EMPTY, PATH, TYPE};
 use super::reading::Reading;
 use super::types::parse_type;
 use crate::ops::{
-    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
-    DropoutImplementation, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers, Transpose,
-    Window,
+    Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad, DropoutImplementation,
+    MaxPool2dWithIndex, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers, Transpose, Window,
 };
 use crate::program::VarId;
 use crate::wire::OpAttr;
@@ -30,6 +29,17 @@ pub(super) fn describe_conv2d_transpose(op: &Conv2dTranspose) -> Vec<OpAttr> {
     let mut attrs = describe_conv2d(&op.conv());
     attrs.push(OpAttr::ints("output_padding", ints(&op.output_padding)));
     attrs
+}
+
+/// The attributes of maxima with their places.
+pub(super) fn describe_max_pool2d_with_index(op: &MaxPool2dWithIndex) -> Vec<OpAttr> {
+    vec![
+        OpAttr::ints("ksize", ints(&op.ksize)),
+        OpAttr::ints("strides", ints(&op.strides)),
+        OpAttr::ints("paddings", ints(&op.paddings)),
+        OpAttr::bool("global_pooling", op.global_pooling),
+        OpAttr::bool("adaptive", op.adaptive),
+    ]
 }
 
 /// The attributes of pooling.
@@ -109,9 +119,24 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Whether channels come behind height and width, unlike ours.
-    fn channels_last(&self) -> Result<bool, Fault> {
-        Ok(self.desc.attr_string("data_format")? == Some("NHWC"))
+    /// Whether channels come behind height and width, unlike ours, says this attribute.
+    pub(super) fn channels_last(&self, attribute: &str) -> Result<bool, Fault> {
+        Ok(self.desc.attr_string(attribute)? == Some("NHWC"))
+    }
+
+    /// A value whose channels may come last, with them behind the rows; and, if they were moved, how to move them back.
+    pub(super) fn channels_first(
+        &mut self,
+        x: VarId,
+        attribute: &str,
+    ) -> Result<(VarId, Option<Transpose>), Fault> {
+        let rank = self.ty(x).rank() as i64;
+        if rank < 3 || !self.channels_last(attribute)? {
+            return Ok((x, None));
+        }
+        let there = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
+        let back = [0].into_iter().chain(2..rank).chain([1]).collect();
+        Ok((self.emit(Transpose { perm: there }, &[x])?, Some(Transpose { perm: back })))
     }
 
     /// An operator from one image to another, in slot `out`; the channels of both may come last.
@@ -123,21 +148,17 @@ impl<'a> Reading<'_, 'a> {
     ) -> Result<bool, ConvertError> {
         let desc = self.desc;
         let out = one(desc.output(out), out)?;
-        if !self.channels_last()? {
-            return self.define(op, inputs, &[], &[out]);
-        }
         let mut inputs = inputs.to_vec();
-        if self.ty(inputs[0]).rank() != 4 {
-            return Ok(false);
-        }
-        inputs[0] = self.emit(Transpose { perm: vec![0, 3, 1, 2] }, &inputs[..1])?;
+        let (first, back) = self.channels_first(inputs[0], "data_format")?;
+        inputs[0] = first;
+        let Some(back) = back else { return self.define(op, &inputs, &[], &[out]) };
         let image = self.emit(op, &inputs)?;
-        self.define(Transpose { perm: vec![0, 2, 3, 1] }, &[image], &[], &[out])
+        self.define(back, &[image], &[], &[out])
     }
 
     pub(super) fn conv2d(&mut self) -> Result<bool, ConvertError> {
         let is_grad = self.desc.r#type.ends_with("_grad");
-        if (is_grad && self.channels_last()?) || self.has(&["Bias", "ResidualData"]) {
+        if (is_grad && self.channels_last("data_format")?) || self.has(&["Bias", "ResidualData"]) {
             return Ok(false);
         }
         let conv = Conv2d {
@@ -172,7 +193,7 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         let inputs = [self.input("Input")?, self.input("Filter")?];
-        let channels_last = usize::from(self.channels_last()?);
+        let channels_last = usize::from(self.channels_last("data_format")?);
         let sizes = self.known_pair(inputs[0], channels_last).zip(self.known_pair(inputs[1], 0));
         let (strides, mut dilations) =
             (self.pair("strides", Some([1, 1]))?, self.pair("dilations", Some([1, 1]))?);
@@ -221,7 +242,7 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn pool2d(&mut self) -> Result<bool, ConvertError> {
         let is_grad = self.desc.r#type.ends_with("_grad");
-        if is_grad && self.channels_last()? {
+        if is_grad && self.channels_last("data_format")? {
             return Ok(false);
         }
         let attribute = "pooling_type";
@@ -249,38 +270,27 @@ impl<'a> Reading<'_, 'a> {
         self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])
     }
 
-    /// The moving statistics are updated where they are.
-    pub(super) fn batch_norm(&mut self) -> Result<bool, ConvertError> {
-        let desc = self.desc;
-        let in_place =
-            |from: &str, to: &str| desc.output(to).is_empty() || desc.output(to) == desc.input(from);
-        let is_test = self.bool("is_test", false)? && !self.bool("trainable_statistics", false)?
-            || self.bool("use_global_stats", false)?;
-        let ours = matches!(desc.attr_string("data_layout")?, None | Some("NCHW" | "AnyLayout"))
-            && !self.has(&["MomentumTensor"]);
-        if desc.r#type.ends_with("_grad") {
-            if !ours {
-                return Ok(false);
-            }
-            let inputs = ["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"];
-            let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
-            let names = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
-            let [x, scale, bias] = names;
-            return self.define(BatchNormGrad { is_test }, &inputs, &[], &[x?, scale?, bias?]);
-        }
-        if !ours || !in_place("Mean", "MeanOut") || !in_place("Variance", "VarianceOut") {
-            return Ok(false);
-        }
-        let op = BatchNorm {
-            epsilon: float(desc, "epsilon", "rust.epsilon", 1e-5)?,
-            momentum: float(desc, "momentum", "rust.momentum", 0.9)?,
-            is_test,
+    pub(super) fn max_pool2d_with_index(&mut self) -> Result<bool, ConvertError> {
+        let op = MaxPool2dWithIndex {
+            ksize: self.pair("ksize", None)?,
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.pair("paddings", Some([0, 0]))?,
+            global_pooling: self.bool("global_pooling", false)?,
+            adaptive: self.bool("adaptive", false)?,
         };
-        let inputs = ["X", "Scale", "Bias", "Mean", "Variance"];
-        let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
-        let names = ["Y", "SavedMean", "SavedVariance"].map(|slot| one(desc.output(slot), slot));
-        let [y, mean, variance] = names;
-        self.define(op, &inputs, &[], &[y?, mean?, variance?])
+        let (x, desc) = (self.input("X")?, self.desc);
+        if desc.r#type.ends_with("_grad") {
+            // Only for its type: what it holds is not read.
+            let out = self.emit(op.pool(), &[x])?;
+            let inputs = [x, out, self.input("Out@GRAD")?];
+            return self.define(
+                Pool2dGrad(op.pool()),
+                &inputs,
+                &[],
+                &[one(desc.output("X@GRAD"), "X@GRAD")?],
+            );
+        }
+        self.define(op, &[x], &[], &[one(desc.output("Out"), "Out")?, one(desc.output("Mask"), "Mask")?])
     }
 
     pub(super) fn dropout(&mut self) -> Result<bool, ConvertError> {

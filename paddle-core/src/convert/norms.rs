@@ -7,10 +7,13 @@ use super::names::EMPTY;
 use super::reading::Reading;
 use super::types::{is_small_product, product};
 use crate::ops::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad,
-    Number, Op, Reduce, ReduceKind, Reshape, Scale, Unary, UnaryKind,
+    BatchNorm, BatchNormGrad, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, GroupNorm, GroupNormGrad,
+    LayerNorm, LayerNormGrad, Number, Op, Reduce, ReduceKind, Reshape, Scale, Transpose, Unary, UnaryKind,
 };
 use crate::program::{Dim, Type, VarId};
+
+/// Where the statistics of rows and of groups go.
+const STATISTICS: &[&str] = &["Mean", "Variance"];
 
 impl<'a> Reading<'_, 'a> {
     fn epsilon(&self) -> Result<f64, ConvertError> {
@@ -26,23 +29,33 @@ impl<'a> Reading<'_, 'a> {
         self.emit(Fill { value: Number::Float(value), ty }, &[])
     }
 
-    /// Appends a normalisation and names its result. Its statistics go where the wire has a place for them: those of
-    /// instances are others there, and nothing but a gradient reads them.
-    fn normalised(&mut self, op: Op, inputs: &[VarId], statistics: bool) -> Result<bool, ConvertError> {
+    /// Appends a normalisation and names its result, which `back` gives its own order of axes. Its statistics go to these
+    /// slots, as far as something is in them.
+    fn normalised(
+        &mut self,
+        op: Op,
+        inputs: &[VarId],
+        back: Option<Transpose>,
+        statistics: &[&'static str],
+    ) -> Result<bool, ConvertError> {
         let (desc, id, op_name) = (self.desc, self.id(), op.name());
-        let place = |slot: &str| {
-            let named = desc.output(slot).first().map(String::as_str);
-            named.filter(|name| statistics && *name != EMPTY)
+        let place = |k: usize| {
+            let named = statistics.get(k).and_then(|slot| desc.output(slot).first()).map(String::as_str);
+            named.filter(|name| *name != EMPTY)
         };
-        let places = [Some(one(desc.output("Y"), "Y")?), place("Mean"), place("Variance")];
+        let y = one(desc.output("Y"), "Y")?;
+        let places = [back.is_none().then_some(y), place(0), place(1)];
         let names = places.map(|name| name.unwrap_or(op_name));
         let values = self.reader.append(id, op, inputs, &[], &names, self.site)?;
-        for (name, value) in places.into_iter().zip(values) {
+        for (name, &value) in places.into_iter().zip(&values) {
             if let Some(name) = name {
-                self.reader.versions.write(&self.reader.blocks, self.block, name, value)?;
+                self.write(name, value)?;
             }
         }
-        Ok(true)
+        match back {
+            Some(back) => self.define(back, &values[..1], &[], &[y]),
+            None => Ok(true),
+        }
     }
 
     fn normalised_grad(&mut self, op: Op) -> Result<bool, ConvertError> {
@@ -54,6 +67,43 @@ impl<'a> Reading<'_, 'a> {
         let inputs = inputs.into_iter().collect::<Result<Vec<_>, _>>()?;
         let [x, scale, bias] = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
         self.define(op, &inputs, &[], &[x?, scale?, bias?])
+    }
+
+    /// The moving statistics are updated where they are.
+    pub(super) fn batch_norm(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let in_place =
+            |from: &str, to: &str| desc.output(to).is_empty() || desc.output(to) == desc.input(from);
+        let is_test = self.bool("is_test", false)? && !self.bool("trainable_statistics", false)?
+            || self.bool("use_global_stats", false)?;
+        if self.has(&["MomentumTensor"]) {
+            return Ok(false);
+        }
+        if desc.r#type.ends_with("_grad") {
+            if self.channels_last("data_layout")? || !self.has(&["Scale"]) {
+                return Ok(false);
+            }
+            let inputs = ["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"];
+            let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+            let names = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
+            let [x, scale, bias] = names;
+            return self.define(BatchNormGrad { is_test }, &inputs, &[], &[x?, scale?, bias?]);
+        }
+        if !in_place("Mean", "MeanOut") || !in_place("Variance", "VarianceOut") {
+            return Ok(false);
+        }
+        let op = BatchNorm {
+            epsilon: self.epsilon()?,
+            momentum: float(desc, "momentum", "rust.momentum", 0.9)?,
+            is_test,
+        };
+        let x = self.input("X")?;
+        let (x, back) = self.channels_first(x, "data_layout")?;
+        let Some(channels) = self.channels(x) else { return Ok(false) };
+        let scale = self.vector_or("Scale", x, channels.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, channels, 0.0)?;
+        let inputs = [x, scale, bias, self.input("Mean")?, self.input("Variance")?];
+        self.normalised(op.into(), &inputs, back, &["SavedMean", "SavedVariance"])
     }
 
     pub(super) fn layer_norm(&mut self) -> Result<bool, ConvertError> {
@@ -70,27 +120,27 @@ impl<'a> Reading<'_, 'a> {
         let count = product(&dims)?;
         let scale = self.vector_or("Scale", x, count.clone(), 1.0)?;
         let bias = self.vector_or("Bias", x, count, 0.0)?;
-        self.normalised(LayerNorm { epsilon, begin_norm_axis }.into(), &[x, scale, bias], true)
+        self.normalised(LayerNorm { epsilon, begin_norm_axis }.into(), &[x, scale, bias], None, STATISTICS)
     }
 
     pub(super) fn group_norm(&mut self) -> Result<bool, ConvertError> {
         let (epsilon, groups) = (self.epsilon()?, self.desc.attr_int("groups")?.unwrap_or(1).into());
-        if self.desc.attr_string("data_layout")? == Some("NHWC") {
+        if !self.desc.r#type.ends_with("_grad") {
+            return self.groups(GroupNorm { epsilon, groups }, STATISTICS);
+        }
+        if self.channels_last("data_layout")? {
             return Ok(false);
         }
-        if self.desc.r#type.ends_with("_grad") {
-            return self.normalised_grad(GroupNormGrad { epsilon, groups }.into());
-        }
-        self.groups(GroupNorm { epsilon, groups }, true)
+        self.normalised_grad(GroupNormGrad { epsilon, groups }.into())
     }
 
-    /// A group of each channel. What it keeps for its gradient is something else.
+    /// A group of each channel. What it keeps on the wire is something else, which nothing but a gradient reads.
     pub(super) fn instance_norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let channels = self.channels(x).and_then(|channels| channels.constant());
         let Some(groups) = channels else { return Ok(false) };
         let epsilon = self.epsilon()?;
-        self.groups(GroupNorm { epsilon, groups }, false)
+        self.groups(GroupNorm { epsilon, groups }, &[])
     }
 
     /// Behind the rows.
@@ -98,12 +148,13 @@ impl<'a> Reading<'_, 'a> {
         self.ty(x).dims.get(usize::from(self.ty(x).rows.is_none())).cloned()
     }
 
-    fn groups(&mut self, op: GroupNorm, statistics: bool) -> Result<bool, ConvertError> {
+    fn groups(&mut self, op: GroupNorm, statistics: &[&'static str]) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
+        let (x, back) = self.channels_first(x, "data_layout")?;
         let Some(channels) = self.channels(x) else { return Ok(false) };
         let scale = self.vector_or("Scale", x, channels.clone(), 1.0)?;
         let bias = self.vector_or("Bias", x, channels, 0.0)?;
-        self.normalised(op.into(), &[x, scale, bias], statistics)
+        self.normalised(op.into(), &[x, scale, bias], back, statistics)
     }
 
     /// `X / √(Σ X² + epsilon)` along an axis.

@@ -119,6 +119,7 @@ fn rule(name: &str) -> Option<Rule> {
         "clip_by_norm"                                                      => |x| x.clip_by_norm(),
         "dropout" | "dropout_grad"                                          => |x| x.dropout(),
         "rust.row_numbers"                                                  => |x| x.row_numbers(),
+        "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "truncated_gaussian_random"                                         => |x| x.constant(),

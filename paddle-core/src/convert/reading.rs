@@ -113,12 +113,17 @@ impl<'a> Reading<'_, 'a> {
         let id = self.id();
         let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
         for (&name, value) in names.iter().zip(values) {
-            match self.reader.lasting(self.block, name) {
-                Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site)?,
-                None => self.reader.versions.write(&self.reader.blocks, self.block, name, value)?,
-            }
+            self.write(name, value)?;
         }
         Ok(true)
+    }
+
+    /// Makes a value the new version of a variable.
+    pub(super) fn write(&mut self, name: &'a str, value: VarId) -> Result<(), Fault> {
+        match self.reader.lasting(self.block, name) {
+            Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site),
+            None => self.reader.versions.write(&self.reader.blocks, self.block, name, value),
+        }
     }
 
     /// Appends operators of which each but the first takes the result of the one before, the last one's output being the

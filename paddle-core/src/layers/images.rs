@@ -1,9 +1,7 @@
-//! Layers of images: `conv2d`, `conv2d_transpose`, `pool2d`.
+//! Layers with filters for images: `conv2d`, `conv2d_transpose`.
 
 use super::{Call, initializers};
-use crate::ops::{
-    Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Pool2d, PoolKind, Reshape,
-};
+use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// Passes the layers of images to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -19,7 +17,7 @@ macro_rules! with_image_layers {
             conv2d(x: Value "The images.", filters: Size "How many filters.",
                    filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
                    stride: Sizes "How far a window is from the next; 1 if it is left out.",
-                   padding: Ints "Zeros around the images: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   padding: IntsOr(same) "Zeros around the images: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows; 0 if it is left out.",
                    dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
                    groups: Size "Filters see the channels of their group only; 1 if it is left out.",
                    bias: Flag "Whether to add `b`; it is added if this is left out.",
@@ -35,22 +33,13 @@ macro_rules! with_image_layers {
             conv2d_transpose(x: Value "The images.", filters: Size "How many filters.",
                    filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
                    stride: Sizes "How far a window is from the next; 1 if it is left out.",
-                   padding: Ints "What is cut off the result: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
+                   padding: IntsOr(same) "What is cut off the result: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for a result `stride` times as large; 0 if it is left out.",
                    output_padding: Ints "By how much the result is larger than windows reach, less than `stride`: `1`, `[height, width]`; 0 if it is left out.",
                    dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
                    groups: Size "The filters of a group see its channels only; 1 if it is left out.",
                    bias: Flag "Whether to add `b`; it is added if this is left out.",
                    act: Activation "What to apply to the result.") weights_and_bias
                 => conv2d_transpose;
-
-            /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`.
-            pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
-                   kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
-                   stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
-                   padding: Ints "What is put around the images, which is no maximum: `1`, `[height, width]` or `[above, below, left, right]`; 0 if it is left out.",
-                   ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
-                   exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
-                => pool2d;
         }
     };
 }
@@ -63,12 +52,22 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let filters = known(call, "filters", &call.size("filters")?)?;
     let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
     let groups = groups(call, channels, filters)?;
-    let conv = Conv2d {
+    let mut conv = Conv2d {
         strides: pair(call, "stride")?.unwrap_or([1, 1]),
         paddings: padding(call)?,
         dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
         groups,
     };
+    // The operator has no dilation with this padding, which depends on the sizes of the images unless windows are at
+    // every element.
+    if conv.paddings == Padding::Same && conv.dilations != [1, 1] {
+        if conv.strides != [1, 1] {
+            let but = "with a stride and a dilation it has to be numbers";
+            return Err(call.wrong("padding", MismatchKind::Attribute, but));
+        }
+        let [[above, below], [left, right]] = beyond_strides(&conv, [height, width]).map(halves);
+        conv.paddings = Padding::Explicit([above, below, left, right]);
+    }
     let filters_type = Type::new(dtype, [filters, channels / groups, height, width]);
     let init = initializers::msra(filters_type).map_err(|error| BuildError::Mismatch(error.into()))?;
     let w = call.parameter("w", init)?;
@@ -82,26 +81,38 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let filters = known(call, "filters", &call.size("filters")?)?;
     let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
     let groups = groups(call, channels, filters)?;
-    let output_padding = match call.ints("output_padding").as_deref() {
-        None => [0, 0],
-        Some(&[both]) => [both, both],
-        Some(&[height, width]) => [height, width],
-        Some(_) => {
-            let but = "images have two sizes: [height, width]";
-            return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
-        }
-    };
-    let op = Conv2dTranspose {
+    let mut op = Conv2dTranspose {
         strides: pair(call, "stride")?.unwrap_or([1, 1]),
-        paddings: sides(call)?,
+        paddings: [0; 4],
         dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
         groups,
-        output_padding,
+        output_padding: match call.ints("output_padding").as_deref() {
+            None => [0, 0],
+            Some(&[both]) => [both, both],
+            Some(&[height, width]) => [height, width],
+            Some(_) => {
+                let but = "images have two sizes: [height, width]";
+                return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
+            }
+        },
     };
+    match padding(call)? {
+        Padding::Explicit(sides) => op.paddings = sides,
+        Padding::Same if call.ints("output_padding").is_some() => {
+            let but = "`padding = same` says how large the result is";
+            return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
+        }
+        Padding::Same => {
+            let beyond = beyond_strides(&op.conv(), [height, width]);
+            let [[above, below], [left, right]] = beyond.map(|beyond| halves(beyond.max(0)));
+            op.paddings = [above, below, left, right];
+            op.output_padding = beyond.map(|beyond| (-beyond).max(0));
+        }
+    }
     let init = initializers::xavier(Type::new(dtype, [channels, filters / groups, height, width]))
         .map_err(|error| BuildError::Mismatch(error.into()))?;
     let w = call.parameter("w", init)?;
-    let result = call.emit(op, &[x, w])?[0];
+    let result = call.emit_with("output_padding", op, &[x, w])?[0];
     biased(call, result, filters)
 }
 
@@ -129,20 +140,6 @@ fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId
         result = call.emit(Binary { kind: BinaryKind::Add }, &[result, b])?[0];
     }
     call.activate("act", result)
-}
-
-fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let x = call.value("x")?;
-    let ksize = pair(call, "size")?.ok_or(BuildError::NoSuch { what: "window size" })?;
-    let kind = call.choice("kind").and_then(PoolKind::from_name).unwrap_or(PoolKind::Max);
-    let pool = Pool2d {
-        strides: pair(call, "stride")?.unwrap_or(ksize),
-        paddings: padding(call)?,
-        ceil_mode: call.flag("ceil").unwrap_or(false),
-        exclusive: call.flag("exclusive").unwrap_or(true),
-        ..Pool2d::of_size(kind, ksize)
-    };
-    Ok(call.emit(pool, &[x])?[0])
 }
 
 /// The element type and the number of channels of a value: the first dimension behind its rows.
@@ -175,7 +172,7 @@ fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
 }
 
 /// Height and width: one size for both, or both.
-fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
+pub(super) fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
     let Some(sizes) = call.sizes(name) else { return Ok(None) };
     match &sizes[..] {
         [both] => Ok(Some([known(call, name, both)?; 2])),
@@ -184,21 +181,32 @@ fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
     }
 }
 
-fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
-    sides(call).map(Padding::Explicit)
+/// By how much filters of this size reach over more elements than there are from one window to the next.
+fn beyond_strides(conv: &Conv2d, size: [i64; 2]) -> [i64; 2] {
+    let window = Conv2d { paddings: Padding::Explicit([0; 4]), ..*conv }.window(size);
+    [0, 1].map(|axis| window.covered(axis, 1) - conv.strides[axis])
 }
 
-/// Padding above, below, on the left and on the right.
-fn sides(call: &Call<'_>) -> Result<[i64; 4], BuildError> {
-    let Some(sides) = call.ints("padding") else { return Ok([0; 4]) };
+/// So many elements in front of an axis and behind it, the odd one behind.
+fn halves(elements: i64) -> [i64; 2] {
+    [elements / 2, elements - elements / 2]
+}
+
+/// The argument `padding`.
+pub(super) fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
+    if call.choice("padding").is_some() {
+        return Ok(Padding::Same);
+    }
+    let Some(sides) = call.ints("padding") else { return Ok(Padding::Explicit([0; 4])) };
     let wrong = |but| Err(call.wrong("padding", MismatchKind::Attribute, but));
     if sides.iter().any(|side| *side < 0) {
-        return wrong("zeros around an image cannot be fewer than none");
+        return wrong("there cannot be less around an image than nothing");
+    }
+    if sides.iter().any(|side| *side > i64::from(i32::MAX)) {
+        return wrong("it has to be below 2³¹");
     }
     match Padding::of(&sides) {
-        Some(Padding::Explicit(sides)) => Ok(sides),
-        Some(Padding::Same) | None => {
-            wrong("padding is one number, [height, width], or [above, below, left, right]")
-        }
+        Some(padding) => Ok(padding),
+        None => wrong("padding is one number, [height, width], or [above, below, left, right]"),
     }
 }

@@ -23,6 +23,7 @@ macro_rules! library {
 library! {
     cos_sim
     equal_all
+    global_pool2d
     l2_normalize
     log_softmax
     margin_rank_loss

@@ -21,6 +21,7 @@ mod moves;
 mod normalise;
 mod parameters;
 mod places;
+mod pools;
 mod products;
 mod reductions;
 mod regularise;
@@ -51,6 +52,8 @@ pub enum Kind {
     Int,
     /// One whole number, or several: `1`, `[0, 2]`.
     Ints,
+    /// The same, or one of these words, without quotes: `1`, `[0, 2]`, `same`.
+    IntsOr(&'static [&'static str]),
     /// A number that is known when the network is compiled.
     Number,
     /// `true` or `false`.
@@ -78,6 +81,9 @@ impl Kind {
             Kind::Sizes => "a size, or several in brackets: whole numbers above 0, written out or `const`s",
             Kind::Int => "a whole number, written out or a `const`",
             Kind::Ints => "a whole number, or several in brackets, written out or `const`s",
+            Kind::IntsOr(_) => {
+                "a whole number, or several in brackets, written out or `const`s, or one of its words, without quotes"
+            }
             Kind::Number => "a number, written out or a `const`",
             Kind::Flag => "`true` or `false`",
             Kind::Choice(_) => "one of its words, without quotes",
@@ -166,6 +172,7 @@ macro_rules! with_layer_families {
             images with_image_layers,
             moves with_move_layers,
             places with_place_layers,
+            pools with_pooling_layers,
             normalise with_normalising_layers,
             losses with_loss_layers,
             products with_product_layers,

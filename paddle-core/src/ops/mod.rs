@@ -38,6 +38,7 @@ mod labels;
 mod layer_norm;
 mod lookup_table;
 mod matmul;
+mod max_pool2d_with_index;
 mod one_hot;
 mod pad;
 mod pool2d;
@@ -99,6 +100,7 @@ pub use infer::{Infer, Mismatch, MismatchKind};
 pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use matmul::Matmul;
+pub use max_pool2d_with_index::MaxPool2dWithIndex;
 pub use one_hot::OneHot;
 pub use pad::{Pad, PadMode};
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
@@ -381,6 +383,8 @@ operators! {
     LossGrad,
     /// Matrix product.
     Matmul,
+    /// The maximum of windows that slide over images, and where it is.
+    MaxPool2dWithIndex,
     /// Negates truth values.
     Not,
     /// Ids as rows with a single 1.

@@ -60,7 +60,8 @@ pub struct Pool2d {
     pub paddings: Padding,
     /// Whether a last window may reach over the end of the padded image.
     pub ceil_mode: bool,
-    /// Whether an average leaves out the padding, instead of counting it as zeros.
+    /// Whether an average leaves out the padding, instead of counting it as zeros: as many behind the image as there are
+    /// in front of it.
     pub exclusive: bool,
     /// Whether there is one window, as large as the image.
     pub global_pooling: bool,
@@ -117,18 +118,18 @@ impl Pool2d {
             return Covered { elements: start..end, count: end - start };
         }
         let window = self.window();
-        let [before, after] = window.around(axis, size);
+        let [before, _] = window.around(axis, size);
         // In elements of the padded image.
         let start = i * window.stride[axis] as usize;
         let end = start + window.size[axis] as usize;
         let inside = |at: usize| at.clamp(before, before + size) - before;
         let elements = inside(start)..inside(end);
-        // Beyond the padding nothing counts.
-        let padded = end.min(before + size + after).saturating_sub(start);
+        // As in PaddlePaddle, as much counts behind the image as there is in front of it, even if there is more, or less.
+        let padded = end.min(size + 2 * before).saturating_sub(start);
         Covered { count: if self.exclusive { elements.len() } else { padded }, elements }
     }
 
-    fn output(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
+    pub(super) fn output(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
         let image = Image::of(cx, 0)?;
         let (outer, channels) = (image.outer, image.channels);
         let sized = |size: [i64; 2]| {
@@ -228,7 +229,7 @@ impl Operation for Pool2dGrad {
 
     /// Where the maxima are is found out again; averages are linear.
     fn reads(&self, k: usize) -> bool {
-        k == 2 || self.0.pooling_type == PoolKind::Max
+        k == 2 || k == 0 && self.0.pooling_type == PoolKind::Max
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

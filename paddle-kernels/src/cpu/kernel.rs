@@ -76,6 +76,7 @@ impl Kernel {
             | Op::Loss(_)
             | Op::LossGrad(_)
             | Op::Matmul(_)
+            | Op::MaxPool2dWithIndex(_)
             | Op::Not(_)
             | Op::OneHot(_)
             | Op::Pad(_)
@@ -327,6 +328,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Matmul(op) => product::compile(&single, op),
         Op::OneHot(op) => one_hot::compile(&single, op),
         Op::Pad(op) => slice::compile_pad(&single, op),
+        Op::MaxPool2dWithIndex(op) => pool2d::compile_with_index(&single, op),
         Op::Pool2d(op) => pool2d::compile(&single, op),
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
         Op::Range(op) => assign_value::compile_range(&single, op),

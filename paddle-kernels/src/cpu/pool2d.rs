@@ -1,15 +1,16 @@
-//! `pool2d` and its gradient. Threads share the channels of all images.
+//! `pool2d`, its gradient, and maxima with their places. Threads share the channels of all images.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
-use paddle_core::ops::{Pool2d, Pool2dGrad, PoolKind};
+use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 use paddle_core::plan::{Extent, KernelError, Layout, Unsupported};
 
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
 use super::operands::Operands;
-use super::pieces::pieces;
+use super::pieces::{pairs, pieces};
 
 /// Elements that one thread pools at a time, at least.
 const PIECE: usize = 1 << 12;
@@ -101,6 +102,70 @@ dispatch! {
     }
 }
 
+struct WithIndex<T> {
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile_with_index(
+    single: &Single<'_>,
+    op: &MaxPool2dWithIndex,
+) -> Result<Compiled, Unsupported> {
+    let (x, out, mask) = (single.input(0)?, single.output(0)?, single.output(1)?);
+    let shape = Shape::new(single, op.pool(), [&x.1, &out.1])?;
+    let dtype = x.1.dtype;
+    let body: Box<dyn Body> =
+        with_float!(single, dtype, T => Box::new(WithIndex::<T> { shape, element: PhantomData }));
+    Ok((single.signature([x], [out, mask]), body))
+}
+
+impl<T: Float> Body for WithIndex<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let pool = self.shape.pool(operands.sizes());
+        let (reads, writes) = operands.split();
+        let x = reads.get::<T>(0);
+        let (out, mask) = writes.two::<T, i32>();
+        let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
+        assert_eq!(x.len() * outputs, out.len() * inputs, "as many channels");
+        let planes = PIECE.div_ceil(inputs.max(1));
+        let piece = planes * outputs;
+        pairs(&machine.team, (out, piece), (mask, piece), &|index, out, mask| {
+            let x = x[index * planes * inputs..].chunks_exact(inputs.max(1));
+            for ((x, out), mask) in x.zip(out.chunks_exact_mut(outputs)).zip(mask.chunks_exact_mut(outputs)) {
+                with_index(machine.isa, pool, x, out, mask);
+            }
+        });
+        Ok(())
+    }
+}
+
+dispatch! {
+    fn with_index<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T], mask: &mut [i32]) {
+        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
+        let lines = out.chunks_exact_mut(windows_across).zip(mask.chunks_exact_mut(windows_across));
+        for (y, (out, mask)) in lines.enumerate() {
+            let rows = op.covered(0, height, windows_down, y).elements;
+            for (i, (out, mask)) in out.iter_mut().zip(mask).enumerate() {
+                let columns = op.covered(1, width, windows_across, i).elements;
+                let first = first_largest(x, width, rows.clone(), columns);
+                (*out, *mask) = first.map_or((T::ZERO, -1), |at| (x[at], at as i32));
+            }
+        }
+    }
+}
+
+/// Where the first of the largest elements of a window is in its channel.
+#[inline(always)]
+fn first_largest<T: Float>(
+    x: &[T],
+    width: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+) -> Option<usize> {
+    let cells = rows.flat_map(|row| columns.clone().map(move |column| row * width + column));
+    cells.reduce(|best, at| if x[at] > x[best] { at } else { best })
+}
+
 struct Backward<T> {
     shape: Shape,
     element: PhantomData<T>,
@@ -148,19 +213,18 @@ dispatch! {
             let rows = op.covered(0, height, windows_down, y);
             for (i, grad) in grad.iter().enumerate() {
                 let columns = op.covered(1, width, windows_across, i);
-                let cells = rows
-                    .elements
-                    .clone()
-                    .flat_map(|row| columns.elements.clone().map(move |column| row * width + column));
                 match op.pooling_type {
                     PoolKind::Max => {
-                        if let Some(first) = cells.reduce(|best, at| if x[at] > x[best] { at } else { best }) {
+                        let (rows, columns) = (rows.elements.clone(), columns.elements);
+                        if let Some(first) = first_largest(x, width, rows, columns) {
                             out[first] += *grad;
                         }
                     }
                     PoolKind::Avg => {
                         let share = *grad / T::of((rows.count * columns.count).max(1) as f64);
-                        cells.for_each(|at| out[at] += share);
+                        for line in out.chunks_exact_mut(width.max(1)).take(rows.elements.end).skip(rows.elements.start) {
+                            line[columns.elements.clone()].iter_mut().for_each(|cell| *cell += share);
+                        }
                     }
                 }
             }

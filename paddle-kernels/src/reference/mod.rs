@@ -153,6 +153,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::OneHot(op) => Box::new(move |call| one_hot::one_hot(&op, call)),
         Op::Pad(op) => infallible(move |call| slice::pad(&op, call)),
         Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),
+        Op::MaxPool2dWithIndex(op) => Box::new(move |call| Ok(pool2d::max_pool2d_with_index(&op, call))),
         Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
         Op::Range(op) => infallible(move |call| assign_value::range(&op, call)),
         Op::Predicate(op) => infallible(move |call| elementwise::predicate(op.kind, call)),

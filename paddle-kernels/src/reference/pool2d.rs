@@ -1,6 +1,6 @@
-//! `pool2d` and its gradient.
+//! `pool2d`, its gradient, and maxima with their places.
 
-use paddle_core::ops::{Pool2d, Pool2dGrad, PoolKind};
+use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 
 use super::call::Call;
 use super::values::Values;
@@ -45,6 +45,19 @@ pub(super) fn pool2d(op: &Pool2d, call: &Call<'_>) -> Values {
         };
     });
     Values::round(call.output_dtype(0), out)
+}
+
+pub(super) fn max_pool2d_with_index(op: &MaxPool2dWithIndex, call: &Call<'_>) -> Vec<Values> {
+    let (x, input, shape) = (call.read(0).floats(), call.shape(0), call.output_shape(0));
+    let count = shape.iter().product();
+    let (mut out, mut mask) = (vec![0.0; count], vec![-1; count]);
+    windows(&op.pool(), &input, &shape, |at, covered, _| {
+        if let Some(first) = largest(&x, &covered) {
+            out[at] = x[first];
+            mask[at] = (first % (input[2] * input[3])) as i32;
+        }
+    });
+    vec![Values::round(call.output_dtype(0), out), Values::I32(mask)]
 }
 
 pub(super) fn pool2d_grad(Pool2dGrad(op): &Pool2dGrad, call: &Call<'_>) -> Values {

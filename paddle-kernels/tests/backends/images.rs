@@ -2,7 +2,7 @@
 
 use paddle_core::ops::{
     BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
-    DropoutImplementation, Padding, Pool2d, Pool2dGrad, PoolKind, Sample,
+    DropoutImplementation, MaxPool2dWithIndex, Padding, Pool2d, Pool2dGrad, PoolKind, Sample,
 };
 use paddle_core::program::DType;
 
@@ -42,6 +42,12 @@ pub(crate) fn wide() -> Vec<Sample> {
         samples.push(Sample::of(Pool2d::of_size(kind, [2, 2])).rows(2, &[20, 14, 13]));
         let grad = Sample::of(Pool2dGrad(Pool2d::of_size(kind, [2, 2]))).rows(2, &[20, 14, 13]);
         samples.push(grad.rows(2, &[20, 7, 6]).rows(2, &[20, 7, 6]));
+    }
+    for pool in [
+        MaxPool2dWithIndex::of_size([2, 2]),
+        MaxPool2dWithIndex { strides: [1, 2], paddings: [1, 0], ..MaxPool2dWithIndex::of_size([3, 2]) },
+    ] {
+        samples.push(Sample::of(pool).rows(2, &[20, 14, 13]));
     }
     for dims in [&[65][..], &[3, 9, 11], &[130, 1, 1]] {
         let channels = dims[0];

@@ -40,24 +40,17 @@ impl<'a> Lowering<'a, '_> {
                     None
                 }
             },
-            (Kind::Choice(_), ExprKind::Name { meaning: Meaning::Choice(Choice { word, .. }), .. }) => {
-                Some(Given::Choice(word))
-            }
+            (
+                Kind::Choice(_) | Kind::IntsOr(_),
+                ExprKind::Name { meaning: Meaning::Choice(Choice { word, .. }), .. },
+            ) => Some(Given::Choice(word)),
             (Kind::Choice(words), ExprKind::Name { meaning: Meaning::Variable(_), .. }) => {
-                let found = match self.expr(expr) {
-                    Value::Text(found) => found,
-                    Value::Unknown => return None,
+                match self.expr(expr) {
+                    Value::Text(found) => self.word_argument(&found, words, wanted, expr),
+                    Value::Unknown => None,
                     other => {
                         let found = self.describe(&other);
                         self.wrong_argument(found, wanted, expr);
-                        return None;
-                    }
-                };
-                match words.iter().find(|word| **word == found) {
-                    Some(word) => Some(Given::Choice(word)),
-                    None => {
-                        let hint = one_of(&found, words.iter().copied());
-                        self.wrong_argument(format!("`{found}`{hint}"), wanted, expr);
                         None
                     }
                 }
@@ -79,11 +72,15 @@ impl<'a> Lowering<'a, '_> {
                 });
                 sizes.and_then(|sizes| self.not_empty(sizes, wanted, expr)).map(Given::Sizes)
             }
-            (Kind::Ints, _) => {
-                let ints = self.several(expr, |this, part, value| {
-                    let operand = this.single(&value, part.at)?;
-                    this.int_argument(operand, wanted, part)
-                });
+            (Kind::IntsOr(words), ExprKind::Name { .. }) => match self.expr(expr) {
+                Value::Text(found) => self.word_argument(&found, words, wanted, expr),
+                value => self
+                    .each_part(expr, value, |this, part, value| this.int_part(value, wanted, part))
+                    .and_then(|ints| self.not_empty(ints, wanted, expr))
+                    .map(Given::Ints),
+            },
+            (Kind::Ints | Kind::IntsOr(_), _) => {
+                let ints = self.several(expr, |this, part, value| this.int_part(value, wanted, part));
                 ints.and_then(|ints| self.not_empty(ints, wanted, expr)).map(Given::Ints)
             }
             (Kind::Size, _) => {
@@ -122,7 +119,18 @@ impl<'a> Lowering<'a, '_> {
                 .collect();
             return given.into_iter().collect();
         }
-        match self.expr(expr) {
+        let value = self.expr(expr);
+        self.each_part(expr, value, part)
+    }
+
+    /// Each part of a value that is a list, or the value, as a list of one.
+    fn each_part<T>(
+        &mut self,
+        expr: &'a Expr,
+        value: Value<'a>,
+        mut part: impl FnMut(&mut Self, &'a Expr, Value<'a>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        match value {
             Value::Tuple(values) | Value::Array(values) => {
                 values.into_iter().map(|value| part(self, expr, value)).collect()
             }
@@ -148,6 +156,27 @@ impl<'a> Lowering<'a, '_> {
             Operand::Size(size) => self.above_zero(size, expr.at),
             operand => self.not_of_its_kind(operand, wanted, expr),
         }
+    }
+
+    /// A word that a constant or an argument of the sub-network stands for.
+    fn word_argument(
+        &mut self,
+        found: &str,
+        words: &'static [&'static str],
+        wanted: &Wanted<'_>,
+        expr: &'a Expr,
+    ) -> Option<Given> {
+        let word = words.iter().find(|word| **word == found);
+        if word.is_none() {
+            let hint = one_of(found, words.iter().copied());
+            self.wrong_argument(format!("`{found}`{hint}"), wanted, expr);
+        }
+        word.map(|word| Given::Choice(word))
+    }
+
+    fn int_part(&mut self, value: Value<'a>, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<i64> {
+        let operand = self.single(&value, expr.at)?;
+        self.int_argument(operand, wanted, expr)
     }
 
     fn int_argument(&mut self, operand: Operand, wanted: &Wanted<'_>, expr: &'a Expr) -> Option<i64> {

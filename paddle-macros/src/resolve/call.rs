@@ -286,7 +286,7 @@ impl Resolver<'_> {
             (_, ExprKind::Invalid) => {}
             (Kind::Name, _) => self.parameter_name(layer.name, value),
             (Kind::Activation, _) => self.keyword(Keyword::Activation, layer.name, known.name, value),
-            (Kind::Choice(words), ExprKind::Name { ident, meaning }) => {
+            (Kind::Choice(words) | Kind::IntsOr(words), ExprKind::Name { ident, meaning }) => {
                 let found = text(ident);
                 match words.iter().find(|word| **word == found) {
                     Some(&word) => {
@@ -294,6 +294,9 @@ impl Resolver<'_> {
                     }
                     None if let Some((Entry::Keyword(id), _)) = self.find(&found) => {
                         *meaning = Meaning::Variable(id);
+                    }
+                    None if matches!(known.kind, Kind::IntsOr(_)) && self.find(&found).is_some() => {
+                        self.expr(value);
                     }
                     None => {
                         let hint = one_of(&found, words.iter().copied());
@@ -308,7 +311,9 @@ impl Resolver<'_> {
                 let name = text(ident);
                 self.refuse(value, wrong(&format!("`{name}` without its arguments: `{name}(..)`")));
             }
-            (Kind::Choice(_) | Kind::Initializer, _) => self.refuse(value, wrong(&found(value))),
+            (Kind::Choice(_) | Kind::Initializer, _) | (Kind::IntsOr(_), ExprKind::Text { .. }) => {
+                self.refuse(value, wrong(&found(value)));
+            }
             (_, ExprKind::Text { .. }) => self.refuse(value, wrong("a text")),
             _ => self.expr(value),
         }

@@ -44,6 +44,7 @@ impl Legaliser<'_> {
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::Matmul(_)
+            | Op::MaxPool2dWithIndex(_)
             | Op::Not(_)
             | Op::Pad(_)
             | Op::Pool2d(_)

@@ -1,0 +1,87 @@
+//! Layers that pool images: `pool2d`, `adaptive_pool2d`, `max_pool2d_with_index`.
+
+use super::Call;
+use super::images::{padding, pair};
+use crate::ops::{MaxPool2dWithIndex, MismatchKind, Padding, Pool2d, PoolKind};
+use crate::program::{BuildError, VarId};
+
+/// Passes the layers that pool images to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_pooling_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// The maximum or the average of windows that are spread over images evenly, whatever their size: `x` is
+            /// `[_, channels, height, width]`, the result `[_, channels, windows down, windows across]`. Window `i` of `n`
+            /// is from `⌊i · height / n⌋` to `⌈(i + 1) · height / n⌉`, and likewise across.
+            adaptive_pool2d(x: Value "The images.", windows: Sizes "How many, down and across: `7`, `[7, 5]`.";
+                            kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.")
+                => adaptive_pool2d;
+
+            /// The maximum of windows that slide over images, and where it is: `let (y, places) = max_pool2d_with_index(x, 2)`.
+            /// `x` is `[_, channels, height, width]`; `places` are numbers of elements in their channels, `row · width +
+            /// column`, i32; of equal ones, the first.
+            max_pool2d_with_index(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
+                   stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
+                   padding: Ints "What is put around the images, which is no maximum: `1`, `[height, width]`; 0 if it is left out.")
+                   several
+                => max_pool2d_with_index;
+
+            /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`, the
+            /// result `[_, channels, (height + 2 padding - size) / stride + 1, …]`.
+            pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
+                   kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
+                   stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
+                   padding: IntsOr(same) "What is put around the images, which is no maximum: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows; 0 if it is left out.",
+                   ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
+                   exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
+                => pool2d;
+        }
+    };
+}
+
+with_pooling_layers!(layers);
+
+/// What to take of a window.
+fn kind(call: &Call<'_>) -> PoolKind {
+    call.choice("kind").and_then(PoolKind::from_name).unwrap_or(PoolKind::Max)
+}
+
+/// The height and width of a window.
+fn size(call: &Call<'_>) -> Result<[i64; 2], BuildError> {
+    pair(call, "size")?.ok_or(BuildError::NoSuch { what: "window size" })
+}
+
+fn adaptive_pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let windows = pair(call, "windows")?.ok_or(BuildError::NoSuch { what: "number of windows" })?;
+    let pool = Pool2d { adaptive: true, strides: [1, 1], ..Pool2d::of_size(kind(call), windows) };
+    Ok(call.emit(pool, &[x])?[0])
+}
+
+fn max_pool2d_with_index(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
+    let x = call.value("x")?;
+    let size = size(call)?;
+    let paddings = match padding(call)? {
+        Padding::Explicit([above, below, left, right]) if above == below && left == right => [above, left],
+        _ => {
+            let but =
+                "there is as much above as below, and as much on the left as on the right: [height, width]";
+            return Err(call.wrong("padding", MismatchKind::Attribute, but));
+        }
+    };
+    let strides = pair(call, "stride")?.unwrap_or(size);
+    call.emit(MaxPool2dWithIndex { strides, paddings, ..MaxPool2dWithIndex::of_size(size) }, &[x])
+}
+
+fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let size = size(call)?;
+    let pool = Pool2d {
+        strides: pair(call, "stride")?.unwrap_or(size),
+        paddings: padding(call)?,
+        ceil_mode: call.flag("ceil").unwrap_or(false),
+        exclusive: call.flag("exclusive").unwrap_or(true),
+        ..Pool2d::of_size(kind(call), size)
+    };
+    Ok(call.emit(pool, &[x])?[0])
+}
