@@ -291,12 +291,14 @@ impl Operation for Update {
             Update::Lamb(Lamb { weight_decay: 0.0, always_adapt: true, ..Default::default() }),
         ];
         let of = |update: &Update| {
+            let of_squares = matches!(update, Update::Adagrad(_) | Update::DecayedAdagrad(_));
             [&[3, 5][..], &[0, 5], &[1], &[40_000]].map(|dims| {
                 let sample = Sample::of(*update).dense(dims).dense(dims).dense(&[]).within(0.01, 0.1);
                 let states = update.states().iter();
                 // Averages of squares are above those of what is squared.
                 let sample = states.fold(sample, |sample, slot| match *slot {
                     "MeanGrad" => sample.dense(dims).within(-0.5, 0.5),
+                    "Moment" if of_squares => sample.dense(dims).within(1.0, 2.0),
                     "Moment" | "Moment1" | "Velocity" | "LinearAccumulator" => sample.dense(dims),
                     _ => sample.dense(dims).within(1.0, 2.0),
                 });

@@ -27,21 +27,24 @@ fn compare(x: &Values, i: usize, j: usize) -> Ordering {
 
 pub(super) fn top_k(op: TopK, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
     let (x, shape, axis) = (call.read(0), call.shape(0), op.axis as usize);
-    let (mut taken, mut indices) = (Vec::new(), Vec::new());
-    for mut at in positions(&call.output_shape(0)) {
-        let place = at[axis];
-        let mut element = |along: usize| {
+    let taken_shape = call.output_shape(0);
+    let count = taken_shape.iter().product();
+    let (mut taken, mut indices) = (vec![0; count], vec![0; count]);
+    for mut at in positions(&taken_shape).filter(|at| at[axis] == 0) {
+        let mut element = |along: usize, shape: &[usize]| {
             at[axis] = along;
-            index(&at, &shape)
+            index(&at, shape)
         };
-        let column: Vec<usize> = (0..shape[axis]).map(&mut element).collect();
+        let column: Vec<usize> = (0..shape[axis]).map(|along| element(along, &shape)).collect();
         let mut order: Vec<usize> = (0..shape[axis]).collect();
         order.sort_by(|&i, &j| {
             let order = compare(&x, column[i], column[j]);
             if op.largest { order.reverse() } else { order }
         });
-        taken.push(column[order[place]]);
-        indices.push(order[place] as i64);
+        for place in 0..taken_shape[axis] {
+            let out = element(place, &taken_shape);
+            (taken[out], indices[out]) = (column[order[place]], order[place] as i64);
+        }
     }
     Ok(vec![x.at(&taken), Values::I64(indices)])
 }

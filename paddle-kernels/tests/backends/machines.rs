@@ -8,7 +8,7 @@ use crate::run::{Case, Placed};
 use crate::samples::every_sample;
 
 /// The bytes of each result of a case, in memory that was full of a byte. Panics if anything else is written.
-fn results(case: &Case, cpu: &Cpu, before: u8) -> Vec<Vec<u8>> {
+pub(crate) fn results(case: &Case, cpu: &Cpu, before: u8) -> Vec<Vec<u8>> {
     let mut placed = Placed::new(case, cpu);
     for buffer in &mut placed.buffers {
         buffer.bytes_mut().fill(before);

@@ -9,6 +9,7 @@ mod generated;
 mod gradients;
 mod host;
 mod images;
+mod large;
 mod machines;
 mod memory;
 mod places;

@@ -276,7 +276,7 @@ fn whole() -> Vec<Sample> {
     samples
 }
 
-fn own_samples() -> Vec<Sample> {
+pub(crate) fn own_samples() -> Vec<Sample> {
     [Op::samples(), of_gradients()].concat()
 }
 
