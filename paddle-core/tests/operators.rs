@@ -34,8 +34,9 @@ impl Known {
             [] => format!("{}({})", schema.name, slots(schema.inputs)),
             outputs => format!("{}({}) → {}", schema.name, slots(schema.inputs), slots(outputs)),
         };
-        let cells =
-            [format!("`{signature}`"), schema.doc.trim().to_string(), self.accuracy(), self.gradient()];
+        // A cell is one line.
+        let doc = schema.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cells = [format!("`{signature}`"), doc, self.accuracy(), self.gradient()];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         format!("| {} |\n", cells.join(" | "))
     }
