@@ -134,7 +134,12 @@ pub enum Build {
 impl Layer {
     /// Every layer of the language.
     pub fn all() -> impl Iterator<Item = &'static Layer> {
-        FAMILIES.iter().copied().flatten()
+        Layer::families().flat_map(|(_, layers)| layers)
+    }
+
+    /// The families of layers, with what they are called.
+    pub fn families() -> impl Iterator<Item = (&'static str, &'static [Layer])> {
+        FAMILIES.iter().copied()
     }
 
     /// The layer of this name.
@@ -188,7 +193,7 @@ macro_rules! with_layer_families {
 macro_rules! families {
     ($($family:ident $_macro:ident,)*) => {
         /// Every layer of the language, family by family.
-        const FAMILIES: &[&[Layer]] = &[$($family::LAYERS),*];
+        const FAMILIES: &[(&str, &[Layer])] = &[$((stringify!($family), $family::LAYERS)),*];
     };
 }
 

@@ -1,14 +1,15 @@
-//! The table of operators, `OPERATORS.md` beside the crate; `UPDATE_GOLDEN=1` rewrites it.
+//! `OPERATORS.md`: the operators.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use paddle_core::ops::{Op, Sample};
+
+use crate::{is_as_written, line};
 
 const HEAD: &str = "\
 # Operators
 
-Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test operators` from the operators' own files, `paddle-core/src/ops/`.
+Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test tables` from the operators' own files, `paddle-core/src/ops/`.
 
 - **Operator**: its name and slots, PaddlePaddle's where it has the operator; `*` takes any number of values.
 - **Accuracy**: how far the floating-point results of a kernel may be from the exact ones, and why. *Exact*: rounded
@@ -34,9 +35,7 @@ impl Known {
             [] => format!("{}({})", schema.name, slots(schema.inputs)),
             outputs => format!("{}({}) → {}", schema.name, slots(schema.inputs), slots(outputs)),
         };
-        // A cell is one line.
-        let doc = schema.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-        let cells = [format!("`{signature}`"), doc, self.accuracy(), self.gradient()];
+        let cells = [format!("`{signature}`"), line(schema.doc), self.accuracy(), self.gradient()];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         format!("| {} |\n", cells.join(" | "))
     }
@@ -100,11 +99,5 @@ fn the_table_lists_the_operators() {
     Op::prototypes().into_iter().for_each(|op| known(op, None));
     Op::samples().into_iter().for_each(|sample| known(sample.op.clone(), Some(sample)));
     let table: String = all.values().map(Known::row).collect();
-    let text = format!("{HEAD}{table}");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("OPERATORS.md");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &text).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == text, "OPERATORS.md differs from the operators; run with UPDATE_GOLDEN=1\n{text}");
+    is_as_written("OPERATORS.md", &format!("{HEAD}{table}"));
 }
