@@ -51,7 +51,13 @@ impl Block<'_> {
     }
 
     fn fc(&mut self, x: VarId, name: &str, [from, to]: [i64; 2]) -> Result<VarId, BuildError> {
-        let init = UniformRandom { min: -0.5, max: 0.5, fan: None, ty: Type::new(DType::F32, [from, to]) };
+        let init = UniformRandom {
+            min: -0.5,
+            max: 0.5,
+            fan: None,
+            path: String::new(),
+            ty: Type::new(DType::F32, [from, to]),
+        };
         let w = self.0.create_parameter(&format!("{name}.w"), init)?;
         let zeros = Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [to]) };
         let b = self.0.create_parameter(&format!("{name}.b"), zeros)?;

@@ -49,7 +49,7 @@ fn what_is_left_out_agrees_with_anything() {
 fn uses_that_disagree_are_refused() {
     let ty = Type::new(DType::F32, [2]);
     let plain = ParameterOptions::default();
-    let uniform = UniformRandom { min: -0.5, max: 0.5, fan: None, ty: ty.clone() };
+    let uniform = UniformRandom { min: -0.5, max: 0.5, fan: None, path: String::new(), ty: ty.clone() };
     let shape = Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [2, 3]) };
     let dtype = Fill { value: Number::Float(0.0), ty: Type::new(DType::F64, [2]) };
     let chosen = options(|it| it.chosen = true);

@@ -98,7 +98,13 @@ fn samples_of_every_operator_come_back() {
 fn ids_come_back() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     let rows = program.create_rows("_");
-    let init = GaussianRandom { mean: 0.1, std: 2.5, fan: None, ty: Type::new(DType::F64, [2, 3]) };
+    let init = GaussianRandom {
+        mean: 0.1,
+        std: 2.5,
+        fan: None,
+        path: String::new(),
+        ty: Type::new(DType::F64, [2, 3]),
+    };
     program.create_parameter("w", init)?;
     let x = program.create_input("x", Type::with_rows(DType::F64, rows, [3]))?;
     let y = program.append_op(Program::GLOBAL, Scale { scale: 0.1, bias: 0.0 }, &[x], Site::default())?;
@@ -576,7 +582,10 @@ fn initialisers_keep_their_bounds() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     for (i, (min, max)) in [(-1.0, 1.0), (-1.0, 2.0), (0.0, 1.0)].into_iter().enumerate() {
         let ty = Type::new(DType::F32, [2]);
-        program.create_parameter(&format!("w{i}"), UniformRandom { min, max, fan: None, ty })?;
+        program.create_parameter(
+            &format!("w{i}"),
+            UniformRandom { min, max, fan: None, path: String::new(), ty },
+        )?;
     }
     let text = program.to_string();
     assert!(text.contains("w0: f32[2] = uniform_random() [chosen]\n"), "{text}");

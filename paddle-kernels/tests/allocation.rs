@@ -64,7 +64,7 @@ fn groups(rows: usize) -> Vec<Group> {
         single(sum(vec![0]), [x.clone()], [f32s(&[100])]),
         single(sum(vec![1]), [x.clone()], [f32s(&[rows])]),
         single(SoftmaxWithCrossEntropy::HARD, [x.clone(), ids], [x.clone(), f32s(&[rows, 1])]),
-        single(UniformRandom { min: 0.0, max: 1.0, fan: None, ty }, [], [x.clone()]),
+        single(UniformRandom { min: 0.0, max: 1.0, fan: None, path: String::new(), ty }, [], [x.clone()]),
         single(Sgd {}, [x.clone(), x.clone(), f32s(&[])], []),
         single(
             Adam::default(),

@@ -401,7 +401,8 @@ fn a_loop_saves_no_value_for_its_shape() {
 #[test]
 fn random_numbers_are_those_of_the_seed() {
     let mut program = Program::new();
-    let draw = UniformRandom { min: 0.0, max: 1.0, fan: None, ty: Type::new(DType::F32, [8]) };
+    let draw =
+        UniformRandom { min: 0.0, max: 1.0, fan: None, path: String::new(), ty: Type::new(DType::F32, [8]) };
     let drawn = program.append_op(GLOBAL, draw, &[], site()).unwrap();
     program.set_outputs(&drawn).unwrap();
     let (mut executor, mut parameters) = executor(&program).unwrap();

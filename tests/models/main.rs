@@ -108,6 +108,7 @@ models! {
     sizes_of_instances
     sizes_of_paths
     soft_experts
+    spread_and_masked
     stages
     table_of_functions
     table_of_losses

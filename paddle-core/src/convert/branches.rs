@@ -7,7 +7,6 @@
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
-use super::types::zero;
 use super::versions::written_outside;
 use crate::ops::{Compare, CompareKind, Fill, If, Number};
 use crate::program::VarId;
@@ -46,7 +45,7 @@ impl<'a> Reading<'_, 'a> {
                 Some(value) => value,
                 None => {
                     let ty = self.ty(result).clone();
-                    self.emit_in(ids[1], Fill { value: zero(ty.dtype), ty }, &[])?
+                    self.emit_in(ids[1], Fill::zeros(ty), &[])?
                 }
             });
         }

@@ -3,11 +3,10 @@
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
-use super::types::zero;
 use crate::ops::{
     Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, Gather,
     LookupTable, LookupTableGrad, Number, Reduce, ReduceKind, Reshape, Scale, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, TakeAlongAxis, Unary, UnaryKind,
+    SoftmaxWithCrossEntropyGrad, StopGradient, TakeAlongAxis, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -16,18 +15,52 @@ impl Reading<'_, '_> {
         Ok(self.desc.attr_int("ignore_index")?.unwrap_or(-100).into())
     }
 
-    /// Of logits along the last axis.
+    /// Of logits, or with `use_softmax = false` of probabilities. Along another axis than the last, that of rows apart,
+    /// values are turned before and after. PaddlePaddle passes no gradient through the softmax.
     pub(super) fn softmax_with_cross_entropy(&mut self) -> Result<bool, ConvertError> {
+        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
+        let of_logits = self.bool("use_softmax", true)?;
         let is_grad = self.desc.r#type.ends_with("_grad");
         let values = self.input(if is_grad { "Softmax" } else { "Logits" })?;
-        if !self.bool("use_softmax", true)? || !self.is_last_axis(values)? {
+        let along_last = self.is_last_axis(values)?;
+        if is_grad {
+            let op = SoftmaxWithCrossEntropyGrad { soft_label, ignore_index };
+            return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
+        }
+        let op = SoftmaxWithCrossEntropy { soft_label, ignore_index };
+        if self.reader.is_ours {
+            return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
+        }
+        let label = if soft_label { self.input("Label")? } else { self.ids("Label")? };
+        let mut inputs = [values, label];
+        let [softmax, loss] = [self.desc.output("Softmax"), self.desc.output("Loss")];
+        let (softmax, loss) = (one(softmax, "Softmax")?, one(loss, "Loss")?);
+        if of_logits && along_last {
+            self.define(op, &inputs, &[], &[softmax, loss])?;
+            let probabilities = self.read(softmax)?;
+            return self.define(StopGradient, &[probabilities], &[], &[softmax]);
+        }
+        let (ty, of_label) = (self.ty(values), self.ty(label));
+        let axis = self.axis(values, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let Some(axis) = axis.filter(|&axis| axis > 0 || ty.rows.is_none()) else { return Ok(false) };
+        let turn = (!along_last).then(|| Transpose::to_last(axis, ty.rank()));
+        if turn.is_some() && ty.rank() != of_label.rank() {
             return Ok(false);
         }
-        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
-        self.same_slots(match is_grad {
-            true => SoftmaxWithCrossEntropyGrad { soft_label, ignore_index }.into(),
-            false => SoftmaxWithCrossEntropy { soft_label, ignore_index }.into(),
-        })
+        if let Some(turn) = &turn {
+            inputs = [self.emit(turn.clone(), &[values])?, self.emit(turn.clone(), &[label])?];
+        }
+        let mut outputs = match of_logits {
+            true => self.emit_all(op, &inputs, 2)?,
+            false => vec![inputs[0], self.emit(CrossEntropy { soft_label, ignore_index }, &inputs)?],
+        };
+        if let Some(turn) = turn {
+            for output in &mut outputs {
+                *output = self.emit(turn.clone(), &[*output])?;
+            }
+        }
+        self.define(StopGradient, &outputs[..1], &[], &[softmax])?;
+        self.define(Assign, &outputs[1..], &[], &[loss])
     }
 
     pub(super) fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
@@ -99,7 +132,7 @@ impl Reading<'_, '_> {
         let negate = Scale { scale: -1.0, bias: 0.0 };
         let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
         let total = match reduction {
-            "none" => self.emit(Fill { value: zero(dtype), ty: Type::scalar(dtype) }, &[])?,
+            "none" => self.emit(Fill::zeros(Type::scalar(dtype)), &[])?,
             _ => self.emit(sum.clone(), &[weight])?,
         };
         if let [name] = self.desc.output("Total_weight") {
@@ -113,7 +146,7 @@ impl Reading<'_, '_> {
             return self.out(negate, &[loss]);
         }
         // The mean of nothing is 0.
-        let none = self.emit(Fill { value: zero(dtype), ty: Type::scalar(dtype) }, &[])?;
+        let none = self.emit(Fill::zeros(Type::scalar(dtype)), &[])?;
         let none = self.emit(Compare { kind: CompareKind::Equal }, &[total, none])?;
         let none = self.emit(Cast { dtype }, &[none])?;
         let total = self.emit(Binary { kind: BinaryKind::Add }, &[total, none])?;

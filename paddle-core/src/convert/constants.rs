@@ -2,12 +2,12 @@
 
 use super::error::{ConvertError, Fault, VariableFault};
 use super::foreign::anonymous;
-use super::names::{FAN, TYPE};
+use super::names::{FAN, PATH, TYPE};
 use super::reading::Reading;
 use super::types::{dtype, fits, parse_dim, parse_type, wire_dims};
 use crate::ops::{
-    AssignValue, Cast, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, Scale,
-    TruncatedGaussianRandom, UniformRandom,
+    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, TruncatedGaussianRandom,
+    UniformRandom,
 };
 use crate::program::{DType, Dim, Program, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
@@ -36,13 +36,20 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
     if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random" | "truncated_gaussian_random") {
         return Ok(None);
     }
-    let Some(ty) = constant_type(program, desc)? else { return Ok(None) };
-    Ok(Some(match kind {
-        "fill_constant" => Fill { value: fill_value(desc, ty.dtype)?, ty }.into(),
-        "uniform_random" => UniformRandom {
+    constant_type(program, desc)?.map(|ty| constant_of_type(program, desc, ty)).transpose()
+}
+
+/// The same, of this type.
+pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Result<Op, Fault> {
+    Ok(match desc.r#type.as_str() {
+        "fill_constant" | "fill_constant_batch_size_like" => {
+            Fill { value: fill_value(desc, ty.dtype)?, ty }.into()
+        }
+        "uniform_random" | "uniform_random_batch_size_like" => UniformRandom {
             min: float(desc, "min", "rust.min", -1.0)?,
             max: float(desc, "max", "rust.max", 1.0)?,
             fan: fan(program, desc)?,
+            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
             ty,
         }
         .resolved()
@@ -57,11 +64,12 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
             mean: float(desc, "mean", "rust.mean", 0.0)?,
             std: float(desc, "std", "rust.std", 1.0)?,
             fan: fan(program, desc)?,
+            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
             ty,
         }
         .resolved()
         .into(),
-    }))
+    })
 }
 
 /// The size that random numbers go by.
@@ -212,25 +220,6 @@ impl Reading<'_, '_> {
             |value: f64| if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
         let values = evenly(start.as_f64(), stop.as_f64(), count).map(number).collect();
         self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
-    }
-
-    /// Whole numbers from `low` to below `high`: those that uniform ones are rounded down to.
-    pub(super) fn randint(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["ShapeTensor", "ShapeTensorList"]) {
-            return Ok(false);
-        }
-        let low = i64::from(self.desc.attr_int("low")?.unwrap_or(0));
-        let high = i64::from(self.desc.attr_int("high")?.unwrap_or(0));
-        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
-        let dtype = ty.dtype;
-        if low >= high || !matches!(dtype, DType::I32 | DType::I64) {
-            return Ok(false);
-        }
-        let uniform =
-            UniformRandom { min: 0.0, max: (high - low) as f64, fan: None, ty: ty.with_dtype(DType::F64) };
-        let uniform = self.emit(uniform, &[])?;
-        let whole = self.emit(Cast { dtype }, &[uniform])?;
-        self.out(Scale { scale: 1.0, bias: low as f64 }, &[whole])
     }
 
     /// Rows with a single 1, of numbers in order.

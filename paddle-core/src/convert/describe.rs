@@ -13,8 +13,8 @@ use super::update;
 use crate::ops::{
     AssignValue, Attribute, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm,
     GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad, LossKind, Number,
-    Op, Operation, Pool2dGrad, Reshape, SliceGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad,
-    TakeAlongAxis, TakeAlongAxisGrad,
+    Op, Operation, Pool2dGrad, ReduceKind, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
+    SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpAttr, OpDesc, OpVar};
@@ -124,13 +124,18 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         Op::MaxPool2dWithIndex(op) => describe_max_pool2d_with_index(op),
         Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => describe_pool2d(op),
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
-        Op::Reduce(op) => vec![
-            OpAttr::ints("dim", ints(&op.axes)),
-            OpAttr::bool("keep_dim", op.keep_dim),
-            OpAttr::bool("reduce_all", op.axes.is_empty()),
-            OpAttr::int("in_dtype", -1),
-            OpAttr::int("out_dtype", -1),
-        ],
+        Op::Reduce(op) => {
+            // PaddlePaddle sums them as i64, unless it is told.
+            let of_small = op.kind == ReduceKind::Sum && types[0].dtype == DType::I32;
+            let dtype = if of_small { element(DType::I32).into() } else { -1 };
+            vec![
+                OpAttr::ints("dim", ints(&op.axes)),
+                OpAttr::bool("keep_dim", op.keep_dim),
+                OpAttr::bool("reduce_all", op.axes.is_empty()),
+                OpAttr::int("in_dtype", dtype),
+                OpAttr::int("out_dtype", dtype),
+            ]
+        }
         Op::Scale(op) => {
             let mut attrs = vec![OpAttr::bool("bias_after_scale", true)];
             push_float(&mut attrs, "scale", op.scale);
@@ -176,6 +181,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             push_float(&mut attrs, "min", op.min);
             push_float(&mut attrs, "max", op.max);
             attrs.extend(op.fan.iter().map(fan));
+            drawn(&mut desc, &mut attrs, &op.path);
             attrs.extend([OpAttr::int("seed", 0), OpAttr::int("diag_num", 0), OpAttr::int("diag_step", 0)]);
             attrs.push(OpAttr::float("diag_val", 1.0));
             attrs
@@ -192,6 +198,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             push_float(&mut attrs, "mean", op.mean);
             push_float(&mut attrs, "std", op.std);
             attrs.extend(op.fan.iter().map(fan));
+            drawn(&mut desc, &mut attrs, &op.path);
             attrs.push(OpAttr::int("seed", 0));
             attrs
         }
@@ -280,6 +287,14 @@ pub(super) fn push_float(attrs: &mut Vec<OpAttr>, name: &str, value: f64) {
     attrs.push(OpAttr::float(name, single));
     if f64::from(single).to_bits() != value.to_bits() {
         attrs.push(OpAttr::double(format!("{OURS}{name}"), value));
+    }
+}
+
+/// What random numbers have beside their distribution: a path that tells them from others, and maybe numbers of rows.
+fn drawn(desc: &mut OpDesc, attrs: &mut Vec<OpAttr>, path: &str) {
+    desc.inputs.retain(|slot| !slot.arguments.is_empty());
+    if !path.is_empty() {
+        attrs.push(OpAttr::string(PATH, path));
     }
 }
 

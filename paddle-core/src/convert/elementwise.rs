@@ -120,7 +120,8 @@ impl Reading<'_, '_> {
         self.define_at("Loss", Binary { kind: BinaryKind::Div }, &[sum, rows])
     }
 
-    /// Where `normalize` is set, divided by the number of labels that count. Weights of the labels are not ours.
+    /// Where `normalize` is set, divided by the number of labels that count. PaddlePaddle's gradient of weighted
+    /// labels is not that of its loss, so these are not ours.
     pub(super) fn sigmoid_cross_entropy(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["pos_weight"]) {
             return Ok(false);

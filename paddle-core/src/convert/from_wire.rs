@@ -10,7 +10,7 @@ use super::known::{Known, known};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
-use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims, zero};
+use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims};
 use super::versions::Versions;
 use crate::ops::{Fill, Op, Store};
 use crate::program::{
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         left.sort_by_key(order);
         for var in left {
             let ty = self.declared_type(var, false, None)?;
-            let zeros = Op::from(Fill { value: zero(ty.dtype), ty: ty.clone() });
+            let zeros = Op::from(Fill::zeros(ty.clone()));
             let initializer = initializers.get(var.name.as_str());
             let wanted = initializer
                 .map(|&(at, op)| self.initializer(op, &ty).map_err(|fault| place(fault, 0, at, op)));

@@ -1,12 +1,12 @@
 //! From the wire: rules for constants in the shape of other values, and for shapes as values.
 
-use super::constants::fill_value;
+use super::constants::{constant_of_type, fill_value};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::known::Known;
 use super::reading::Reading;
-use super::types::{dtype, is_small_product, product, zero};
-use crate::ops::{Binary, BinaryKind, Cast, Concat, Fill, Number, Reshape, Size};
+use super::types::{dtype, is_small_product, product};
+use crate::ops::{Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Fill, Number, Reshape, Size};
 use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
 
@@ -32,15 +32,13 @@ impl Reading<'_, '_> {
         let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
         let dtype = VarKind::try_from(kind).ok().and_then(dtype);
         let dims = self.dims("shape", "ShapeTensor", "ShapeTensorList")?;
-        let (Some(dtype), Some(dims), "fill_constant") = (dtype, dims, self.desc.r#type.as_str()) else {
-            return Ok(false);
-        };
+        let (Some(dtype), Some(dims)) = (dtype, dims) else { return Ok(false) };
         let ty = self.reader.checked(self.type_of(dtype, dims))?;
         if !self.has(&["ValueTensor"]) {
-            return self.out(Fill { value: fill_value(self.desc, dtype)?, ty }, &[]);
+            return self.out(constant_of_type(&self.reader.program, self.desc, ty)?, &[]);
         }
         let value = self.scalar("ValueTensor", dtype)?;
-        let zeros = self.emit(Fill { value: zero(dtype), ty }, &[])?;
+        let zeros = self.emit(Fill::zeros(ty), &[])?;
         self.out(Binary { kind: BinaryKind::Add }, &[zeros, value])
     }
 
@@ -51,7 +49,7 @@ impl Reading<'_, '_> {
         let parts = dims.iter().map(|dim| self.size_value(dim)).collect::<Result<Vec<VarId>, Fault>>()?;
         if parts.is_empty() {
             let ty = Type::new(DType::I32, [0]);
-            return self.out(Fill { value: zero(DType::I32), ty }, &[]);
+            return self.out(Fill::zeros(ty), &[]);
         }
         self.out(Concat { axis: 0 }, &parts)?;
         self.know("Out", dims)
@@ -71,6 +69,19 @@ impl Reading<'_, '_> {
         self.know("Out", vec![count])
     }
 
+    /// Whether a value has no elements.
+    pub(super) fn is_empty(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let dims = self.reader.program.shape(self.ty(x));
+        if !is_small_product(&dims) {
+            return Ok(false);
+        }
+        let count = self.size_value(&product(&dims)?)?;
+        let count = self.emit(Reshape { dims: Vec::new() }, &[count])?;
+        let none = self.emit(Fill::zeros(Type::scalar(DType::I32)), &[])?;
+        self.out(Compare { kind: CompareKind::Equal }, &[count, none])
+    }
+
     /// A size as a list of one number: a constant, or the number of elements of something of this size.
     fn size_value(&mut self, size: &Dim) -> Result<VarId, Fault> {
         let one = Type::new(DType::I32, [1]);
@@ -78,7 +89,7 @@ impl Reading<'_, '_> {
             return self.emit(Fill { value: Number::Int(size), ty: one }, &[]);
         }
         let ty = self.type_of(DType::F64, vec![size.clone()]);
-        let counted = self.emit(Fill { value: zero(DType::F64), ty }, &[])?;
+        let counted = self.emit(Fill::zeros(ty), &[])?;
         let count = self.emit(Size { axes: Vec::new() }, &[counted])?;
         let count = self.emit(Cast { dtype: DType::I32 }, &[count])?;
         self.emit(Reshape { dims: one.dims }, &[count])
@@ -91,8 +102,8 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// A constant of `shape`, of which one size is that of an axis of `Input`. Of sequences, that is their number.
-    pub(super) fn fill_batch_size_like(&mut self) -> Result<bool, ConvertError> {
+    /// A constant, or random numbers, of `shape`, of which one size is that of an axis of `Input`. Of sequences, that is their number.
+    pub(super) fn constant_batch_size_like(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("Input")?;
         let index = |name, among: usize| -> Result<usize, Fault> {
             let axis = self.desc.attr_int(name)?.unwrap_or(0);
@@ -107,7 +118,6 @@ impl Reading<'_, '_> {
         if shape.iter().enumerate().any(|(axis, &size)| size < 0 && axis != to) {
             return Ok(false);
         }
-        let value = fill_value(self.desc, dtype)?;
         let program = &self.reader.program;
         let of = program.ty(x);
         let of_rows = of.rows.filter(|_| from == 0);
@@ -123,6 +133,7 @@ impl Reading<'_, '_> {
                 Type { dtype, rows: None, dims }
             }
         };
-        self.out(Fill { value, ty: self.reader.checked(ty)? }, &[])
+        let op = constant_of_type(&self.reader.program, self.desc, self.reader.checked(ty)?)?;
+        self.out(op, &[])
     }
 }

@@ -152,7 +152,7 @@ impl Reading<'_, '_> {
     }
 
     /// As many times along each axis; there may be more numbers than axes.
-    pub(super) fn tile(&mut self) -> Result<bool, ConvertError> {
+    pub(super) fn tile(&mut self, name: &str, slot: &str, list: &str) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let rows = usize::from(self.ty(x).rows.is_some());
         if let Some(exact) = self.desc.attr_strings(DIMS)? {
@@ -163,7 +163,7 @@ impl Reading<'_, '_> {
                 None => Ok(false),
             };
         }
-        let times = self.numbers("repeat_times", "RepeatTimes", "repeat_times_tensor")?;
+        let times = self.numbers(name, slot, list)?;
         let Some(mut times) = times else { return Ok(false) };
         let rank = self.ty(x).rank();
         while times.len() < rank {
@@ -175,7 +175,13 @@ impl Reading<'_, '_> {
     /// To sizes, of which -1 stays as it is.
     pub(super) fn expand_v2(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let Some(shape) = self.numbers("shape", "Shape", "expand_shapes_tensor")? else { return Ok(false) };
+        match self.numbers("shape", "Shape", "expand_shapes_tensor")? {
+            Some(shape) => self.expanded(x, &shape),
+            None => Ok(false),
+        }
+    }
+
+    fn expanded(&mut self, x: VarId, shape: &[i64]) -> Result<bool, ConvertError> {
         let (rows, ty) = (usize::from(self.ty(x).rows.is_some()), self.ty(x));
         let Some(lead) = shape.len().checked_sub(ty.rank()) else { return Ok(false) };
         let mut times = Vec::with_capacity(shape.len());
@@ -207,12 +213,14 @@ impl Reading<'_, '_> {
         self.out(Tile { repeat_times: times[rows..].iter().copied().map(Dim::from).collect() }, &[value])
     }
 
-    /// To the shape of another value.
+    /// To the shape of another value, of which the sizes may be all there is.
     pub(super) fn expand_as(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
         if !self.has(&["Y"]) {
-            return Ok(false);
+            let shape = self.desc.attr_longs("target_shape")?.unwrap_or_default();
+            return self.expanded(x, &shape);
         }
-        let [x, y] = [self.input("X")?, self.input("Y")?];
+        let y = self.input("Y")?;
         let (from, to) = (self.ty(x).clone(), self.ty(y).clone());
         let Some(lead) = to.rank().checked_sub(from.rank()) else { return Ok(false) };
         let (own, wanted) = (self.reader.program.shape(&from), self.reader.program.shape(&to));
@@ -253,6 +261,30 @@ impl Reading<'_, '_> {
         }
         let desc = self.desc;
         self.define(Concat { axis }, &parts, &[], &[one(desc.output("Y"), "Y")?])
+    }
+
+    /// Lists, each along an axis of its own of one grid.
+    pub(super) fn meshgrid(&mut self) -> Result<bool, ConvertError> {
+        let (inputs, desc) = (self.inputs("X")?, self.desc);
+        let sizes: Option<Vec<Dim>> = inputs
+            .iter()
+            .map(|&input| match &self.ty(input).dims[..] {
+                _ if self.ty(input).rows.is_some() => None,
+                [] => Some(Dim::from(1)),
+                [size] => Some(size.clone()),
+                _ => None,
+            })
+            .collect();
+        let Some(sizes) = sizes.filter(|sizes| sizes.len() == desc.output("Out").len()) else {
+            return Ok(false);
+        };
+        for (axis, (&input, name)) in inputs.iter().zip(desc.output("Out")).enumerate() {
+            let (mut dims, mut repeat_times) = (vec![Dim::from(1); sizes.len()], sizes.clone());
+            std::mem::swap(&mut dims[axis], &mut repeat_times[axis]);
+            let along = self.emit(Reshape { dims }, &[input])?;
+            self.define(Tile { repeat_times }, &[along], &[], &[name])?;
+        }
+        Ok(true)
     }
 
     /// Backward along axes.

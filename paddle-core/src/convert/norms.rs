@@ -221,12 +221,15 @@ impl<'a> Reading<'_, 'a> {
         self.out_of_chain(chain, &[x])
     }
 
-    /// `Σ |X|` and `Σ X²` over everything, `[1]`.
+    /// `Σ |X|`, a scalar, and `Σ X²`, `[1]`, over everything.
     pub(super) fn total_norm(&mut self, of: UnaryKind) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
-        let shaped = Reshape { dims: vec![Dim::from(1)] };
-        self.out_of_chain(vec![Unary::of(of).into(), sum.into(), shaped.into()], &[x])
+        let mut chain = vec![Unary::of(of).into(), sum.into()];
+        if of == UnaryKind::Square {
+            chain.push(Reshape { dims: vec![Dim::from(1)] }.into());
+        }
+        self.out_of_chain(chain, &[x])
     }
 
     /// `X · max_norm / max(√(Σ X²), max_norm)`.

@@ -13,10 +13,9 @@ use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
     Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, PoolType,
-    Reduce, ReduceKind, Reshape, Scale, SequencePool, SequencePoolGrad, Size, Softmax, Transpose, Unary,
-    UnaryGrad, UnaryKind, Update,
+    Reshape, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind, Update,
 };
-use crate::program::{Dim, Role, VarId};
+use crate::program::{Dim, Role};
 use crate::wire::VarKind;
 
 /// What a rule is.
@@ -55,7 +54,9 @@ fn rule(name: &str) -> Option<Rule> {
         "merge_selected_rows" | "get_tensor_from_selected_rows"             => |x| x.as_dense(),
         "label_smooth"                                                      => |x| x.label_smooth(),
         "fill_any_like" | "fill_zeros_like"                                 => |x| x.fill_like(),
-        "fill_constant_batch_size_like"                                     => |x| x.fill_batch_size_like(),
+        "equal_all"                                                         => |x| x.equal_all(),
+        "is_empty"                                                          => |x| x.is_empty(),
+        "fill_constant_batch_size_like" | "uniform_random_batch_size_like"  => |x| x.constant_batch_size_like(),
         "cast"                                                              => |x| x.cast(),
         "addmm"                                                             => |x| x.addmm(),
         "bmm" | "matmul" | "matmul_v2"                                      => |x| x.matmul("Y"),
@@ -87,13 +88,16 @@ fn rule(name: &str) -> Option<Rule> {
         "auc"                                                               => |x| x.auc(),
         "cumsum"                                                            => |x| x.cumsum(),
         "expand_as_v2"                                                      => |x| x.expand_as(),
+        "expand"                                                            => |x| x.tile("expand_times", "ExpandTimes", "expand_times_tensor"),
         "expand_v2"                                                         => |x| x.expand_v2(),
+        "diag_v2"                                                           => |x| x.diagonal(),
         "eye"                                                               => |x| x.eye(),
         "flip"                                                              => |x| x.flip(),
         "gather" | "gather_grad" | "rust.gather" | "rust.gather_grad"       => |x| x.gather(),
         "gather_nd"                                                         => |x| x.gather_nd(),
         "index_select"                                                      => |x| x.index_select(),
         "linspace"                                                          => |x| x.linspace(),
+        "meshgrid"                                                          => |x| x.meshgrid(),
         "multiplex"                                                         => |x| x.multiplex(),
         "one_hot" | "one_hot_v2"                                            => |x| x.one_hot(),
         "pad"                                                               => |x| x.pad(),
@@ -105,7 +109,8 @@ fn rule(name: &str) -> Option<Rule> {
         "scatter_nd_add"                                                    => |x| x.scatter_nd_add(),
         "stack"                                                             => |x| x.stack(),
         "take_along_axis" | "take_along_axis_grad"                          => |x| x.take_along_axis(),
-        "tile"                                                              => |x| x.tile(),
+        "tile"                                                              => |x| x.tile("repeat_times", "RepeatTimes", "repeat_times_tensor"),
+        "tril_triu"                                                         => |x| x.triangle(),
         "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
         "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),
         "batch_norm" | "batch_norm_grad"                                    => |x| x.batch_norm(),
@@ -113,6 +118,8 @@ fn rule(name: &str) -> Option<Rule> {
         "group_norm" | "group_norm_grad"                                    => |x| x.group_norm(),
         "instance_norm"                                                     => |x| x.instance_norm(),
         "norm"                                                              => |x| x.norm(),
+        "frobenius_norm"                                                    => |x| x.frobenius_norm(),
+        "logsumexp"                                                         => |x| x.logsumexp(),
         "p_norm"                                                            => |x| x.p_norm(),
         "l1_norm"                                                           => |x| x.total_norm(UnaryKind::Abs),
         "squared_l2_norm"                                                   => |x| x.total_norm(UnaryKind::Square),
@@ -123,7 +130,9 @@ fn rule(name: &str) -> Option<Rule> {
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "truncated_gaussian_random"                                         => |x| x.constant(),
+        "bernoulli"                                                         => |x| x.bernoulli(),
         "randint"                                                           => |x| x.randint(),
+        "randperm"                                                          => |x| x.randperm(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
@@ -180,7 +189,7 @@ impl Reading<'_, '_> {
     }
 
     /// An operator of the same name and slots, without attributes that matter.
-    fn plain(&mut self) -> Result<bool, ConvertError> {
+    pub(super) fn plain(&mut self) -> Result<bool, ConvertError> {
         let name = self.desc.r#type.as_str();
         let op = Op::from_attributes(name.strip_prefix(OURS).unwrap_or(name), Vec::new());
         match op {
@@ -315,87 +324,15 @@ impl Reading<'_, '_> {
         }
     }
 
-    fn mean(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        self.out(Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false }, &[x])
-    }
-
-    /// Negative axes count from the end; none, or `reduce_all`, are all.
-    fn reduce(&mut self) -> Result<bool, ConvertError> {
-        if self.has(&["AxisTensor", "AxisTensorList"]) {
-            return Ok(false);
-        }
-        let mut x = self.input("X")?;
-        let out_dtype = self.desc.attr_int("out_dtype")?.unwrap_or(-1);
-        if out_dtype >= 0 {
-            let Some(dtype) = VarKind::try_from(out_dtype).ok().and_then(dtype) else { return Ok(false) };
-            if dtype != self.ty(x).dtype {
-                x = self.emit(Cast { dtype }, &[x])?;
-            }
-        }
-        let name = self.desc.r#type.as_str();
-        let op = Reduce::prototypes().into_iter().find(|op| op.schema().name == name);
-        let Some(Reduce { kind, .. }) = op else { return Ok(false) };
-        let keep_dim = self.bool("keep_dim", false)?;
-        let mut axes = Vec::new();
-        if !self.bool("reduce_all", false)? {
-            for axis in self.desc.attr_longs("dim")?.unwrap_or_else(|| vec![0]) {
-                let axis = self.axis(x, axis).ok_or_else(|| self.no_axis(x, "dim", axis))?;
-                axes.push(axis as i64);
-            }
-            axes.sort_unstable();
-            axes.dedup();
-        }
-        self.out(Reduce { kind, axes, keep_dim }, &[x])
-    }
-
-    /// Along another axis than the last, that of rows apart, the value is turned for the time of the softmax.
-    fn softmax(&mut self) -> Result<bool, ConvertError> {
-        let is_grad = self.desc.r#type.ends_with("_grad");
-        let value = self.input(if is_grad { "Out" } else { "X" })?;
-        if self.is_last_axis(value)? {
-            return self.plain();
-        }
-        let axis = self.axis(value, self.desc.attr_int("axis")?.unwrap_or(-1).into());
-        let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else {
-            return Ok(false);
-        };
-        if is_grad {
-            return Ok(false);
-        }
-        let mut perm: Vec<i64> = (0..self.ty(value).rank() as i64).collect();
-        let last = perm.len() - 1;
-        perm.swap(axis, last);
-        let turn = Transpose { perm };
-        self.out_of_chain(vec![turn.clone().into(), Softmax.into(), turn.into()], &[value])
-    }
-
-    /// `X - max - ln Σ exp(X - max)` along an axis.
-    fn log_softmax(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into());
-        let Some(axis) = axis else { return Ok(false) };
-        let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
-        let difference = Binary { kind: BinaryKind::Sub };
-        let top = self.emit(over(ReduceKind::Max), &[x])?;
-        let shifted = self.emit(difference, &[x, top])?;
-        let exps = self.emit(Unary::of(UnaryKind::Exp), &[shifted])?;
-        let sum = self.emit(over(ReduceKind::Sum), &[exps])?;
-        let log = self.emit(Unary::of(UnaryKind::Log), &[sum])?;
-        self.out(difference, &[shifted, log])
-    }
-
-    pub(super) fn is_last_axis(&self, var: VarId) -> Result<bool, Fault> {
-        let axis = self.desc.attr_int("axis")?.unwrap_or(-1);
-        Ok(self.axis(var, i64::from(axis)).map(|axis| axis + 1) == Some(self.ty(var).rank()))
-    }
-
     fn constant(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
             return self.constant_of_values();
         }
         match constant(&self.reader.program, self.desc)? {
-            Some(op) => self.out(op, &[]),
+            Some(op) => {
+                let rows = self.inputs("Rows")?;
+                self.out(op, &rows)
+            }
             None => Ok(false),
         }
     }

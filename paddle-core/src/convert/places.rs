@@ -150,7 +150,7 @@ impl Reading<'_, '_> {
             return self.out(Scatter, &[x, ids, updates]);
         }
         let ty = self.ty(updates).clone();
-        let zeros = self.emit(Fill { value: super::types::zero(ty.dtype), ty }, &[])?;
+        let zeros = self.emit(Fill::zeros(ty), &[])?;
         let without = self.emit(Scatter, &[x, ids, zeros])?;
         let dims = self.ty(ids).dims.iter().cloned().chain([Dim::from(1)]).collect();
         let positions = self.emit(Reshape { dims }, &[ids])?;

@@ -6,7 +6,6 @@
 //! the program's `rust.program` operator.
 
 use super::error::Fault;
-use crate::ops::Number;
 use crate::program::{Condition, DType, Dim, Program, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 
@@ -33,15 +32,6 @@ pub(super) fn element(dtype: DType) -> VarKind {
 /// The element type of this kind, if there is one.
 pub(super) fn dtype(kind: VarKind) -> Option<DType> {
     DType::ALL.into_iter().find(|&dtype| element(dtype) == kind)
-}
-
-/// Nothing, of an element type.
-pub(super) fn zero(dtype: DType) -> Number {
-    match dtype {
-        DType::Bool => Number::Bool(false),
-        DType::I32 | DType::I64 => Number::Int(0),
-        DType::F32 | DType::F64 => Number::Float(0.0),
-    }
 }
 
 /// The dimensions on the wire: rows and symbolic sizes are -1.

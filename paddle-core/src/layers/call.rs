@@ -143,6 +143,11 @@ impl Call<'_> {
         self.emit_for(op, inputs, inputs)
     }
 
+    /// Appends an operator that has one output.
+    pub fn emit_one(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, BuildError> {
+        Ok(self.emit(op, inputs)?[0])
+    }
+
     /// Appends an operator whose inputs were made of those values: they are named in messages, and are to blame.
     pub fn emit_for(
         &mut self,

@@ -1,7 +1,10 @@
 //! Layers of classes and entries: embeddings, losses of labels, accuracy.
 
+use super::shapes::{axis_or, inner};
 use super::{Call, initializers};
-use crate::ops::{Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK};
+use crate::ops::{
+    Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK, Transpose,
+};
 use crate::program::{BuildError, DType, Type, VarId};
 
 /// Passes the layers of classes and entries to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -9,8 +12,9 @@ use crate::program::{BuildError, DType, Type, VarId};
 macro_rules! with_class_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
-            /// Normalised exponentials along the last dimension.
-            softmax(x: Value "The logits.";) activation
+            /// Normalised exponentials along an axis.
+            softmax(x: Value "The logits.";
+                    axis: Int "Along which axis, that of the rows counted as 0, but not along that; the last if it is left out.") activation
                 => softmax;
 
             /// The cross-entropy of labels under the softmax of logits: `[_, 1]`. Labels get no gradient.
@@ -84,5 +88,17 @@ fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    Ok(call.emit(Softmax, &[x])?[0])
+    let rank = call.ty(x).rank();
+    if call.int("axis").is_none() {
+        return Ok(call.emit(Softmax, &[x])?[0]);
+    }
+    let axis = axis_or(call, x, -1)?;
+    inner(call, "axis", x, axis)?;
+    if axis as usize + 1 == rank {
+        return Ok(call.emit(Softmax, &[x])?[0]);
+    }
+    let turn = Transpose::to_last(axis as usize, rank);
+    let turned = call.emit(turn.clone(), &[x])?;
+    let softmax = call.emit_for(Softmax, &turned, &[x])?;
+    Ok(call.emit_for(turn, &softmax, &[x])?[0])
 }

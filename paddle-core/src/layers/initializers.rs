@@ -45,11 +45,11 @@ macro_rules! with_initializers {
 
             /// Uniform between `min` and `max`.
             uniform(min, max)
-                => |numbers, ty| Ok(UniformRandom { min: numbers[0], max: numbers[1], fan: None, ty }.into());
+                => |numbers, ty| Ok(UniformRandom { min: numbers[0], max: numbers[1], fan: None, path: String::new(), ty }.into());
 
             /// Normally distributed.
             normal(mean, deviation)
-                => |numbers, ty| Ok(GaussianRandom { mean: numbers[0], std: numbers[1], fan: None, ty }.into());
+                => |numbers, ty| Ok(GaussianRandom { mean: numbers[0], std: numbers[1], fan: None, path: String::new(), ty }.into());
 
             /// Normally distributed, and drawn again where it is farther from the mean than two deviations.
             truncated_normal(mean, deviation)
@@ -86,13 +86,13 @@ with_initializers!(table);
 pub(super) fn xavier(ty: Type) -> Result<Op, DimOverflow> {
     let (inputs, outputs) = fans(&ty)?;
     let fan = Some((&inputs + &outputs)?);
-    Ok(UniformRandom { min: -6.0, max: 6.0, fan, ty }.resolved().into())
+    Ok(UniformRandom { min: -6.0, max: 6.0, fan, path: String::new(), ty }.resolved().into())
 }
 
 /// Of a weight of this type, as convolutions have it.
 pub(super) fn msra(ty: Type) -> Result<Op, DimOverflow> {
     let (inputs, _) = fans(&ty)?;
-    Ok(GaussianRandom { mean: 0.0, std: 2.0, fan: Some(inputs), ty }.resolved().into())
+    Ok(GaussianRandom { mean: 0.0, std: 2.0, fan: Some(inputs), path: String::new(), ty }.resolved().into())
 }
 
 /// Every element is this value.
@@ -141,8 +141,11 @@ mod tests {
 
     #[test]
     fn bounds_follow_from_the_shape() {
-        let uniform = |bound: f64, ty| Op::from(UniformRandom { min: -bound, max: bound, fan: None, ty });
-        let normal = |std: f64, ty| Op::from(GaussianRandom { mean: 0.0, std, fan: None, ty });
+        let uniform = |bound: f64, ty| {
+            Op::from(UniformRandom { min: -bound, max: bound, fan: None, path: String::new(), ty })
+        };
+        let normal =
+            |std: f64, ty| Op::from(GaussianRandom { mean: 0.0, std, fan: None, path: String::new(), ty });
         let matrix = Type::new(DType::F32, [13, 8]);
         let filters = Type::new(DType::F32, [8, 3, 5, 5]);
         assert_eq!(xavier(matrix.clone()), Ok(uniform((6.0f64 / 21.0).sqrt(), matrix.clone())));
@@ -162,7 +165,8 @@ mod tests {
         };
         let bound = fan.substitute(&|_| Dim::from(13)).unwrap();
         let matrix = ty(&[Dim::from(13), Dim::from(8)]);
-        let op = UniformRandom { min: -6.0, max: 6.0, fan: Some(bound), ty: matrix.clone() };
+        let op =
+            UniformRandom { min: -6.0, max: 6.0, fan: Some(bound), path: String::new(), ty: matrix.clone() };
         assert_eq!(xavier(matrix), Ok(op.resolved().into()));
     }
 }

@@ -23,8 +23,8 @@ mod parameters;
 mod places;
 mod pools;
 mod products;
+mod random;
 mod reductions;
-mod regularise;
 mod sequences;
 mod shapes;
 mod values;
@@ -181,8 +181,8 @@ macro_rules! with_layer_families {
             normalise with_normalising_layers,
             losses with_loss_layers,
             products with_product_layers,
+            random with_random_layers,
             reductions with_reduction_layers,
-            regularise with_regularising_layers,
             sequences with_sequence_layers,
             shapes with_shape_layers,
             values with_value_layers,

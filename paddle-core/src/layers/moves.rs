@@ -4,6 +4,7 @@ use super::Call;
 use super::shapes::{axes, axis_or, inner};
 use crate::ops::{
     AssignValue, Concat, Gather, MismatchKind, Number, Pad, PadMode, Reshape, Slice, Split, Tile,
+    compositions,
 };
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
@@ -47,6 +48,16 @@ macro_rules! with_move_layers {
             /// `x` several times over.
             tile(x: Value "What to repeat.", times: Sizes "How many times along each dimension behind the rows.";)
                 => tile;
+
+            /// The elements of matrices, the last two axes, on a diagonal and to its left; 0 in place of the others.
+            tril(x: Value "The matrices.";
+                 diagonal: Int "How many columns to the right of the main diagonal it is; 0 if it is left out.")
+                => |call| triangle(call, true);
+
+            /// The elements of matrices, the last two axes, on a diagonal and to its right; 0 in place of the others.
+            triu(x: Value "The matrices.";
+                 diagonal: Int "How many columns to the right of the main diagonal it is; 0 if it is left out.")
+                => |call| triangle(call, false);
 
             /// The elements of an axis as values of their own, without the axis: `let (a, b) = unstack(x)`.
             unstack(x: Value "What to take apart.";
@@ -205,6 +216,14 @@ fn tile(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let repeat_times = call.sizes("times").unwrap_or_default();
     Ok(call.emit_with("times", Tile { repeat_times }, &[x])?[0])
+}
+
+fn triangle(call: &mut Call<'_>, lower: bool) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let (ty, diagonal) = (call.ty(x).clone(), call.int("diagonal").unwrap_or(0));
+    let out = compositions::triangle((x, &ty), lower, diagonal, |op, inputs| call.emit_one(op, inputs))?;
+    let but = format!("`{}` needs matrices behind the rows", call.layer.name);
+    out.ok_or_else(|| call.wrong_value(x, MismatchKind::Shape, &but))
 }
 
 fn unstack(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {

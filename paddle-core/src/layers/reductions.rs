@@ -2,7 +2,8 @@
 
 use super::Call;
 use super::shapes::axes;
-use crate::ops::{Reduce, ReduceKind};
+use crate::ops::compositions::{log_sum_exp, variance};
+use crate::ops::{Reduce, ReduceKind, Unary, UnaryKind};
 use crate::program::{BuildError, VarId};
 
 /// Passes the layers that reduce to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -40,6 +41,26 @@ macro_rules! with_reduction_layers {
                  keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
                 => |call| reduce(call, ReduceKind::Prod);
 
+            /// `ln Σ exp x` over all elements, a scalar, or along axes.
+            logsumexp(x: Value "What to reduce.";
+                      axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                      keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => logsumexp;
+
+            /// The standard deviation of all elements, a scalar, or along axes: the root of `var`.
+            std(x: Value "What to reduce.";
+                axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                unbiased: Flag "Whether to divide by one less than the number of elements, and not by that; it is if this is left out.",
+                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => std;
+
+            /// The variance of all elements, a scalar, or along axes.
+            var(x: Value "What to reduce.";
+                axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
+                unbiased: Flag "Whether to divide by one less than the number of elements, and not by that; it is if this is left out.",
+                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                => var;
+
             /// Whether some element is true, or some along axes.
             any(x: Value "Truth values.";
                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
@@ -57,11 +78,32 @@ macro_rules! with_reduction_layers {
 
 with_reduction_layers!(layers);
 
-fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
+/// What to reduce, along which axes, and whether they stay.
+fn over(call: &Call<'_>) -> Result<(VarId, Vec<i64>, bool), BuildError> {
     let x = call.value("x")?;
     let mut axes = axes(call, "axis", x)?.unwrap_or_default();
     axes.sort_unstable();
     axes.dedup();
-    let keep_dim = call.flag("keep_dim").unwrap_or(false);
+    Ok((x, axes, call.flag("keep_dim").unwrap_or(false)))
+}
+
+fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
+    let (x, axes, keep_dim) = over(call)?;
     Ok(call.emit_with("axis", Reduce { kind, axes, keep_dim }, &[x])?[0])
+}
+
+fn logsumexp(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, axes, keep_dim) = over(call)?;
+    log_sum_exp(x, axes, keep_dim, |op, inputs| call.emit_one(op, inputs))
+}
+
+fn var(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, axes, keep_dim) = over(call)?;
+    let (unbiased, dtype) = (call.flag("unbiased").unwrap_or(true), call.ty(x).dtype);
+    variance((x, dtype), axes, unbiased, keep_dim, |op, inputs| call.emit_one(op, inputs))
+}
+
+fn std(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let variance = var(call)?;
+    call.emit_one(Unary::of(UnaryKind::Sqrt), &[variance])
 }

@@ -5,7 +5,7 @@
 
 use super::{
     AccuracyClass, Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Op, Operation, Sample, Scale, Schema,
+    MismatchKind, Op, Operation, Sample, Scale, Schema, row_numbers,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -111,15 +111,7 @@ impl Operation for Dropout {
             return Err(cx.fail(MismatchKind::Attribute, message));
         }
         let x = cx.ty(0);
-        let numbers = Type { dtype: DType::I64, rows: x.rows, dims: Vec::new() };
-        match &cx.types[1..] {
-            [] => {}
-            [rows] if *rows == numbers && rows.rows.is_some() => {}
-            _ => {
-                let message = format!("{}, but `{}` needs one number for each row", cx.is(1), cx.operator);
-                return Err(cx.wrong(1, MismatchKind::Rows, message));
-            }
-        }
+        row_numbers::check(cx, 1, x.rows)?;
         Ok(vec![x.clone(), x.with_dtype(DType::Bool)])
     }
 

@@ -17,6 +17,18 @@ pub struct Fill {
 
 attributes!(Fill { value, ty });
 
+impl Fill {
+    /// Zeros of this type, or `false`.
+    pub fn zeros(ty: Type) -> Self {
+        let value = match ty.dtype {
+            DType::Bool => Number::Bool(false),
+            DType::I32 | DType::I64 => Number::Int(0),
+            DType::F32 | DType::F64 => Number::Float(0.0),
+        };
+        Fill { value, ty }
+    }
+}
+
 impl Operation for Fill {
     fn schema(&self) -> &'static Schema {
         &Schema {

@@ -15,6 +15,7 @@ mod assign_value;
 mod auc;
 mod batch_norm;
 mod cast;
+pub(crate) mod compositions;
 mod concat;
 mod conditional;
 mod contract;

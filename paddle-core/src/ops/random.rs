@@ -1,14 +1,17 @@
-//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`: what parameters are initialised with.
+//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`: what parameters are initialised with, and noise.
 //!
-//! Random numbers are counter-based: element `i` is a function of (seed, stream, `i`), whatever the order or the
-//! number of threads. The stream of an initialiser is a hash of the parameter's name.
+//! Random numbers are counter-based: element `i` is a function of (seed, step, iterations of the loops around, stream,
+//! `i`), whatever the order or the number of threads. The stream of an initialiser is a hash of the parameter's name.
+//! With `Rows`, which has the number of each row of the result in what was fed, the elements of a row are those that it
+//! has among all rows.
 
 use std::collections::BTreeSet;
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, row_numbers,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 /// Uniform on `[min, max)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,8 @@ pub struct UniformRandom {
     /// A size that is bound later, by which the bounds are: `min` and `max` are their squares times it, with their
     /// signs.
     pub fan: Option<Dim>,
+    /// Tells its numbers from those of others; without one, that is the name of its result.
+    pub path: String,
     /// The type of the result.
     pub ty: Type,
 }
@@ -33,6 +38,8 @@ pub struct GaussianRandom {
     pub std: f64,
     /// A size that is bound later, by which the deviation is: `std` is its square times it.
     pub fan: Option<Dim>,
+    /// Tells its numbers from those of others; without one, that is the name of its result.
+    pub path: String,
     /// The type of the result.
     pub ty: Type,
 }
@@ -82,12 +89,13 @@ fn signed_root(square: f64) -> f64 {
     square.abs().sqrt().copysign(square)
 }
 
-attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, ty } resolved);
-attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, ty } resolved);
+attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, path = String::new(), ty } resolved);
+attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, path = String::new(), ty } resolved);
 attributes!(TruncatedGaussianRandom { mean = 0.0, std = 1.0, ty });
 
-/// Both want floating-point elements and finite bounds; a size that they go by is one that the type has too.
-fn check(ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, Mismatch> {
+/// Floating-point elements and finite bounds; a size that they go by is one that the type has too. A number for each row, if
+/// there are any.
+fn check(cx: &Infer<'_>, ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, Mismatch> {
     let wrong = |message: &str| {
         Err(Mismatch { input: None, kind: MismatchKind::Attribute, message: message.to_string() })
     };
@@ -102,6 +110,10 @@ fn check(ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, M
     if fan.as_ref().is_some_and(is_known) {
         return wrong("the size that random numbers go by has to be one of their type that is bound later");
     }
+    if ty.rows.is_some_and(|rows| rows.0 as usize >= cx.program.row_spaces().len()) {
+        return wrong("the type names a row space that the program does not have");
+    }
+    row_numbers::check(cx, 0, ty.rows)?;
     Ok(vec![ty.clone()])
 }
 
@@ -110,22 +122,26 @@ impl Operation for UniformRandom {
         &Schema {
             name: "uniform_random",
             doc: "Uniform on [min, max).",
-            inputs: &[],
+            inputs: &["Rows*"],
             outputs: &["Out"],
             effects: Effects::RANDOM,
         }
     }
 
-    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if self.min > self.max {
             let message = format!("there is nothing between {:?} and {:?}", self.min, self.max);
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
-        check(&self.ty, [self.min, self.max], &self.fan)
+        check(cx, &self.ty, [self.min, self.max], &self.fan)
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None; g.operator().inputs.len()])
+    }
+
+    fn stream(&self) -> Option<&str> {
+        (!self.path.is_empty()).then_some(&self.path)
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -133,12 +149,27 @@ impl Operation for UniformRandom {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![UniformRandom { min: -1.0, max: 1.0, fan: None, ty: Type::scalar(DType::F32) }]
+        vec![UniformRandom {
+            min: -1.0,
+            max: 1.0,
+            fan: None,
+            path: String::new(),
+            ty: Type::scalar(DType::F32),
+        }]
     }
 
     fn samples() -> Vec<Sample> {
-        let ty = Type::new(DType::F32, [40]);
-        vec![Sample::of(UniformRandom { min: -0.5, max: 0.5, fan: None, ty })]
+        let of = |path: &str, ty| UniformRandom { min: -0.5, max: 0.5, fan: None, path: path.into(), ty };
+        let of_rows = |rows, size: i64| {
+            let ty = Type { rows: Some(RowsId(0)), ..Type::new(DType::F32, [size]) };
+            Sample::of(of("noise", ty)).rows(rows, &[]).dtype(DType::I64).within(0.0, 9.0)
+        };
+        vec![
+            Sample::of(of("", Type::new(DType::F32, [40]))),
+            Sample::of(of("", Type::new(DType::F64, [0]))),
+            of_rows(5, 3),
+            of_rows(0, 3),
+        ]
     }
 }
 
@@ -147,22 +178,26 @@ impl Operation for GaussianRandom {
         &Schema {
             name: "gaussian_random",
             doc: "Normal with mean and std.",
-            inputs: &[],
+            inputs: &["Rows*"],
             outputs: &["Out"],
             effects: Effects::RANDOM,
         }
     }
 
-    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if self.std < 0.0 {
             let message = format!("a deviation is not negative, but {:?} is", self.std);
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
-        check(&self.ty, [self.mean, self.std], &self.fan)
+        check(cx, &self.ty, [self.mean, self.std], &self.fan)
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None; g.operator().inputs.len()])
+    }
+
+    fn stream(&self) -> Option<&str> {
+        (!self.path.is_empty()).then_some(&self.path)
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {
@@ -170,12 +205,22 @@ impl Operation for GaussianRandom {
     }
 
     fn prototypes() -> Vec<Self> {
-        vec![GaussianRandom { mean: 0.0, std: 1.0, fan: None, ty: Type::scalar(DType::F32) }]
+        vec![GaussianRandom {
+            mean: 0.0,
+            std: 1.0,
+            fan: None,
+            path: String::new(),
+            ty: Type::scalar(DType::F32),
+        }]
     }
 
     fn samples() -> Vec<Sample> {
-        let ty = Type::new(DType::F32, [40]);
-        vec![Sample::of(GaussianRandom { mean: 1.0, std: 2.0, fan: None, ty })]
+        let of = |path: &str, ty| GaussianRandom { mean: 1.0, std: 2.0, fan: None, path: path.into(), ty };
+        let of_rows = |rows, size: i64| {
+            let ty = Type { rows: Some(RowsId(0)), ..Type::new(DType::F32, [size]) };
+            Sample::of(of("noise", ty)).rows(rows, &[]).dtype(DType::I64).within(0.0, 9.0)
+        };
+        vec![Sample::of(of("", Type::new(DType::F32, [40]))), of_rows(700, 3), of_rows(1, 4)]
     }
 }
 
@@ -190,12 +235,12 @@ impl Operation for TruncatedGaussianRandom {
         }
     }
 
-    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if self.std < 0.0 {
             let message = format!("a deviation is not negative, but {:?} is", self.std);
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
-        check(&self.ty, [self.mean, self.std], &None)
+        check(cx, &self.ty, [self.mean, self.std], &None)
     }
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {

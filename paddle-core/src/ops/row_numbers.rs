@@ -22,6 +22,20 @@ impl RowNumbers {
     }
 }
 
+/// What draws for each row takes the number that each of its rows has in what was fed, from input `first` on: nothing, or one
+/// value.
+pub(super) fn check(cx: &Infer<'_>, first: usize, rows: Option<RowsId>) -> Result<(), Mismatch> {
+    let numbers = rows.map(|rows| RowNumbers::of(rows).ty);
+    match &cx.types[first..] {
+        [] => Ok(()),
+        [found] if numbers.as_ref() == Some(found) => Ok(()),
+        _ => {
+            let message = format!("{}, but `{}` needs one number for each row", cx.is(first), cx.operator);
+            Err(cx.wrong(first, MismatchKind::Rows, message))
+        }
+    }
+}
+
 impl Operation for RowNumbers {
     fn schema(&self) -> &'static Schema {
         &Schema {

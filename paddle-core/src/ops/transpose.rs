@@ -14,6 +14,15 @@ pub struct Transpose {
 
 attributes!(Transpose { perm });
 
+impl Transpose {
+    /// An axis and the last one change places. Twice, that is nothing.
+    pub fn to_last(axis: usize, rank: usize) -> Self {
+        let mut perm: Vec<i64> = (0..rank as i64).collect();
+        perm.swap(axis, rank - 1);
+        Transpose { perm }
+    }
+}
+
 impl Operation for Transpose {
     fn schema(&self) -> &'static Schema {
         &Schema {

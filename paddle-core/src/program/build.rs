@@ -7,7 +7,7 @@
 //! let mut program = Program::new();
 //! let batch = program.create_rows("_");
 //! let x = program.create_input("x", Type::with_rows(DType::F32, batch, [13]))?;
-//! let init = UniformRandom { min: -0.5, max: 0.5, fan: None, ty: Type::new(DType::F32, [13, 1]) };
+//! let init = UniformRandom { min: -0.5, max: 0.5, fan: None, path: String::new(), ty: Type::new(DType::F32, [13, 1]) };
 //! let w = program.create_parameter("w", init)?;
 //! let b = program.create_parameter("b", Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [1]) })?;
 //! let block = Program::GLOBAL;

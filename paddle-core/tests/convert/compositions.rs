@@ -200,3 +200,69 @@ fn negative_logarithms() {
     assert_eq!(loss("none").last().unwrap(), "out: f32[_] = scale(elementwise_mul_2, scale=-1.0)");
     assert!(loss("other").last().unwrap().contains("foreign"));
 }
+
+/// The operators of these names, in order.
+fn names(x: &[i64], op: OpDesc) -> Vec<String> {
+    let name = |line: String| Some(line.split_once(" = ")?.1.split_once('(')?.0.to_string());
+    lines(x, &[], op).into_iter().filter_map(name).collect()
+}
+
+#[test]
+fn elements_are_taken_from_and_put_on_diagonals() {
+    let diagonal = |offset| op("diag_v2", "x", "out").with_attr(OpAttr::int("offset", offset));
+    // Of [4, 5], those that start at 1 and at 5.
+    let part = |first, end| {
+        format!(
+            "out: f32[4] = strided_slice(reshape2, axes=[0], starts=[{first}], ends=[{end}], strides=[6])"
+        )
+    };
+    assert_eq!(last(&[4, 5], diagonal(1)), part(1, 25));
+    assert_eq!(last(&[5, 5], diagonal(-1)), part(5, 29));
+    assert!(last(&[4, 5], diagonal(7)).contains("foreign"));
+    assert!(last(&[3], diagonal(-2)).starts_with("out: f32[5, 5] = where("));
+    assert!(last(&[-1, 3], diagonal(0)).contains("foreign"));
+    let triangle = |lower| op("tril_triu", "x", "out").with_attr(OpAttr::bool("lower", lower));
+    let kept =
+        |kind| vec!["range", "reshape2", "range", "reshape2", kind, "fill_constant", "where", "assign"];
+    assert_eq!(names(&[-1, 3, 4], triangle(true)), kept("greater_equal"));
+    assert_eq!(names(&[3, 4], triangle(false)), kept("less_equal"));
+    assert!(last(&[-1, 3], triangle(true)).contains("foreign"));
+}
+
+#[test]
+fn random_numbers_are_made_of_uniform_ones() {
+    let uniform = |kind: &str| OpDesc::new(kind).with_output("Out", ["out"]);
+    assert_eq!(
+        names(&[], uniform("randperm").with_attr(OpAttr::int("n", 7))),
+        ["uniform_random", "argsort", "cast"]
+    );
+    assert!(last(&[], uniform("randperm")).contains("foreign"));
+    assert_eq!(names(&[-1, 3], op("bernoulli", "x", "out")), ["uniform_random", "less_than", "cast"]);
+    let like = uniform("uniform_random_batch_size_like")
+        .with_input("Input", ["x"])
+        .with_attr(OpAttr::ints("shape", [-1, 5]));
+    assert!(last(&[-1, 3], like).starts_with("out: f32[_, 5] = uniform_random("));
+    let sizes = |low, high| {
+        let ints = ["low", "high"].into_iter().zip([low, high]);
+        ints.fold(uniform("randint").with_attr(OpAttr::ints("shape", [3])), |op, (name, number)| {
+            op.with_attr(OpAttr::int(name, number))
+        })
+    };
+    assert_eq!(names(&[], sizes(2, 9)), ["uniform_random", "cast", "scale"]);
+    assert!(last(&[], sizes(2, 2)).contains("foreign"));
+}
+
+#[test]
+fn logarithms_of_sums() {
+    let of = |axes: &[i32], keep| {
+        let op = op("logsumexp", "x", "out").with_attr(OpAttr::ints("axis", axes));
+        op.with_attr(OpAttr::bool("keepdim", keep))
+    };
+    let chain =
+        ["reduce_max", "share_data", "elementwise_sub", "exp", "reduce_sum", "log", "elementwise_add"];
+    assert_eq!(names(&[-1, 3], of(&[-1], true)), [&chain[..], &["assign"]].concat());
+    assert_eq!(names(&[-1, 3], of(&[1], false)), [&chain[..], &["reduce_sum", "assign"]].concat());
+    assert!(last(&[-1, 3, 4], of(&[-2], false)).starts_with("out: f32[_, 4] = "));
+    assert!(last(&[-1, 3], of(&[0], false)).starts_with("out: f32[3] = "));
+    assert!(matches!(fault(&[3], &[], of(&[1], true)), Fault::Attribute { attribute: "axis", .. }));
+}

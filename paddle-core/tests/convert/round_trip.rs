@@ -78,9 +78,15 @@ fn exact_types_and_numbers() -> Result<(), Box<dyn std::error::Error>> {
     let x = program.create_input("x", ty(Some(batch), &[&twice, &half]))?;
     let words = program.create_input("words", ty(Some(tokens), &[&t]))?;
     let size = program.create_input("size", ty(None, &[&Dim::symbol(program.row_space(batch).size)]))?;
-    let init = GaussianRandom { mean: 0.1, std: 1e-300, fan: None, ty: ty(None, &[&v, &Dim::from(64)]) };
+    let init = GaussianRandom {
+        mean: 0.1,
+        std: 1e-300,
+        fan: None,
+        path: String::new(),
+        ty: ty(None, &[&v, &Dim::from(64)]),
+    };
     program.create_parameter("unused.w", init)?;
-    let init = UniformRandom { min: -0.1, max: 0.1, fan: None, ty: ty(None, &[&half]) };
+    let init = UniformRandom { min: -0.1, max: 0.1, fan: None, path: String::new(), ty: ty(None, &[&half]) };
     let w = program.create_parameter("w", init)?;
     let init = Fill { value: Number::Int(1), ty: Type::new(DType::I64, [3]) };
     program.create_parameter("steps", init)?;

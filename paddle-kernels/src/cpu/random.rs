@@ -17,6 +17,8 @@ const PIECE: usize = 1 << 10;
 struct Draw<T> {
     stream: u64,
     distribution: Distribution,
+    /// Whether the numbers of the rows are given.
+    numbered: bool,
     element: PhantomData<T>,
 }
 
@@ -46,21 +48,28 @@ pub(super) fn compile_truncated_gaussian(
 }
 
 fn compile(single: &Single<'_>, distribution: Distribution) -> Result<Compiled, Unsupported> {
-    let out = single.output(0)?;
-    let (dtype, stream) = (out.1.dtype, single.stream());
+    let (rows, out) = (single.input(0).ok(), single.output(0)?);
+    let (dtype, stream, numbered) = (out.1.dtype, single.stream(), rows.is_some());
     let body: Box<dyn Body> = with_float!(single, dtype, T => {
-        Box::new(Draw::<T> { stream, distribution, element: PhantomData })
+        Box::new(Draw::<T> { stream, distribution, numbered, element: PhantomData })
     });
-    Ok((single.signature([], [out]), body))
+    Ok(match rows {
+        Some(rows) => (single.signature([rows], [out]), body),
+        None => (single.signature([], [out]), body),
+    })
 }
 
 impl<T: Drawn> Body for Draw<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let random = Random { seed: operands.seed(), stream: self.stream };
-        let (_, writes) = operands.split();
-        pieces(&machine.team, writes.one::<T>(), PIECE, &|index, out| {
-            let positions = (index * PIECE) as u64..;
-            for (out, position) in out.iter_mut().zip(positions) {
+        let (reads, writes) = operands.split();
+        let (numbers, out) = (if self.numbered { reads.get::<i64>(0) } else { &[0] }, writes.one::<T>());
+        // Without numbers, everything is one row.
+        let width = (out.len() / numbers.len().max(1)).max(1);
+        pieces(&machine.team, out, PIECE, &|index, out| {
+            for (i, out) in out.iter_mut().enumerate() {
+                let (row, column) = ((index * PIECE + i) / width, (index * PIECE + i) % width);
+                let position = (numbers[row] as u64).wrapping_mul(width as u64).wrapping_add(column as u64);
                 *out = match self.distribution {
                     Distribution::Uniform { min, max } => T::uniform(random, position, min, max),
                     Distribution::Gaussian { mean, std } => T::of(mean + std * random.gaussian(position)),

@@ -71,6 +71,14 @@ impl Call<'_> {
         values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"))
     }
 
+    /// The elements of input `k`, which its shape rule wants to be numbers of rows.
+    pub(super) fn numbers(&self, k: usize) -> Vec<i64> {
+        match self.read(k) {
+            Values::I64(numbers) => numbers,
+            other => panic!("the shape rule wants numbers of rows, not {}", other.dtype()),
+        }
+    }
+
     /// The elements of input `k`, repeated to the shape of the first output.
     pub(super) fn read_broadcast(&self, k: usize) -> Values {
         self.read(k).at(&broadcast(&self.shape(k), &self.output_shape(0)))

@@ -15,10 +15,7 @@ pub(super) fn dropout(op: &Dropout, call: &Call<'_>) -> Vec<Values> {
     let x = call.read(0).floats();
     let numbers = match call.op.inputs.len() {
         1 => vec![0],
-        _ => match call.read(1) {
-            Values::I64(numbers) => numbers,
-            other => panic!("the shape rule wants numbers of rows, not {}", other.dtype()),
-        },
+        _ => call.numbers(1),
     };
     let random = Random { seed: call.launch.seed, stream: call.group.stream };
     let (width, bound) = (x.len() / numbers.len().max(1), dropped_below(op.dropout_prob));

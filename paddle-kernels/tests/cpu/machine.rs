@@ -73,11 +73,15 @@ fn large() -> Vec<Case> {
     cases.extend(places().iter().map(Case::sample));
     let ty = Type::scalar(F32);
     cases.push(Case::of(
-        UniformRandom { min: -1.0, max: 2.0, fan: None, ty: ty.clone() },
+        UniformRandom { min: -1.0, max: 2.0, fan: None, path: String::new(), ty: ty.clone() },
         &[],
         &[dense(&[5001])],
     ));
-    cases.push(Case::of(GaussianRandom { mean: 1.0, std: 2.0, fan: None, ty }, &[], &[dense(&[5001])]));
+    cases.push(Case::of(
+        GaussianRandom { mean: 1.0, std: 2.0, fan: None, path: String::new(), ty },
+        &[],
+        &[dense(&[5001])],
+    ));
     for pooltype in PoolType::ALL {
         let lengths: Vec<usize> = (0..1501).map(|i| i * i % 37).collect();
         let pool = Sample::of(SequencePool { pooltype, pad_value: 0.0 }).sequences(&lengths, &[3, 50]);

@@ -1,6 +1,6 @@
 //! Inputs of a topology: their types, and what a row of them looks like.
 
-use paddle_core::program::{DType, Dim, Program, RowsId, Type, VarId};
+use paddle_core::program::{Block, DType, Dim, Operator, Program, RowsId, Type, VarId};
 use proc_macro2::Ident;
 
 use super::Lowering;
@@ -131,7 +131,8 @@ impl<'a> Lowering<'a, '_> {
         self.program.find_rows("_").unwrap_or_else(|| self.program.create_rows("_"))
     }
 
-    /// An input that the program does not read, or, of a program that is not complete, the source.
+    /// An input that the program does not read, or, of a program that is not complete, the source. What is drawn for its rows
+    /// reads how many there are.
     pub(super) fn unused_inputs(&mut self, params: &'a [Param], inputs: &[Option<Input>]) {
         let is_complete = self.sink.is_empty();
         for (param, input) in params.iter().zip(inputs) {
@@ -140,13 +141,21 @@ impl<'a> Lowering<'a, '_> {
             else {
                 continue;
             };
-            let reads = |block: &paddle_core::program::Block| {
+            let in_source = self.network.bindings[binding.0].read;
+            let rows = self.program.ty(input.var).rows.filter(|_| in_source);
+            let starts = |operator: &Operator| {
+                let of = |output: &VarId| self.program.ty(*output).rows;
+                rows.is_some()
+                    && operator.inputs.is_empty()
+                    && operator.outputs.iter().any(|out| of(out) == rows)
+            };
+            let reads = |block: &Block| {
                 let operands = block.ops.iter().flat_map(|operator| &operator.inputs);
-                operands.chain(&block.results).any(|read| *read == input.var)
+                operands.chain(&block.results).any(|read| *read == input.var) || block.ops.iter().any(starts)
             };
             let is_read = match is_complete {
                 true => self.program.blocks().iter().any(reads),
-                false => self.network.bindings[binding.0].read,
+                false => in_source,
             };
             if !is_read {
                 self.error(input.ident.span(), Message::UnusedInput { name: text(&input.ident) });

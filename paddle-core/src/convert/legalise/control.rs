@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::to_wire::holder;
-use super::super::types::{element, zero};
+use super::super::types::element;
 use super::{LegaliseError, Legaliser, mask_type};
 use crate::ops::Fill;
 use crate::program::{BlockId, DType, Operator, Type, VarId};
@@ -140,7 +140,7 @@ impl Legaliser<'_> {
         if ty.dims.iter().any(|dim| dim.constant().is_none()) {
             return self.refuse(operator, "the sizes of results have to be numbers");
         }
-        self.fill_like(at, operator, sample, &Fill { value: zero(ty.dtype), ty: ty.clone() }, to)
+        self.fill_like(at, operator, sample, &Fill::zeros(ty.clone()), to)
     }
 
     /// A block that runs if a scalar condition holds, and then copies its results into variables around it.

@@ -1,0 +1,126 @@
+//! Layers that draw: `dropout`, in training only, and random numbers for each row.
+//!
+//! What is drawn for a row is a function of the seed, the step, the iterations of the loops around, the path of the layer,
+//! and the number of the row in what was fed.
+
+use super::Call;
+use crate::ops::{
+    Cast, Compare, CompareKind, Dropout, DropoutImplementation, GaussianRandom, MismatchKind, Op, RowNumbers,
+    Scale, UniformRandom,
+};
+use crate::program::{BuildError, DType, Program, RowOrigin, Type, VarId};
+
+/// Passes the layers that draw to a macro; see [`with_layer_families!`](crate::with_layer_families).
+#[macro_export]
+macro_rules! with_random_layers {
+    ($($callback:ident)::+) => {
+        $($callback)::+! {
+            /// 1 with the probability that an element of `x` is, and 0 else. Every step draws others.
+            bernoulli(x: Value "Probabilities.";)
+                => bernoulli;
+
+            /// In training, sets elements to zero at random; otherwise, nothing. Every step drops other elements.
+            dropout(x: Value "Some of whose elements to drop.", rate: Number "The probability with which each is dropped.";
+                    mode: Choice(upscale_in_train, downgrade_in_infer) "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise; the former if it is left out.")
+                => dropout;
+
+            /// Normally distributed numbers for each row of `x`, f32: noise. Every step draws others.
+            gaussian_random(x: Value "Whose rows they are for; of its elements nothing is read.",
+                            shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.";
+                            mean: Number "0 if it is left out.", std: Number "The deviation; 1 if it is left out.")
+                => gaussian_random;
+
+            /// Whole numbers from `low` to below `high` for each row of `x`, i64. Every step draws others.
+            randint(x: Value "Whose rows they are for; of its elements nothing is read.",
+                    shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.",
+                    high: Int "The number above the largest."; low: Int "The smallest; 0 if it is left out.")
+                => randint;
+
+            /// Numbers that are uniform from `min` to below `max` for each row of `x`, f32. Every step draws others.
+            uniform_random(x: Value "Whose rows they are for; of its elements nothing is read.",
+                           shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.";
+                           min: Number "-1 if it is left out.", max: Number "1 if it is left out.")
+                => uniform_random;
+        }
+    };
+}
+
+with_random_layers!(layers);
+
+fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let mode = call.choice("mode").and_then(DropoutImplementation::from_name);
+    let op = Dropout {
+        dropout_prob: call.number("rate").unwrap_or(0.5),
+        dropout_implementation: mode.unwrap_or(DropoutImplementation::UpscaleInTrain),
+        path: call.path.clone(),
+    };
+    let inputs: Vec<VarId> = std::iter::once(x).chain(row_numbers(call, x)?).collect();
+    Ok(call.emit_with("rate", op, &inputs)?[0])
+}
+
+/// The type of numbers for each row of `x`, and which rows these are, where that is to be said.
+fn drawn(call: &mut Call<'_>, dtype: DType) -> Result<(Type, Vec<VarId>), BuildError> {
+    let (x, dims) = (call.value("x")?, call.sizes("shape").unwrap_or_default());
+    let ty = Type { dtype, rows: call.ty(x).rows, dims };
+    Ok((ty, row_numbers(call, x)?.into_iter().collect()))
+}
+
+fn uniform(call: &Call<'_>, [min, max]: [f64; 2], ty: Type) -> UniformRandom {
+    UniformRandom { min, max, fan: None, path: call.path.clone(), ty }
+}
+
+fn bernoulli(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let ty = call.ty(x).clone();
+    let dtype = ty.dtype;
+    if !dtype.is_float() {
+        return Err(call.wrong("x", MismatchKind::ElementType, "probabilities are floating-point numbers"));
+    }
+    let rows: Vec<VarId> = row_numbers(call, x)?.into_iter().collect();
+    let drawn = call.emit_one(uniform(call, [0.0, 1.0], ty), &rows)?;
+    let hit = call.emit_one(Compare { kind: CompareKind::LessThan }, &[drawn, x])?;
+    call.emit_one(Cast { dtype }, &[hit])
+}
+
+fn gaussian_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (ty, rows) = drawn(call, DType::F32)?;
+    let [mean, std] = [("mean", 0.0), ("std", 1.0)].map(|(name, or)| call.number(name).unwrap_or(or));
+    let op = GaussianRandom { mean, std, fan: None, path: call.path.clone(), ty };
+    Ok(call.emit_with("std", op, &rows)?[0])
+}
+
+fn randint(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (low, high) = (call.int("low").unwrap_or(0), call.int("high").unwrap_or(0));
+    if low >= high {
+        let but = format!("there are no whole numbers from {low} to below it");
+        return Err(call.wrong("high", MismatchKind::Attribute, &but));
+    }
+    let (ty, rows) = drawn(call, DType::F64)?;
+    let drawn = call.emit_one(uniform(call, [0.0, high as f64 - low as f64], ty), &rows)?;
+    let whole = call.emit_one(Cast { dtype: DType::I64 }, &[drawn])?;
+    call.emit_one(Scale { scale: 1.0, bias: low as f64 }, &[whole])
+}
+
+fn uniform_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (ty, rows) = drawn(call, DType::F32)?;
+    let [min, max] = [("min", -1.0), ("max", 1.0)].map(|(name, or)| call.number(name).unwrap_or(or));
+    Ok(call.emit_with("max", uniform(call, [min, max], ty), &rows)?[0])
+}
+
+/// For a value whose rows were chosen by a block, the numbers that these have in what was fed.
+fn row_numbers(call: &mut Call<'_>, x: VarId) -> Result<Option<VarId>, BuildError> {
+    let own = call.ty(x).rows;
+    let (program, mut rows) = (&mut *call.program, own);
+    while let Some(space) = rows.map(|rows| program.row_space(rows)).filter(|s| s.origin == RowOrigin::Chosen)
+    {
+        rows = space.parent;
+    }
+    let Some(root) = rows.filter(|_| rows != own) else { return Ok(None) };
+    let op = Op::from(RowNumbers::of(root));
+    let numbers = match program.block(Program::GLOBAL).ops.iter().find(|operator| operator.op == op) {
+        Some(operator) => operator.outputs[0],
+        None => program.prepend_op(Program::GLOBAL, op, &[], call.site)?[0],
+    };
+    Ok(Some(program.localize(call.block, numbers, call.site)?))
+}

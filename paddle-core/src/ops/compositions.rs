@@ -1,0 +1,74 @@
+//! What several operators compute together, for layers and for rules of the wire alike.
+
+use super::{
+    Binary, BinaryKind, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape, Scale,
+    Select, StopGradient, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, Type, VarId};
+
+/// `ln Σ exp x` over axes, which are ascending; without any, over everything. The largest is subtracted first.
+pub(crate) fn log_sum_exp<E>(
+    x: VarId,
+    axes: Vec<i64>,
+    keep_dim: bool,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let over = |kind, keep_dim| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+    let top = emit(over(ReduceKind::Max, true), &[x])?;
+    // Its gradients cancel.
+    let top = emit(StopGradient.into(), &[top])?;
+    let shifted = emit(Binary { kind: BinaryKind::Sub }.into(), &[x, top])?;
+    let exps = emit(Unary::of(UnaryKind::Exp).into(), &[shifted])?;
+    let sum = emit(over(ReduceKind::Sum, true), &[exps])?;
+    let log = emit(Unary::of(UnaryKind::Log).into(), &[sum])?;
+    let out = emit(Binary { kind: BinaryKind::Add }.into(), &[log, top])?;
+    // Over axes of size 1, only these go.
+    if keep_dim { Ok(out) } else { emit(over(ReduceKind::Sum, false), &[out]) }
+}
+
+/// The elements of matrices, the last two axes of `x`, of type `ty`, on a diagonal and to one side of it, and 0 in place of the
+/// others. Diagonal `d` has the elements whose column is `d` more than their row; `lower` keeps what is left of it.
+pub(crate) fn triangle<E>(
+    (x, ty): (VarId, &Type),
+    lower: bool,
+    diagonal: i64,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<Option<VarId>, E> {
+    let [.., rows, columns] = &ty.dims[..] else { return Ok(None) };
+    let mut numbers = |from: i64, size: &Dim, dims: [Dim; 2]| {
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![size.clone()] };
+        let range = emit(Range { start: Number::Int(from), step: Number::Int(1), ty }.into(), &[])?;
+        emit(Reshape { dims: dims.into() }.into(), &[range])
+    };
+    let row = numbers(diagonal, rows, [rows.clone(), Dim::from(1)])?;
+    let column = numbers(0, columns, [Dim::from(1), columns.clone()])?;
+    let kind = if lower { CompareKind::GreaterEqual } else { CompareKind::LessEqual };
+    let kept = emit(Compare { kind }.into(), &[row, column])?;
+    let zero = emit(Fill::zeros(Type::scalar(ty.dtype)).into(), &[])?;
+    emit(Select.into(), &[kept, x, zero]).map(Some)
+}
+
+/// The mean of the squared distances from the mean over axes, or with `unbiased` their sum divided by one less than their number
+/// (but by 1 at least).
+pub(crate) fn variance<E>(
+    (x, dtype): (VarId, DType),
+    axes: Vec<i64>,
+    unbiased: bool,
+    keep_dim: bool,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let over = |kind, keep_dim| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+    let mean = emit(over(ReduceKind::Mean, true), &[x])?;
+    let distance = emit(Binary { kind: BinaryKind::Sub }.into(), &[x, mean])?;
+    let squares = emit(Unary::of(UnaryKind::Square).into(), &[distance])?;
+    if !unbiased {
+        return emit(over(ReduceKind::Mean, keep_dim), &[squares]);
+    }
+    let sum = emit(over(ReduceKind::Sum, keep_dim), &[squares])?;
+    let count = emit(super::Size { axes: axes.clone() }.into(), &[x])?;
+    let others = emit(Scale { scale: 1.0, bias: -1.0 }.into(), &[count])?;
+    let one = Fill { value: Number::Float(1.0), ty: Type::scalar(dtype) };
+    let one = emit(one.into(), &[])?;
+    let others = emit(Binary { kind: BinaryKind::Max }.into(), &[others, one])?;
+    emit(Binary { kind: BinaryKind::Div }.into(), &[sum, others])
+}
