@@ -70,7 +70,7 @@ macro_rules! models {
         }
     )*};
 }
-models! { cond lenet mlp mobilenet_v1_x025 resnet18_w8 seqpool_lod textcnn while_loop }
+models! { cond lenet mlp mobilenet_v1_x025 resnet18_w8 seqpool_lod textcnn transformer_block while_loop }
 
 /// Trains as the real PaddlePaddle did: 20 batches, with our own gradients and its updates, and compares every cost, the
 /// gradients of the first batch, and the parameters after it and at the end.
@@ -137,4 +137,4 @@ macro_rules! trainings {
         }
     )*};
 }
-trainings! { train_mlp_sgd }
+trainings! { train_lenet_adam train_mlp_sgd }
