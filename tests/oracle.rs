@@ -3,14 +3,16 @@
 //! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
 //! `numpy<2`.
 
+#[path = "oracle/operators.rs"]
+mod operators;
 mod support;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use paddle::Cpu;
-use paddle::core::convert::{export, from_wire, legalise};
+use paddle::core::convert::{Export, export, from_wire, legalise};
 use paddle::core::text;
 use support::runner::Runner;
 use support::tensor::{Tensor, Values};
@@ -26,21 +28,14 @@ fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
     let params = runner.parameters();
     let params = params.iter().map(|(name, tensor)| (name.clone(), tensor.to_record())).collect();
     let model = export(&program, &params).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle");
-    std::fs::create_dir_all(&directory).expect("it can be made");
-    let prefix = directory.join(name);
-    std::fs::write(prefix.with_extension("pdmodel"), &model.model).expect("it can be written");
-    if !model.params.is_empty() {
-        std::fs::write(prefix.with_extension("pdiparams"), &model.params).expect("it can be written");
-    }
-
+    let model = write(name, &model);
     let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
     for api in ["executor", "predictor"] {
-        let theirs = oracle(&prefix, api, batches);
-        assert_eq!(theirs.len(), ours.len(), "{name}: batches");
-        for (at, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        let theirs = oracle(api, &[(model.clone(), batches.to_vec())]);
+        for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            let theirs = theirs.unwrap_or_else(|error| panic!("{name} in the {api}, batch {at}: {error}"));
             assert_eq!(theirs.len(), ours.len(), "{name}: outputs");
-            for (k, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            for (k, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
                 theirs.assert_close(
                     ours,
                     1e-5,
@@ -52,33 +47,56 @@ fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
     }
 }
 
-/// What PaddlePaddle computes for each batch.
-fn oracle(prefix: &Path, api: &str, batches: &[Vec<Tensor>]) -> Vec<Vec<Tensor>> {
+/// Writes the files of a model, and returns their name without the ending.
+fn write(name: &str, model: &Export) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle");
+    std::fs::create_dir_all(&directory).expect("it can be made");
+    let prefix = directory.join(name);
+    std::fs::write(prefix.with_extension("pdmodel"), &model.model).expect("it can be written");
+    if !model.params.is_empty() {
+        std::fs::write(prefix.with_extension("pdiparams"), &model.params).expect("it can be written");
+    }
+    prefix
+}
+
+/// What PaddlePaddle computes for each batch of each model, or why it does not.
+fn oracle(api: &str, models: &[(PathBuf, Vec<Vec<Tensor>>)]) -> Vec<Result<Vec<Tensor>, String>> {
     let python =
         std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/run.py");
     let mut child = Command::new(python)
-        .args([script.as_os_str(), prefix.as_os_str(), api.as_ref()])
+        .args([script.as_os_str(), api.as_ref()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the interpreter starts");
-    let lines =
-        batches.iter().map(|batch| batch.iter().map(|tensor| show(tensor) + "\n").collect::<String>() + "\n");
-    let input: String = lines.collect();
-    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("the script reads");
-    let output = child.wait_with_output().expect("the script ends");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{api} on {prefix:?}: {}\n{err}", output.status);
-    let mut found = vec![Vec::new()];
-    for line in out.lines() {
-        match line {
-            "" => found.push(Vec::new()),
-            _ => found.last_mut().expect("there is one").push(parse(line)),
+    let mut input = String::new();
+    for (prefix, batches) in models {
+        input += &format!("model {}\n", prefix.display());
+        for batch in batches {
+            input.extend(batch.iter().map(|tensor| show(tensor) + "\n"));
+            input.push('\n');
         }
     }
-    assert_eq!(found.pop(), Some(Vec::new()), "the output ends with an empty line");
+    // The script writes while it reads on.
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("the script ends");
+    writer.join().expect("it does not panic").expect("the script reads");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{api}: {}\n{err}", output.status);
+    let (mut found, mut batch) = (Vec::new(), Ok(Vec::new()));
+    for line in out.lines() {
+        match (line, line.strip_prefix("error "), &mut batch) {
+            ("", ..) => found.push(std::mem::replace(&mut batch, Ok(Vec::new()))),
+            (_, Some(error), _) => batch = Err(error.to_string()),
+            (_, None, Ok(outputs)) => outputs.push(parse(line)),
+            (_, None, Err(_)) => {}
+        }
+    }
+    let expected: usize = models.iter().map(|(_, batches)| batches.len()).sum();
+    assert_eq!(found.len(), expected, "every batch has an answer\n{err}");
     found
 }
 

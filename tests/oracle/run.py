@@ -1,12 +1,13 @@
-"""Runs an exported model in the real PaddlePaddle: run.py PREFIX (executor | predictor).
+"""Runs exported models in the real PaddlePaddle: run.py (executor | predictor).
 
-Reads batches from the standard input, one line for each input, in the order in which they are fed:
+Reads models from the standard input: a line `model PREFIX`, then batches, one line for each input, in the order in which
+they are fed:
 
     ELEMENT_TYPE DIMENSIONS VALUES
 
 (`float32 2,3 1.0 2.0 …`; a scalar has `-` for its dimensions; behind those of sequences stand their offsets,
-`float32 3,1@0,2,3 1.0 …`), an empty line after each batch. Writes the outputs of
-each batch in the same form.
+`float32 3,1@0,2,3 1.0 …`), an empty line after each batch. Writes the
+outputs of each batch in the same form, or one line `error TEXT`.
 """
 
 import os
@@ -74,16 +75,21 @@ def show(value, lod):
 
 
 def main():
-    prefix, api = sys.argv[1:]
-    run = {"executor": executor, "predictor": predictor}[api](prefix)
-    batch = []
+    load = {"executor": executor, "predictor": predictor}[sys.argv[1]]
+    run, batch = None, []
     for line in sys.stdin.read().split("\n")[:-1]:
-        if line:
+        if line.startswith("model "):
+            prefix, run = line[6:], None
+        elif line:
             batch.append(parse(line))
-            continue
-        outputs = run(batch)
-        batch = []
-        print("".join(show(*output) + "\n" for output in outputs), flush=True)
+        else:
+            try:
+                run = run or load(prefix)
+                lines = [show(*output) for output in run(batch)]
+            except Exception as error:
+                lines = ["error " + " / ".join(line for line in str(error).split("\n") if line.strip())]
+            batch = []
+            print("".join(line + "\n" for line in lines), flush=True)
 
 
 main()

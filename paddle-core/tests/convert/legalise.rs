@@ -128,8 +128,44 @@ fn what_cannot_be_exported() {
     assert_eq!(refused(no_rows), "`fill_constant` cannot be exported: no input has the rows of `_`");
     let name = "program {\n  rows _\n  block 0 (feed: f32[_]) {\n    return feed\n  }\n}\n";
     assert_eq!(refused(name), "an input or parameter cannot be exported under the name `feed`; rename it");
+    let epsilon = "program {\n  rows _\n  block 0 (x: f32[_, 2], s: f32[2]) {\n    y: f32[_, 2], m: f32[_], v: f32[_] = layer_norm(x, s, s, epsilon=0.1, begin_norm_axis=1)\n    return y\n  }\n}\n";
+    assert_eq!(
+        refused(epsilon),
+        "`layer_norm` cannot be exported: PaddlePaddle takes an epsilon of at most 0.001, not 0.1"
+    );
+    let wide = "program {\n  rows _\n  block 0 (x: f32[_, 2]) {\n    y: f32[_, 2] = hinge_loss(x, x)\n    return y\n  }\n}\n";
+    assert_eq!(
+        refused(wide),
+        "`hinge_loss` cannot be exported: PaddlePaddle computes it of columns, `[_, 1]`; reshape to one"
+    );
     let error = legalise(&source("linear_regression.backward.txt")).expect_err("it is refused").to_string();
     assert!(error.contains("export the program from before `backward`"), "{error}");
+}
+
+/// PaddlePaddle has these operators too, but its kernels do less.
+#[test]
+fn what_its_kernels_do_not_do_is_written_out() {
+    let cases = [
+        ("f32[_, 3] = relu6(x, threshold=8.0)", "clip"),
+        ("f32[_, 3] = relu6(x, threshold=6.0)", "relu6"),
+        ("f32[_, 3] = swish(x, beta=2.0)", "scale sigmoid elementwise_mul"),
+        (
+            "f32[_, 3] = hard_swish(x, threshold=8.0, scale=8.0, offset=4.0)",
+            "scale clip scale elementwise_mul",
+        ),
+        ("f32[_, 3] = where(c, x, one)", "expand_as_v2 expand_as_v2 where"),
+        ("f32[_, 3] = where(c3, x, x)", "where"),
+    ];
+    for (operator, expected) in cases {
+        let source = format!(
+            "program {{\n  rows _\n  block 0 (x: f32[_, 3], c: bool[_, 1], c3: bool[_, 3], one: f32[]) {{\n    y: {operator}\n    return y\n  }}\n}}\n"
+        );
+        let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let desc = legalise(&program).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        is_paddle(&desc);
+        let written = operators(&desc)[0].join(" ");
+        assert_eq!(written.replace("feed ", "").replace(" fetch", ""), expected, "{operator}");
+    }
 }
 
 /// The condition of a loop is written before it and at the end of its body. A loop in the condition of a loop in the
@@ -260,21 +296,27 @@ fn sequences() {
 /// PaddlePaddle's losses do not broadcast, and Huber's writes the difference that its gradient reads.
 #[test]
 fn losses_are_of_one_shape_and_keep_what_theirs_do() {
-    let huber = |shape: [i64; 2]| {
+    let huber = |shapes: [[i64; 2]; 2]| {
         let mut program = Program::new();
-        let x = program.create_input("x", Type::new(DType::F32, [3, 2])).unwrap();
-        let y = program.create_input("y", Type::new(DType::F32, shape)).unwrap();
+        let x = program.create_input("x", Type::new(DType::F32, shapes[0])).unwrap();
+        let y = program.create_input("y", Type::new(DType::F32, shapes[1])).unwrap();
         let op = Loss::of(LossKind::HuberLoss);
         let out = program.append_op(Program::GLOBAL, op, &[x, y], Site::default()).unwrap();
         program.set_outputs(&out).unwrap();
         legalise(&program)
     };
-    let desc = huber([3, 2]).unwrap();
+    let desc = huber([[3, 2], [3, 2]]).unwrap();
     is_paddle(&desc);
     let loss = desc.blocks[0].ops.iter().find(|op| op.r#type == "huber_loss").unwrap();
     assert_eq!(loss.output("Residual").len(), 1);
     let read = from_wire(&desc, None).unwrap();
     assert!(read.to_string().contains("huber_loss"), "{read}");
-    let Err(LegaliseError::Operator { reason, .. }) = huber([1, 2]) else { panic!("shapes differ") };
+    // One is expanded as the other, if that has the shape of the loss.
+    let expanded = huber([[3, 2], [1, 2]]).unwrap();
+    is_paddle(&expanded);
+    assert_eq!(operators(&expanded), [["feed", "feed", "expand_as_v2", "huber_loss", "fetch"]]);
+    let Err(LegaliseError::Operator { reason, .. }) = huber([[3, 1], [1, 2]]) else {
+        panic!("neither has it")
+    };
     assert!(reason.contains("one shape"), "{reason}");
 }

@@ -18,9 +18,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `operators.rs` | operators without blocks |
+//! | `differing.rs` | those whose kernels do less in PaddlePaddle |
 //! | `control.rs` | operators with blocks, and what belongs to them |
 
 mod control;
+mod differing;
 mod operators;
 
 use std::collections::{BTreeMap, BTreeSet};

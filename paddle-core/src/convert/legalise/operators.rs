@@ -5,9 +5,7 @@ use super::super::names::OURS;
 use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
-use crate::ops::{
-    AssignValue, Binary, BinaryKind, Fill, Gather, LossKind, Number, Op, Range, Unary, UnaryKind,
-};
+use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
 use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -40,14 +38,12 @@ impl Legaliser<'_> {
             | Op::Foreign(_)
             | Op::GatherNd(_)
             | Op::GroupNorm(_)
-            | Op::LayerNorm(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::Matmul(_)
             | Op::MaxPool2dWithIndex(_)
             | Op::Not(_)
             | Op::Pad(_)
-            | Op::Pool2d(_)
             | Op::Predicate(_)
             | Op::Reduce(_)
             | Op::Scale(_)
@@ -58,15 +54,17 @@ impl Legaliser<'_> {
             | Op::Split(_)
             | Op::TakeAlongAxis(_)
             | Op::StopGradient(_)
-            | Op::TopK(_)
-            | Op::Unary(_) => self.same(at, operator),
+            | Op::TopK(_) => self.same(at, operator),
             Op::Store(_) => self.store(at, operator),
             Op::SequencePool(_) => self.sequence_pool(at, operator),
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
             Op::RankLoss(_) => self.rank_loss(at, operator),
-            Op::Loss(op) => self.of_one_shape(at, operator, kept_by(op.kind)),
+            Op::LayerNorm(op) => self.layer_norm(at, operator, op),
+            Op::Loss(op) => self.loss(at, operator, op.kind),
+            Op::Pool2d(op) => self.pool(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
+            Op::Unary(op) => self.unary(at, operator, op),
             Op::Transpose(_) => self.transpose(at, operator),
             Op::Fill(op) => self.fill(at, operator, op),
             Op::Gather(_) => self.gather_by_list(at, operator),
@@ -111,7 +109,7 @@ impl Legaliser<'_> {
     }
 
     /// An operator that PaddlePaddle has.
-    fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+    pub(super) fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = self.names(&operator.inputs);
         let desc = self.same_on(operator, at, &inputs);
         self.push(at, desc);
@@ -127,7 +125,7 @@ impl Legaliser<'_> {
     }
 
     /// The operator on these variables, its outputs declared.
-    fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
+    pub(super) fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
         let program = self.program;
         let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
         let types: Vec<_> = operator.inputs.iter().map(|&input| program.ty(input)).collect();
@@ -157,6 +155,9 @@ impl Legaliser<'_> {
 
     /// The real operator notes too where a maximum is.
     fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        if self.program.ty(operator.inputs[0]).dims.is_empty() {
+            return self.refuse(operator, "PaddlePaddle pools tokens of `[_, 1]` or more; reshape to that");
+        }
         let inputs = [self.with_offsets(at, operator.inputs[0])];
         let index = self.program.ty(operator.outputs[0]).with_dtype(DType::I32);
         let index = self.declare(at, "sequence_pool.max_index", &index);
@@ -180,48 +181,16 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// An operator that PaddlePaddle has, but without broadcasting; it may keep a value for its gradient.
-    fn of_one_shape(
-        &mut self,
-        at: usize,
-        operator: &Operator,
-        kept: Option<&str>,
-    ) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let shape = |&var: &VarId| (program.ty(var).rows, &program.ty(var).dims);
-        if operator.inputs.iter().any(|input| shape(input) != shape(&operator.outputs[0])) {
-            return self.refuse(operator, "PaddlePaddle's operator needs values of one shape");
-        }
-        let inputs = self.names(&operator.inputs);
-        let mut desc = self.same_on(operator, at, &inputs);
-        if let Some(slot) = kept {
-            let value = self.declare(at, slot, program.ty(operator.outputs[0]));
-            desc = desc.with_output(slot, [value]);
-        }
-        self.push(at, desc);
-        Ok(())
-    }
-
     /// Written out, since PaddlePaddle's own wants labels of the shape of the scores, and its later versions have none.
     fn rank_loss(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let ty = self.program.ty(operator.outputs[0]);
         let [label, left, right] = &self.names(&operator.inputs)[..] else { return Ok(()) };
         let (sub, mul) = (Binary { kind: BinaryKind::Sub }, Binary { kind: BinaryKind::Mul });
-        let mut step = |op: Op, inputs: [&String; 2]| {
-            let out = self.declare(at, op.name(), ty);
-            let inputs = inputs.map(String::clone);
-            self.push(
-                at,
-                describe(&op, &inputs[..op.schema().inputs.len()], std::slice::from_ref(&out), &[]),
-            );
-            out
-        };
-        let difference = step(sub.into(), [left, right]);
-        let softplus = step(Unary::of(UnaryKind::Softplus).into(), [&difference, &difference]);
-        let chosen = step(mul.into(), [&difference, label]);
-        let out = self.define(at, operator.outputs[0]);
-        let last = describe(&sub.into(), &[softplus, chosen], &[out], &[]);
-        self.push(at, last);
+        let difference = self.emit(at, sub, &[left, right], ty);
+        let softplus = self.emit(at, Unary::of(UnaryKind::Softplus), &[&difference], ty);
+        let chosen = self.emit(at, mul, &[&difference, label], ty);
+        let loss = self.emit(at, sub, &[&softplus, &chosen], ty);
+        self.names.insert(operator.outputs[0], loss);
         Ok(())
     }
 
@@ -388,16 +357,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// The slot in which PaddlePaddle's operator keeps a value for its gradient.
-fn kept_by(kind: LossKind) -> Option<&'static str> {
-    match kind {
-        LossKind::HuberLoss => Some("Residual"),
-        LossKind::ModifiedHuberLoss => Some("IntermediateVal"),
-        _ => None,
-    }
-}
-
 /// Sizes as PaddlePaddle stores most of them.
-fn small(sizes: &[i64]) -> Option<Vec<i32>> {
+pub(super) fn small(sizes: &[i64]) -> Option<Vec<i32>> {
     sizes.iter().map(|&size| i32::try_from(size).ok()).collect()
 }
