@@ -121,7 +121,7 @@ impl Reading<'_, '_> {
         for slot in ["Param", "Grad", "LearningRate", "Ids"] {
             inputs.push(self.input(slot)?);
         }
-        inputs.extend(self.inputs("State")?);
+        inputs.extend(self.inputs("Others")?);
         self.define(UpdateRows { update, padding_idx }, &inputs, &[], &[])
     }
 

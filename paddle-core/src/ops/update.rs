@@ -212,11 +212,12 @@ impl Update {
         matches!(self, Update::Sgd(_) | Update::Adagrad(_) | Update::Adam(Adam { lazy_mode: true, .. }))
     }
 
-    /// The rule for the learning rate, and for the states, which begin at this input.
-    pub(super) fn infer_states(&self, cx: &Infer<'_>, first: usize) -> Result<(), Mismatch> {
+    /// The rule for the learning rate, and for the states, which begin at the input `first` and have `others` behind them.
+    pub(super) fn infer_states(&self, cx: &Infer<'_>, first: usize, others: usize) -> Result<(), Mismatch> {
         let powers = first + self.states().len();
         let (found, expected) = (cx.types.len(), powers + self.powers().len());
-        if found != expected {
+        if found != expected + others {
+            let expected = expected + others;
             let message = format!("`{}` has {found} inputs, but it needs {expected}", cx.operator);
             return Err(cx.fail(MismatchKind::Count, message));
         }
@@ -255,7 +256,7 @@ impl Operation for Update {
             let message = format!("{}, but {}: a gradient has its parameter's type", cx.is(1), cx.is(0));
             return Err(cx.wrong(1, MismatchKind::Shape, message));
         }
-        self.infer_states(cx, FIRST_STATE)?;
+        self.infer_states(cx, FIRST_STATE, 0)?;
         Ok(Vec::new())
     }
 

@@ -10,6 +10,7 @@ use crate::program::{DType, Type, VarId};
 
 /// Updates the rows of `Param`, a table, whose numbers are in `Ids`, and the same rows of its states, in place. `Grad` is
 /// the gradient of what was looked up; the gradient of a row is the sum over the places of its number, in their order.
+/// Behind the states are the gradients and the ids of further lookups, in pairs, whose sums are added to that, in order.
 /// Other rows stay as they are, so it is what the update does with the gradient of the whole table if that one
 /// [keeps](Update::keeps_rows) rows without gradient. Row `padding_idx` has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,10 +36,23 @@ impl Attributes for UpdateRows {
 /// The operands in front of the states: those of the update, and the ids.
 const FIRST_ROW_STATE: usize = FIRST_STATE + 1;
 
+impl UpdateRows {
+    /// The inputs in front of those of further lookups.
+    fn own_inputs(&self) -> usize {
+        FIRST_ROW_STATE + self.update.states().len() + self.update.powers().len()
+    }
+
+    /// The gradient and the ids of each lookup, as numbers of inputs, where there are this many inputs.
+    pub fn lookups(&self, inputs: usize) -> impl Iterator<Item = [usize; 2]> {
+        let others = (self.own_inputs()..inputs).step_by(2);
+        std::iter::once([1, FIRST_STATE]).chain(others.map(|k| [k, k + 1]))
+    }
+}
+
 impl Operation for UpdateRows {
     fn schema(&self) -> &'static Schema {
         const fn of_rows(name: &'static str, doc: &'static str) -> Schema {
-            let inputs = &["Param", "Grad", "LearningRate", "Ids", "State*"];
+            let inputs = &["Param", "Grad", "LearningRate", "Ids", "Others*"];
             Schema { name, doc, inputs, outputs: &[], effects: Effects::STATE }
         }
         match self.update {
@@ -76,8 +90,11 @@ impl Operation for UpdateRows {
                 format!("`{name}` changes rows without gradient, too; it needs that of the whole table");
             return Err(cx.fail(MismatchKind::Attribute, message));
         }
-        cx.need_type(1, &looked_up(cx, [3, 0], self.padding_idx)?)?;
-        self.update.infer_states(cx, FIRST_ROW_STATE)?;
+        let others = cx.types.len().saturating_sub(self.own_inputs()) / 2 * 2;
+        self.update.infer_states(cx, FIRST_ROW_STATE, others)?;
+        for [rows, ids] in self.lookups(cx.types.len()) {
+            cx.need_type(rows, &looked_up(cx, [ids, 0], self.padding_idx)?)?;
+        }
         Ok(Vec::new())
     }
 
@@ -117,6 +134,10 @@ impl Operation for UpdateRows {
                 let powers = update.powers().into_iter();
                 powers.fold(sample, |sample, _| sample.dense(&[1]).within(0.1, 0.9))
             };
+            let again = |sample: Sample, rows, dims: &[i64]| {
+                let sample = sample.rows(rows, &[dims, &[2]].concat());
+                sample.rows(rows, dims).dtype(DType::I64).within(0.0, 4.0)
+            };
             // Rows that nobody looked up, no ids, every row several times, one row, a row that is padding.
             [
                 of(-1, 4, &[9, 3]),
@@ -124,6 +145,9 @@ impl Operation for UpdateRows {
                 of(-1, 40, &[3, 70]),
                 of(-1, 1, &[1, 1]),
                 of(2, 8, &[5, 2]),
+                // Looked up a second and a third time.
+                again(again(of(2, 8, &[5, 2]), 8, &[3]), 8, &[]),
+                again(of(-1, 0, &[5, 2]), 0, &[3]),
             ]
         };
         updates.into_iter().flat_map(of).collect()

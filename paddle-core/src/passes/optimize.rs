@@ -1,14 +1,14 @@
 //! `optimize`: appends the operators that update the parameters from their gradients. A gradient is clipped, then it
 //! decays the parameter, then it updates it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::clip::{Clip, clip};
 use crate::ops::{
     self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
 };
 use crate::program::{
-    BuildError, DType, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
+    BuildError, DType, Operator, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
 };
 
 /// Decay: each step pulls a parameter towards 0. It is the gradient of a penalty, and is added to that of the cost.
@@ -48,20 +48,40 @@ pub struct Update<'a> {
 }
 
 /// A gradient that is a sum of rows, most of which are 0.
-#[derive(Clone, Copy)]
 struct Rows {
-    ids: VarId,
-    rows: VarId,
+    /// The gradient and the ids of each lookup.
+    lookups: Vec<[VarId; 2]>,
     padding_idx: i64,
 }
 
 impl Rows {
-    /// The sparse form of a value of the global block, if an operator makes it of rows.
-    fn of(program: &Program, gradient: VarId) -> Option<Rows> {
+    /// The sparse form of a value of the global block, if operators make it of rows, or add up such values.
+    fn of(program: &Program, mut gradient: VarId) -> Option<Rows> {
         let operators = &program.block(Program::GLOBAL).ops;
-        let operator = operators.iter().rev().find(|operator| operator.outputs.contains(&gradient))?;
-        let SumOfRows { ids, rows, padding_idx } = operator.op.operation().sum_of_rows()?;
-        Some(Rows { ids: operator.inputs[ids], rows: operator.inputs[rows], padding_idx })
+        let making = |value| operators.iter().rev().find(|operator| operator.outputs.contains(&value));
+        let single = |operator: &Operator| {
+            let SumOfRows { ids, rows, padding_idx } = operator.op.operation().sum_of_rows()?;
+            Some(([operator.inputs[rows], operator.inputs[ids]], padding_idx))
+        };
+        let (mut lookups, mut padding) = (Vec::new(), BTreeSet::new());
+        // Of `(a + b) + c`, `c` comes first.
+        loop {
+            let operator = making(gradient)?;
+            let (part, rest) = match (&operator.op, &operator.inputs[..]) {
+                (Op::Binary(Binary { kind: BinaryKind::Add }), &[rest, part]) => (making(part)?, Some(rest)),
+                _ => (operator, None),
+            };
+            let (lookup, padding_idx) = single(part)?;
+            lookups.push(lookup);
+            padding.insert(padding_idx);
+            match rest {
+                Some(rest) => gradient = rest,
+                None => break,
+            }
+        }
+        lookups.reverse();
+        let padding_idx = padding.pop_first().filter(|_| padding.is_empty())?;
+        Some(Rows { lookups, padding_idx })
     }
 }
 
@@ -94,10 +114,11 @@ impl Update<'_> {
     /// gradient of the whole parameter is not computed.
     pub fn apply(&mut self, update: impl Into<ops::Update>) -> Result<(), BuildError> {
         let update = update.into();
-        let rows = self.rows.filter(|_| update.keeps_rows());
-        let gradient = rows.map_or(self.pair.gradient, |rows| rows.rows);
+        let rows = self.rows.take().filter(|_| update.keeps_rows());
+        let first = rows.as_ref().map(|rows| rows.lookups[0]);
+        let gradient = first.map_or(self.pair.gradient, |[gradient, _]| gradient);
         let mut inputs = vec![self.pair.parameter, gradient, self.learning_rate];
-        inputs.extend(rows.map(|rows| rows.ids));
+        inputs.extend(first.map(|[_, ids]| ids));
         for slot in update.states() {
             inputs.push(self.state(slot, 0.0)?);
         }
@@ -110,7 +131,8 @@ impl Update<'_> {
             }
         }
         match rows {
-            Some(Rows { padding_idx, .. }) => {
+            Some(Rows { lookups, padding_idx }) => {
+                inputs.extend(lookups[1..].iter().flatten());
                 self.append(UpdateRows { update, padding_idx }, &inputs)?;
                 self.program.forget_gradient(self.pair.parameter);
             }
@@ -206,7 +228,7 @@ fn create_rate(program: &mut Program, dtype: DType) -> Result<VarId, BuildError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{Binary, BinaryKind, Fill, Number, Reduce, ReduceKind, Sgd};
+    use crate::ops::{Fill, LookupTable, Number, Reduce, ReduceKind, Sgd};
     use crate::passes::backward::backward;
 
     fn sgd(update: &mut Update<'_>) -> Result<(), BuildError> {
@@ -248,6 +270,44 @@ mod tests {
         assert_eq!(program.inputs()[1..], rates);
         assert_eq!(program.var(rates[0]).name, "learning_rate_1");
         assert_eq!(program.show(program.ty(rates[0])), "f32[]");
+    }
+
+    /// `sum(table[a]) + sum(table[b]) ..`, as often as there are paddings, and the names of what updates the table.
+    fn updates_of_a_table(paddings: &[i64]) -> Vec<String> {
+        let mut program = Program::new();
+        let init = Fill { value: Number::Float(0.5), ty: Type::new(DType::F32, [9, 2]) };
+        let table = program.create_parameter("table", init).unwrap();
+        let append = |program: &mut Program, op: Op, inputs: &[VarId]| {
+            program.append_op(Program::GLOBAL, op, inputs, Site::default()).unwrap()[0]
+        };
+        let mut cost = None;
+        for (k, &padding_idx) in paddings.iter().enumerate() {
+            let ids =
+                program.create_input(&format!("ids{k}"), Type::new(DType::I64, [k as i64 + 2])).unwrap();
+            let found = append(&mut program, LookupTable { padding_idx }.into(), &[ids, table]);
+            let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+            let sum = append(&mut program, sum.into(), &[found]);
+            cost = Some(match cost {
+                Some(cost) => append(&mut program, Binary { kind: BinaryKind::Add }.into(), &[cost, sum]),
+                None => sum,
+            });
+        }
+        program.set_outputs(&[cost.unwrap()]).unwrap();
+        backward(&mut program).unwrap();
+        optimize(&mut program, &Settings::default(), &|update| update.apply(Sgd {})).unwrap();
+        program.verify().unwrap();
+        let operators = program.block(Program::GLOBAL).ops.iter();
+        let updates = operators.filter(|operator| operator.site.role == Role::Optimize);
+        updates.map(|operator| format!("{} {}", operator.op.name(), operator.inputs.len())).collect()
+    }
+
+    #[test]
+    fn every_lookup_of_a_table_updates_its_rows() {
+        assert_eq!(updates_of_a_table(&[-1]), ["sgd_rows 4"]);
+        assert_eq!(updates_of_a_table(&[0, 0]), ["sgd_rows 6"]);
+        assert_eq!(updates_of_a_table(&[-1, -1, -1]), ["sgd_rows 8"]);
+        // The rows that count are not the same.
+        assert_eq!(updates_of_a_table(&[-1, 0]), ["sgd 3"]);
     }
 
     #[test]

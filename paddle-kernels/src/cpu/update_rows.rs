@@ -24,6 +24,7 @@ struct Kernel<T, R> {
     rule: R,
     powers: Vec<Power>,
     padding_idx: i64,
+    lookups: usize,
     entries: Extent,
     size: Extent,
     /// Which rows are updated; it keeps its memory.
@@ -34,8 +35,8 @@ struct Kernel<T, R> {
 /// The rows that were looked up.
 #[derive(Default)]
 struct LookedUp {
-    /// Each id with its place, in the order of the ids and then of the places.
-    places: Vec<(usize, usize)>,
+    /// Each id with its lookup and its place there, in their order.
+    places: Vec<(usize, usize, usize)>,
     /// The ids, each once.
     ids: Vec<usize>,
     /// Where the places of each id begin, and their end.
@@ -43,14 +44,16 @@ struct LookedUp {
 }
 
 impl LookedUp {
-    fn set(&mut self, ids: &[i64], padding_idx: i64) {
+    fn set<'a>(&mut self, lookups: impl Iterator<Item = &'a [i64]>, padding_idx: i64) {
         self.places.clear();
-        let places = ids.iter().enumerate().filter(|(_, id)| **id != padding_idx);
-        self.places.extend(places.map(|(place, &id)| (id as usize, place)));
+        for (lookup, ids) in lookups.enumerate() {
+            let places = ids.iter().enumerate().filter(|(_, id)| **id != padding_idx);
+            self.places.extend(places.map(|(place, &id)| (id as usize, lookup, place)));
+        }
         self.places.sort_unstable();
         self.ids.clear();
         self.starts.clear();
-        for (at, &(id, _)) in self.places.iter().enumerate() {
+        for (at, &(id, ..)) in self.places.iter().enumerate() {
             if self.ids.last() != Some(&id) {
                 self.ids.push(id);
                 self.starts.push(at);
@@ -61,7 +64,9 @@ impl LookedUp {
 }
 
 pub(super) fn compile(single: &Single<'_>, op: &UpdateRows) -> Result<Compiled, Unsupported> {
-    let reads = vec![single.input(1)?, single.input(2)?, single.input(3)?];
+    let inputs = single.inputs()?;
+    let lookups = op.lookups(inputs.len()).flatten();
+    let reads = std::iter::once(2).chain(lookups).map(|k| inputs[k].clone()).collect();
     let mut writes = vec![single.input(0)?];
     let states = FIRST_STATE..FIRST_STATE + op.update.states().len() + op.update.powers().len();
     for k in states {
@@ -87,6 +92,7 @@ impl WithRule for Compile<'_> {
             rule,
             powers: op.update.powers(),
             padding_idx: op.padding_idx,
+            lookups: op.lookups(single.inputs()?.len()).count(),
             entries,
             size,
             looked_up: Mutex::default(),
@@ -99,22 +105,31 @@ impl<T: Float, R: Rule> Body for Kernel<T, R> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (entries, size) = (self.entries.get(operands.sizes()), self.size.get(operands.sizes()));
         let (reads, writes) = operands.split();
-        let (gradient, rate, ids) = (reads.get::<T>(0), reads.get::<T>(1)[0], reads.get::<i64>(2));
-        check(ids, entries)?;
+        let (gradient, ids) =
+            (|lookup| reads.get::<T>(1 + 2 * lookup), |lookup| reads.get::<i64>(2 + 2 * lookup));
+        for lookup in 0..self.lookups {
+            check(ids(lookup), entries)?;
+        }
+        let rate = reads.get::<T>(0)[0];
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
         // Powers of rules that keep rows all advance.
         let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
         let mut looked_up = self.looked_up.lock().unwrap_or_else(PoisonError::into_inner);
-        looked_up.set(ids, self.padding_idx);
+        looked_up.set((0..self.lookups).map(ids), self.padding_idx);
         let LookedUp { places, ids, starts } = &*looked_up;
         rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
             let places = &places[starts[at]..starts[at + 1]];
             for first in (0..size).step_by(BLOCK) {
                 let count = BLOCK.min(size - first);
+                // Each lookup by itself, as in the gradient of the whole table.
                 let mut sums = [T::ZERO; BLOCK];
-                for &(_, place) in places {
-                    let row = &gradient[place * size + first..][..count];
-                    sums.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
+                for places in places.chunk_by(|(_, a, _), (_, b, _)| a == b) {
+                    let (mut of_lookup, gradient) = ([T::ZERO; BLOCK], gradient(places[0].1));
+                    for &(.., place) in places {
+                        let row = &gradient[place * size + first..][..count];
+                        of_lookup.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
+                    }
+                    sums.iter_mut().zip(of_lookup).for_each(|(sum, term)| *sum += term);
                 }
                 let [parameter, states @ ..] = &mut all;
                 let states: [&mut [T]; MOST_STATES] =

@@ -10,26 +10,33 @@ use crate::messages::entry_out_of_range;
 
 /// The new table, states and powers.
 pub(super) fn update_rows(op: &UpdateRows, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let Values::I64(ids) = call.read(3) else { panic!("the shape rule wants ids of type i64") };
     let (count, size) = (call.shape(0)[0], call.shape(0)[1]);
-    let (table, rows) = (call.read(0), call.read(1).floats());
-    let (mut sums, mut is_updated) = (vec![0.0; count * size], vec![false; count * size]);
-    for (at, &id) in ids.iter().enumerate() {
-        let Some(row) = usize::try_from(id).ok().filter(|&row| row < count) else {
-            return Err(entry_out_of_range(id, at, count));
-        };
-        if id != op.padding_idx {
-            for j in 0..size {
-                sums[row * size + j] += rows[at * size + j];
-                is_updated[row * size + j] = true;
+    let table = call.read(0);
+    let (mut total, mut is_updated) = (vec![0.0; count * size], vec![false; count * size]);
+    // Each lookup by itself, as in the gradient of the whole table.
+    for [rows, ids] in op.lookups(call.op.inputs.len()) {
+        let Values::I64(ids) = call.read(ids) else { panic!("the shape rule wants ids of type i64") };
+        let (rows, mut sums) = (call.read(rows).floats(), vec![0.0; count * size]);
+        for (at, &id) in ids.iter().enumerate() {
+            let Some(row) = usize::try_from(id).ok().filter(|&row| row < count) else {
+                return Err(entry_out_of_range(id, at, count));
+            };
+            if id != op.padding_idx {
+                for j in 0..size {
+                    sums[row * size + j] += rows[at * size + j];
+                    is_updated[row * size + j] = true;
+                }
             }
         }
+        let sums = Values::round(table.dtype(), sums).floats();
+        let both = total.iter().zip(sums).map(|(total, sum)| total + sum);
+        total = Values::round(table.dtype(), both.collect()).floats();
     }
     let states = op.update.states().len();
     let others = 4..4 + states + op.update.powers().len();
     let old: Vec<Values> =
         std::iter::once(table.clone()).chain(others.clone().map(|k| call.read(k))).collect();
-    let operands = [table.clone(), Values::round(table.dtype(), sums), call.read(2)];
+    let operands = [table.clone(), Values::round(table.dtype(), total), call.read(2)];
     let operands = operands.into_iter().chain(others.map(|k| call.read(k))).collect();
     let new = apply(&op.update, operands);
     // The powers behind the states have nothing to do with rows.
