@@ -90,13 +90,15 @@ dispatch! {
     ) {
         let channels = first..first + mean.len();
         let count = T::of(view.count().max(1) as f64);
-        let sums = view.sums(channels.clone(), |element, _, _| x[element]);
+        let [sums] = view.sums(channels.clone(), |[terms], elements, _, _| terms.copy_from_slice(&x[elements]));
         for (mean, sum) in mean.iter_mut().zip(sums) {
             *mean = sum / count;
         }
-        let sums = view.sums(channels, |element, _, channel| {
-            let deviation = x[element] - mean[channel - first];
-            deviation * deviation
+        let [sums] = view.sums(channels, |[terms], elements, _, channel| {
+            for (lane, (term, x)) in terms.iter_mut().zip(&x[elements]).enumerate() {
+                let deviation = *x - mean[view.channel(channel - first, lane)];
+                *term = deviation * deviation;
+            }
         });
         for (variance, sum) in variance.iter_mut().zip(sums) {
             *variance = sum / count;
@@ -168,10 +170,15 @@ dispatch! {
     ) {
         let [x, grad, mean, inverse] = operands;
         let channels = first..first + of_scale.len();
-        let sums = view.sums(channels.clone(), |element, _, _| grad[element]);
-        of_bias.copy_from_slice(&sums[..of_bias.len()]);
-        let sums = view.sums(channels.clone(), |element, _, channel| grad[element] * (x[element] - mean[channel]));
-        for ((out, sum), channel) in of_scale.iter_mut().zip(sums).zip(channels) {
+        let [bias, scale] = view.sums(channels.clone(), |[of_bias, of_scale], elements, _, channel| {
+            let (grad, x) = (&grad[elements.clone()], &x[elements]);
+            of_bias.copy_from_slice(grad);
+            for (lane, (term, (grad, x))) in of_scale.iter_mut().zip(grad.iter().zip(x)).enumerate() {
+                *term = *grad * (*x - mean[view.channel(channel, lane)]);
+            }
+        });
+        of_bias.copy_from_slice(&bias[..of_bias.len()]);
+        for ((out, sum), channel) in of_scale.iter_mut().zip(scale).zip(channels) {
             *out = sum * inverse[channel];
         }
     }

@@ -63,15 +63,16 @@ impl View {
         if self.inner == 1 { first + lane } else { first }
     }
 
-    /// Sums over the elements of some channels: `term(element, row, channel)`, for each.
+    /// `N` sums over the elements of each of some channels: `fill(terms, elements, row, channel)` writes the terms of some
+    /// neighbours of a row, which start in this channel.
     #[inline(always)]
-    pub(super) fn sums<T: Float>(
+    pub(super) fn sums<T: Float, const N: usize>(
         self,
         channels: Range<usize>,
-        term: impl Fn(usize, usize, usize) -> T,
-    ) -> [T; LANES] {
-        let mut sums = Sums::new();
-        let mut terms = [T::ZERO; RADIX * LANES];
+        fill: impl Fn([&mut [T]; N], Range<usize>, usize, usize),
+    ) -> [[T; LANES]; N] {
+        let mut sums = [const { Sums::new() }; N];
+        let mut terms = [[T::ZERO; RADIX * LANES]; N];
         let mut filled = 0;
         // So many elements are neighbours.
         let run = if self.inner == 1 { channels.len() } else { self.inner };
@@ -79,21 +80,27 @@ impl View {
             let start = (row * self.channels + channels.start) * self.inner;
             for done in (0..run).step_by(LANES) {
                 let width = LANES.min(run - done);
-                let (own, rest) = terms[filled * LANES..][..LANES].split_at_mut(width);
-                for (lane, own) in own.iter_mut().enumerate() {
-                    *own = term(start + done + lane, row, self.channel(channels.start, done + lane));
-                }
-                rest.fill(T::ZERO);
+                let own = terms.each_mut().map(|terms| {
+                    let (own, rest) = terms[filled * LANES..][..LANES].split_at_mut(width);
+                    rest.fill(T::ZERO);
+                    own
+                });
+                let elements = start + done..start + done + width;
+                fill(own, elements, row, self.channel(channels.start, done));
                 filled += 1;
                 if filled == RADIX {
-                    sums.add(&terms, LANES, RADIX, LANES);
+                    for (sums, terms) in sums.iter_mut().zip(&terms) {
+                        sums.add(terms, LANES, RADIX, LANES);
+                    }
                     filled = 0;
                 }
             }
         }
-        sums.add(&terms, LANES, filled, LANES);
-        let sums = sums.finish();
-        if self.inner == 1 { sums } else { [total(sums); LANES] }
+        for (sums, terms) in sums.iter_mut().zip(&terms) {
+            sums.add(terms, LANES, filled, LANES);
+        }
+        let sums = sums.map(Sums::finish);
+        if self.inner == 1 { sums } else { sums.map(|sums| [total(sums); LANES]) }
     }
 
     /// Calls `run` with each run of neighbours in `elements` of one channel, or one each of neighbouring channels,

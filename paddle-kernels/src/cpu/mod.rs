@@ -19,6 +19,7 @@ mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
+mod fold;
 mod gather;
 pub mod isa;
 mod kernel;

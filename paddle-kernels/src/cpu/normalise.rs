@@ -226,13 +226,26 @@ dispatch! {
         let [x, grad, mean, variance] = operands;
         let (view, groups, own) = (runs.view, runs.groups, runs.channels());
         let channels = first..first + of_scale.len();
-        let sums = view.sums(channels.clone(), |element, _, _| grad[element]);
-        of_bias.copy_from_slice(&sums[..of_bias.len()]);
-        let sums = view.sums(channels, |element, row, channel| {
-            let run = if groups == 1 { row } else { row * groups + channel / own };
-            grad[element] * ((x[element] - mean[run]) * runs.inverse(variance[run]))
+        let [bias, scale] = view.sums(channels, |[of_bias, of_scale], elements, row, channel| {
+            let (grad, x) = (&grad[elements.clone()], &x[elements]);
+            of_bias.copy_from_slice(grad);
+            // Neighbours in one run at a time: those of one channel are, and those of a row without groups.
+            let mut done = 0;
+            while done < grad.len() {
+                let at = view.channel(channel, done);
+                let left = if view.inner == 1 { own - at % own } else { grad.len() };
+                let part = done..grad.len().min(done + left);
+                let run = row * groups + at / own;
+                let (mean, inverse) = (mean[run], runs.inverse(variance[run]));
+                let elements = grad[part.clone()].iter().zip(&x[part.clone()]);
+                for (term, (grad, x)) in of_scale[part.clone()].iter_mut().zip(elements) {
+                    *term = *grad * ((*x - mean) * inverse);
+                }
+                done = part.end;
+            }
         });
-        of_scale.copy_from_slice(&sums[..of_scale.len()]);
+        of_bias.copy_from_slice(&bias[..of_bias.len()]);
+        of_scale.copy_from_slice(&scale[..of_scale.len()]);
     }
 }
 

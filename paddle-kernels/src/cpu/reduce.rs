@@ -9,19 +9,25 @@ use paddle_core::ops::{Reduce, ReduceKind};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 use paddle_core::program::DType;
 
+use super::fold::{All, Any, Fold, Max, Min, Number, Product, Sum, along, fold_rows};
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single};
 use super::number::{Element, Float};
 use super::operands::Operands;
 use super::pieces::pieces;
-use super::sum::{LANES, Sums, add_slice, sum, sum_rows, total};
+use super::sum::{LANES, RADIX, Sums, add_slice, sum, sum_rows, total};
+use crate::team::Team;
 
 /// More axes than this, after merging, nobody writes.
 const MOST_AXES: usize = 8;
 /// Terms that one thread sums at a time.
 const PIECE: usize = 1 << 15;
-/// A sum of everything is cut into at most this many.
+/// A reduction of everything is cut into at most this many.
 const MOST_PARTS: usize = 64;
+/// So many neighbouring columns are read at a time: as far as memory is fetched ahead.
+const COLUMNS: usize = 4 * LANES;
+/// The rows of them that are read before the next columns' are.
+const ROWS: usize = 8 * RADIX;
 
 /// Neighbouring axes that are all kept or all summed over.
 struct Axis {
@@ -140,103 +146,6 @@ impl Grid {
     }
 }
 
-/// What there is without elements, and what becomes of it with one more. The order of elements does not matter, but
-/// for rounding.
-trait Fold<T>: Copy + Send + Sync + 'static {
-    fn none(self) -> T;
-    fn with(self, found: T, x: T) -> T;
-}
-
-/// What is folded as numbers. Integers wrap around.
-trait Number: Element {
-    const NOUGHT: Self;
-    const ONE: Self;
-    const LEAST: Self;
-    const GREATEST: Self;
-
-    fn plus(self, x: Self) -> Self;
-    fn times(self, x: Self) -> Self;
-    fn larger(self, x: Self) -> Self;
-    fn smaller(self, x: Self) -> Self;
-}
-
-macro_rules! number {
-    ($($type:ident $nought:literal $one:literal $least:ident $greatest:ident |$x:ident, $y:ident| $plus:expr, $times:expr;)*) => {$(
-        impl Number for $type {
-            const NOUGHT: Self = $nought;
-            const ONE: Self = $one;
-            const LEAST: Self = $type::$least;
-            const GREATEST: Self = $type::$greatest;
-
-            #[inline(always)]
-            fn plus(self, $y: Self) -> Self {
-                let $x = self;
-                $plus
-            }
-
-            #[inline(always)]
-            fn times(self, $y: Self) -> Self {
-                let $x = self;
-                $times
-            }
-
-            #[inline(always)]
-            fn larger(self, x: Self) -> Self {
-                x.max(self)
-            }
-
-            #[inline(always)]
-            fn smaller(self, x: Self) -> Self {
-                x.min(self)
-            }
-        }
-    )*};
-}
-number! {
-    i32 0 1 MIN MAX |x, y| x.wrapping_add(y), x.wrapping_mul(y);
-    i64 0 1 MIN MAX |x, y| x.wrapping_add(y), x.wrapping_mul(y);
-    f32 0.0 1.0 NEG_INFINITY INFINITY |x, y| x + y, x * y;
-    f64 0.0 1.0 NEG_INFINITY INFINITY |x, y| x + y, x * y;
-}
-
-macro_rules! fold {
-    ($($name:ident $type:ident $(: $number:ident)?, $none:expr, |$found:ident, $x:ident| $with:expr;)*) => {$(
-        #[derive(Clone, Copy)]
-        struct $name;
-
-        fold!(@impl $name $type $($number)?, $none, |$found, $x| $with);
-    )*};
-    (@impl $name:ident $type:ident $number:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
-        impl<$type: $number> Fold<$type> for $name {
-            fold!(@body $type, $none, |$found, $x| $with);
-        }
-    };
-    (@impl $name:ident $type:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
-        impl Fold<$type> for $name {
-            fold!(@body $type, $none, |$found, $x| $with);
-        }
-    };
-    (@body $type:ident, $none:expr, |$found:ident, $x:ident| $with:expr) => {
-        #[inline(always)]
-        fn none(self) -> $type {
-            $none
-        }
-
-        #[inline(always)]
-        fn with(self, $found: $type, $x: $type) -> $type {
-            $with
-        }
-    };
-}
-fold! {
-    Sum T: Number, T::NOUGHT, |found, x| found.plus(x);
-    Product T: Number, T::ONE, |found, x| found.times(x);
-    Max T: Number, T::LEAST, |found, x| found.larger(x);
-    Min T: Number, T::GREATEST, |found, x| found.smaller(x);
-    Any u8, 0, |found, x| found | x;
-    All u8, 1, |found, x| found & x;
-}
-
 /// A reduction in a launch. There is a sum for each combination of kept axes; it runs over each combination of
 /// `summed` axes and each row there.
 struct Task {
@@ -284,7 +193,35 @@ impl Task {
     /// How many results one thread takes at a time: whole blocks of columns, where there are several.
     fn piece(&self) -> usize {
         let piece = PIECE.div_ceil(self.terms.max(1));
-        if self.by_columns { piece.next_multiple_of(LANES) } else { piece }
+        match self.by_columns {
+            true if self.last >= 4 * COLUMNS => piece.next_multiple_of(COLUMNS),
+            true => piece.next_multiple_of(LANES),
+            false => piece,
+        }
+    }
+
+    /// Everything is reduced to one result, and is so much that it is cut into parts: the results of these. They are
+    /// reduced in turn.
+    fn parts<T: Element>(
+        &self,
+        team: &Team,
+        x: &[T],
+        nothing: T,
+        reduce: &(impl Fn(&Task, &[T], &mut [T]) + Sync),
+    ) -> Option<([T; MOST_PARTS], Task)> {
+        let is_all = !self.by_columns && self.kept.rank == 0 && self.summed.rank == 0;
+        if !is_all || x.len() <= 2 * PIECE {
+            return None;
+        }
+        let mut parts = [nothing; MOST_PARTS];
+        let part = x.len().div_ceil(MOST_PARTS).max(PIECE).next_multiple_of(LANES);
+        let count = x.len().div_ceil(part);
+        pieces(team, &mut parts[..count], 1, &|index, out| {
+            let x = &x[index * part..];
+            let x = &x[..part.min(x.len())];
+            reduce(&Task { last: x.len(), ..*self }, x, out);
+        });
+        Some((parts, Task { last: count, ..*self }))
     }
 
     /// Calls `reduce` for each of the results from `first` on, or for so many neighbouring columns of them: with the
@@ -298,7 +235,7 @@ impl Task {
                 false => (first + done, 0),
             };
             let width = match self.by_columns {
-                true => LANES.min(self.last - column).min(out.len() - done),
+                true => COLUMNS.min(self.last - column).min(out.len() - done),
                 false => 1,
             };
             reduce(self.kept.offset(at) + column, &mut out[done..done + width]);
@@ -329,18 +266,44 @@ dispatch! {
 /// The sums of some columns.
 #[inline(always)]
 fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
-    let (Task { summed, rows, .. }, width) = (task, out.len());
-    let sums = match summed.count() {
-        1 => sum_rows(x, rows.stride, rows.extent, width),
-        count => {
-            let mut sums = Sums::new();
-            for segment in 0..count {
-                sums.add(&x[summed.offset(segment).min(x.len())..], rows.stride, rows.extent, width);
-            }
-            sums.finish()
+    let (Task { summed, rows: Sized { extent, stride }, .. }, width) = (task, out.len());
+    let segments = summed.count();
+    if segments == 1 && *extent <= ROWS || width <= LANES {
+        for (block, out) in out.chunks_mut(LANES).enumerate() {
+            let first = block * LANES;
+            let sums = match segments {
+                1 => sum_rows(&x[first.min(x.len())..], *stride, *extent, out.len()),
+                _ => {
+                    let mut sums = Sums::new();
+                    for segment in 0..segments {
+                        sums.add(
+                            &x[(summed.offset(segment) + first).min(x.len())..],
+                            *stride,
+                            *extent,
+                            out.len(),
+                        );
+                    }
+                    sums.finish()
+                }
+            };
+            out.copy_from_slice(&sums[..out.len()]);
         }
-    };
-    out.copy_from_slice(&sums[..width]);
+        return;
+    }
+    // Some rows of each block of columns in turn.
+    let mut sums = [const { Sums::new() }; COLUMNS / LANES];
+    for segment in 0..segments {
+        for row in (0..*extent).step_by(ROWS) {
+            for (block, sums) in sums.iter_mut().enumerate().take(width.div_ceil(LANES)) {
+                let first = block * LANES;
+                let x = &x[summed.offset(segment) + row * stride + first..];
+                sums.add(x, *stride, ROWS.min(extent - row), LANES.min(width - first));
+            }
+        }
+    }
+    for (out, sums) in out.chunks_mut(LANES).zip(sums) {
+        out.copy_from_slice(&sums.finish()[..out.len()]);
+    }
 }
 
 /// The sum of contiguous runs.
@@ -374,26 +337,10 @@ dispatch! {
                     out[0] = fold.with(out[0], along(fold, &x[..*last]));
                     continue;
                 }
-                for row in 0..rows.extent {
-                    let terms = &x[row * rows.stride..][..out.len()];
-                    out.iter_mut().zip(terms).for_each(|(out, x)| *out = fold.with(*out, *x));
-                }
+                fold_rows(fold, x, rows.stride, rows.extent, out);
             }
         });
     }
-}
-
-/// The fold of neighbours, every `LANES`-th of which goes into the same lane.
-#[inline(always)]
-fn along<T: Element, F: Fold<T>>(fold: F, x: &[T]) -> T {
-    let mut lanes = [fold.none(); LANES];
-    let chunks = x.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for x in chunks {
-        lanes.iter_mut().zip(x).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
-    }
-    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
-    lanes.into_iter().fold(fold.none(), |found, x| fold.with(found, x))
 }
 
 impl<T: Element, F: Fold<T>> Body for Folded<T, F> {
@@ -401,11 +348,15 @@ impl<T: Element, F: Fold<T>> Body for Folded<T, F> {
         let sizes = operands.sizes();
         let (reads, writes) = operands.split();
         let (x, out) = (reads.get::<T>(0), writes.one::<T>());
-        let task = self.axes.task(sizes, x.len(), out.len());
+        let (task, fold, Machine { team, isa }) =
+            (self.axes.task(sizes, x.len(), out.len()), self.fold, machine);
+        let part = |task: &Task, x: &[T], out: &mut [T]| folds(*isa, fold, task, x, 0, out);
+        if let Some((parts, rest)) = task.parts(team, x, fold.none(), &part) {
+            part(&rest, &parts[..rest.last], out);
+            return Ok(());
+        }
         let piece = task.piece();
-        pieces(&machine.team, out, piece, &|index, out| {
-            folds(machine.isa, self.fold, &task, x, index * piece, out);
-        });
+        pieces(team, out, piece, &|index, out| folds(*isa, fold, &task, x, index * piece, out));
         Ok(())
     }
 }
@@ -418,17 +369,9 @@ impl<T: Float> Body for Summed<T> {
         let task = self.axes.task(sizes, x.len(), out.len());
         let divisor = if self.is_mean { task.terms.max(1) } else { 1 };
         let Machine { team, isa } = machine;
-        if out.len() == 1 && !task.by_columns && task.summed.rank == 0 && x.len() > 2 * PIECE {
-            // One sum of so much is the sum of sums of parts.
-            let mut parts = [T::ZERO; MOST_PARTS];
-            let part = x.len().div_ceil(MOST_PARTS).max(PIECE).next_multiple_of(LANES);
-            let count = x.len().div_ceil(part);
-            pieces(team, &mut parts[..count], 1, &|index, out| {
-                let x = &x[index * part..];
-                let x = &x[..part.min(x.len())];
-                sums(*isa, &Task { last: x.len(), ..task }, 1, x, 0, out);
-            });
-            sums(*isa, &Task { last: count, ..task }, divisor, &parts, 0, out);
+        let part = |task: &Task, x: &[T], out: &mut [T]| sums(*isa, task, 1, x, 0, out);
+        if let Some((parts, rest)) = task.parts(team, x, T::ZERO, &part) {
+            sums(*isa, &rest, divisor, &parts[..rest.last], 0, out);
             return Ok(());
         }
         let piece = task.piece();

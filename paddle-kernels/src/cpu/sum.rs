@@ -17,7 +17,7 @@ pub(super) struct Sums<T> {
 
 impl<T: Float> Sums<T> {
     #[inline(always)]
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Sums { levels: [[T::ZERO; LANES]; LEVELS], added: 0 }
     }
 

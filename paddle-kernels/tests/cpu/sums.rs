@@ -13,7 +13,7 @@ fn machines() -> Vec<Cpu> {
     Isa::available().map(|isa| Cpu::with_isa(2, isa).unwrap()).collect()
 }
 
-/// Every element of a reduction is within (8 + √n) · u · Σ|x| of the exact sum.
+/// Every element of a reduction is within (8 + √n) · u · Σ|x| of the exact sum; the largest and smallest are found.
 fn check(shape: &[usize], axes: &[i64], values: impl Fn(usize) -> f32) {
     let gone = |axis: usize| axes.is_empty() || axes.contains(&(axis as i64));
     let kept: Vec<usize> =
@@ -21,6 +21,7 @@ fn check(shape: &[usize], axes: &[i64], values: impl Fn(usize) -> f32) {
     let count = shape.iter().product::<usize>();
     let x: Vec<f32> = (0..count).map(values).collect();
     let mut exact = vec![(0.0, 0.0); kept.iter().product()];
+    let (mut most, mut least) = (vec![f32::NEG_INFINITY; exact.len()], vec![f32::INFINITY; exact.len()]);
     for (position, x) in x.iter().enumerate() {
         let (mut rest, mut step, mut at) = (position, 1, 0);
         for (axis, size) in shape.iter().enumerate().rev() {
@@ -32,14 +33,22 @@ fn check(shape: &[usize], axes: &[i64], values: impl Fn(usize) -> f32) {
         }
         exact[at].0 += f64::from(*x);
         exact[at].1 += f64::from(x.abs());
+        (most[at], least[at]) = (most[at].max(*x), least[at].min(*x));
     }
     let terms = if exact.is_empty() { 0 } else { count / exact.len() };
+    let case = |kind| {
+        let of = |shape: &[usize]| layout(DType::F32, shape, false);
+        let op = Reduce { kind, axes: axes.to_vec(), keep_dim: false };
+        let mut case = Case::of(op, &[of(shape)], &[of(&kept)]);
+        case.inputs = vec![Values::F32(x.clone())];
+        case
+    };
     for cpu in machines() {
+        for (kind, exact) in [(ReduceKind::Max, &most), (ReduceKind::Min, &least)] {
+            assert_eq!(case(kind).f32s(&cpu), *exact, "{kind:?} of {shape:?} over {axes:?}");
+        }
         for kind in [ReduceKind::Sum, ReduceKind::Mean] {
-            let op = Reduce { kind, axes: axes.to_vec(), keep_dim: false };
-            let of = |shape: &[usize]| layout(DType::F32, shape, false);
-            let mut case = Case::of(op, &[of(shape)], &[of(&kept)]);
-            case.inputs = vec![Values::F32(x.clone())];
+            let case = case(kind);
             let divisor = if kind == ReduceKind::Mean { terms.max(1) as f64 } else { 1.0 };
             for (found, (sum, size)) in case.f32s(&cpu).into_iter().zip(&exact) {
                 let (exact, size) = (sum / divisor, size / divisor);
@@ -72,6 +81,11 @@ fn sums_are_accurate() {
         check(&[20, columns, 30], &[0, 2], alike);
         check(&[4, columns, 5, 70], &[1, 3], alike);
         check(&[4, columns, 5, 70], &[0, 2], mixed);
+    }
+    // Columns that are read side by side, some rows of each in turn.
+    for columns in [255, 256, 300, 1100] {
+        check(&[70, columns], &[0], mixed);
+        check(&[3, 2, 75, columns], &[0, 2], alike);
     }
     check(&[], &[], mixed);
     check(&[0, 4], &[0], mixed);
