@@ -64,6 +64,7 @@ fn rule(name: &str) -> Option<Rule> {
         "dot"                                                               => |x| x.dot(),
         "mul"                                                               => |x| x.mul(),
         "mv"                                                                => |x| x.matmul("Vec"),
+        "maxout"                                                            => |x| x.maxout(),
         "mean"                                                              => |x| x.mean(),
         "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
         "reduce_prod" | "reduce_any" | "reduce_all"                         => |x| x.reduce(),

@@ -5,10 +5,10 @@ use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind, Softmax,
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind, Reshape, Softmax,
     StopGradient, Transpose, Unary, UnaryKind,
 };
-use crate::program::{DType, VarId};
+use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
 
 impl Reading<'_, '_> {
@@ -55,6 +55,21 @@ impl Reading<'_, '_> {
         axes.sort_unstable();
         axes.dedup();
         Ok(Some(axes))
+    }
+
+    /// The largest of every `groups` neighbouring channels.
+    pub(super) fn maxout(&mut self) -> Result<bool, ConvertError> {
+        let (x, groups) = (self.input("X")?, i64::from(self.desc.attr_int("groups")?.unwrap_or(1)));
+        let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(1).into());
+        let (rows, mut dims) = (usize::from(self.ty(x).rows.is_some()), self.ty(x).dims.clone());
+        let Some(at) = axis.and_then(|axis| axis.checked_sub(rows)) else { return Ok(false) };
+        match dims[at].constant() {
+            Some(channels) if groups > 0 && channels % groups == 0 => dims[at] = Dim::from(channels / groups),
+            _ => return Ok(false),
+        }
+        dims.insert(at + 1, Dim::from(groups));
+        let largest = Reduce { kind: ReduceKind::Max, axes: vec![(at + rows + 1) as i64], keep_dim: false };
+        self.out_of_chain(vec![Reshape { dims }.into(), largest.into()], &[x])
     }
 
     /// `ln Σ exp X` along axes.

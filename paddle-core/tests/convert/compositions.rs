@@ -253,6 +253,18 @@ fn random_numbers_are_made_of_uniform_ones() {
 }
 
 #[test]
+fn the_largest_of_groups() {
+    let maxout = |groups| op("maxout", "x", "out").with_attr(OpAttr::int("groups", groups));
+    let expected = [
+        "reshape2: f32[_, 3, 2, 5] = reshape2(x, dims=[3, 2, 5])",
+        "out: f32[_, 3, 5] = reduce_max(reshape2, axes=[2])",
+    ];
+    assert_eq!(lines(&[-1, 6, 5], &[], maxout(2)), expected);
+    assert!(last(&[-1, 6, 5], maxout(4)).contains("foreign"));
+    assert!(last(&[-1, 6, 5], maxout(0)).contains("foreign"));
+}
+
+#[test]
 fn logarithms_of_sums() {
     let of = |axes: &[i32], keep| {
         let op = op("logsumexp", "x", "out").with_attr(OpAttr::ints("axis", axes));
