@@ -278,3 +278,23 @@ fn logarithms_of_sums() {
     assert!(last(&[-1, 3], of(&[0], false)).starts_with("out: f32[3] = "));
     assert!(matches!(fault(&[3], &[], of(&[1], true)), Fault::Attribute { attribute: "axis", .. }));
 }
+
+#[test]
+fn channels_are_moved_and_scales_made() {
+    let norm = OpDesc::new("batch_norm")
+        .with_input("X", ["x"])
+        .with_input("Mean", ["y"])
+        .with_input("Variance", ["y"])
+        .with_output("Y", ["out"])
+        .with_attr(OpAttr::bool("is_test", true));
+    let behind = norm.clone().with_attr(OpAttr::string("data_layout", "NHWC"));
+    let moved = lines(&[-1, 4, 5, 3], &[3], behind.clone());
+    assert_eq!(moved[0], "transpose2: f32[_, 3, 4, 5] = transpose2(x, perm=[0, 3, 1, 2])");
+    assert!(moved[1].ends_with("f32[3] = fill_constant(value=1.0)"), "{}", moved[1]);
+    assert!(moved[2].ends_with("f32[3] = fill_constant(value=0.0)"), "{}", moved[2]);
+    assert_eq!(moved.last().unwrap(), "out: f32[_, 4, 5, 3] = transpose2(batch_norm, perm=[0, 2, 3, 1])");
+    // There is nothing to move.
+    assert_eq!(lines(&[-1, 3], &[3], behind).len(), 3);
+    let scaled = lines(&[-1, 3, 4, 5], &[3], norm.with_input("Scale", ["y"]));
+    assert_eq!(scaled.len(), 2, "{scaled:?}");
+}
