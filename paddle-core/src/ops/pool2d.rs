@@ -104,7 +104,8 @@ impl Pool2d {
         }
     }
 
-    fn window(&self) -> Window {
+    /// How its windows slide, unless they are spread over the image.
+    pub fn window(&self) -> Window {
         Window { size: self.ksize, stride: self.strides, dilation: [1, 1], padding: self.paddings }
     }
 

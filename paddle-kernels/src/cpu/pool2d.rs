@@ -1,11 +1,13 @@
 //! `pool2d`, its gradient, and maxima with their places. Threads share the channels of all images.
 
+mod windows;
+
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 use paddle_core::plan::{Extent, KernelError, Layout, Unsupported};
 
+use self::windows::RUN;
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
@@ -81,24 +83,9 @@ impl<T: Float> Body for Forward<T> {
 
 dispatch! {
     fn forward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T]) {
-        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
-        for (y, out) in out.chunks_exact_mut(windows_across).enumerate() {
-            let rows = op.covered(0, height, windows_down, y);
-            let lines = &x[rows.elements.start * width..rows.elements.end * width];
-            for (i, out) in out.iter_mut().enumerate() {
-                let columns = op.covered(1, width, windows_across, i);
-                let cells = || lines.chunks_exact(width).flat_map(|line| &line[columns.elements.clone()]);
-                *out = match op.pooling_type {
-                    PoolKind::Max => {
-                        cells().copied().reduce(|a, b| if b > a { b } else { a }).unwrap_or(T::ZERO)
-                    }
-                    PoolKind::Avg => {
-                        let count = (rows.count * columns.count).max(1);
-                        cells().fold(T::ZERO, |sum, x| sum + *x) / T::of(count as f64)
-                    }
-                };
-            }
-        }
+        pool.runs(|first, count, windows| {
+            windows.pool(pool.op.pooling_type, x, &mut out[first..first + count]);
+        });
     }
 }
 
@@ -141,29 +128,11 @@ impl<T: Float> Body for WithIndex<T> {
 
 dispatch! {
     fn with_index<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], out: &mut [T], mask: &mut [i32]) {
-        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
-        let lines = out.chunks_exact_mut(windows_across).zip(mask.chunks_exact_mut(windows_across));
-        for (y, (out, mask)) in lines.enumerate() {
-            let rows = op.covered(0, height, windows_down, y).elements;
-            for (i, (out, mask)) in out.iter_mut().zip(mask).enumerate() {
-                let columns = op.covered(1, width, windows_across, i).elements;
-                let first = first_largest(x, width, rows.clone(), columns);
-                (*out, *mask) = first.map_or((T::ZERO, -1), |at| (x[at], at as i32));
-            }
-        }
+        pool.runs(|first, count, windows| {
+            let range = first..first + count;
+            windows.locate(x, &mut out[range.clone()], &mut mask[range]);
+        });
     }
-}
-
-/// Where the first of the largest elements of a window is in its channel.
-#[inline(always)]
-fn first_largest<T: Float>(
-    x: &[T],
-    width: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
-) -> Option<usize> {
-    let cells = rows.flat_map(|row| columns.clone().map(move |column| row * width + column));
-    cells.reduce(|best, at| if x[at] > x[best] { at } else { best })
 }
 
 struct Backward<T> {
@@ -207,27 +176,23 @@ impl<T: Float> Body for Backward<T> {
 
 dispatch! {
     fn backward<const FUSED: bool, T: Float>(isa, pool: Pool, x: &[T], grad: &[T], out: &mut [T]) {
-        let Pool { op, input: [height, width], output: [windows_down, windows_across] } = pool;
         out.fill(T::ZERO);
-        for (y, grad) in grad.chunks_exact(windows_across.max(1)).enumerate() {
-            let rows = op.covered(0, height, windows_down, y);
-            for (i, grad) in grad.iter().enumerate() {
-                let columns = op.covered(1, width, windows_across, i);
-                match op.pooling_type {
-                    PoolKind::Max => {
-                        let (rows, columns) = (rows.elements.clone(), columns.elements);
-                        if let Some(first) = first_largest(x, width, rows, columns) {
-                            out[first] += *grad;
-                        }
-                    }
-                    PoolKind::Avg => {
-                        let share = *grad / T::of((rows.count * columns.count).max(1) as f64);
-                        for line in out.chunks_exact_mut(width.max(1)).take(rows.elements.end).skip(rows.elements.start) {
-                            line[columns.elements.clone()].iter_mut().for_each(|cell| *cell += share);
-                        }
+        let (mut values, mut places) = ([T::ZERO; RUN], [0; RUN]);
+        pool.runs(|first, count, windows| {
+            let (values, grad) = (&mut values[..count], &grad[first..first + count]);
+            match pool.op.pooling_type {
+                PoolKind::Max => {
+                    let places = &mut places[..count];
+                    windows.locate(x, values, places);
+                    for (place, grad) in places.iter().zip(grad).filter(|(place, _)| **place >= 0) {
+                        out[*place as usize] += *grad;
                     }
                 }
+                PoolKind::Avg => {
+                    values.copy_from_slice(grad);
+                    windows.spread(values, out);
+                }
             }
-        }
+        });
     }
 }
