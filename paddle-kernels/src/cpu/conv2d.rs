@@ -7,9 +7,11 @@
 //! | for the images | a channel | an element of an image | elements of the filter, filters |
 //! | for the filters | a filter | a channel, an element of the filter | images, windows |
 //!
-//! Each element of a result is one chain of multiply-adds, in this order.
+//! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel are no matrices; see
+//! `depthwise`.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
+mod depthwise;
 mod panels;
 
 use std::marker::PhantomData;
@@ -110,14 +112,20 @@ impl<T: Float> Kernel<T> {
         let [_, _, oh, ow] = get(self.output);
         let groups = self.conv.groups as usize;
         let window = self.conv.window([fh as i64, fw as i64]);
+        let planes = [[h, w], [fh, fw], [oh, ow]].map(|[height, width]| Plane { height, width });
+        let [mut input, filter, mut output] = planes;
+        // Windows of one element that are at every element: they may as well lie in one line.
+        if filter.len() == 1 && window.stride == [1, 1] && [h, w] == [oh, ow] {
+            [input, output] = [input, output].map(|plane| Plane { height: 1, width: plane.len() });
+        }
         Sizes {
             images,
             groups,
             channels,
             filters: filters / groups,
-            input: Plane { height: h, width: w },
-            filter: Plane { height: fh, width: fw },
-            output: Plane { height: oh, width: ow },
+            input,
+            filter,
+            output,
             strides: window.stride.map(|stride| stride as usize),
             dilations: window.dilation.map(|dilation| dilation as usize),
             padding: [window.around(0, h)[0], window.around(1, w)[0]],
@@ -172,6 +180,9 @@ impl Sizes {
     }
 
     fn forward<T: Float>(&self, machine: &Machine, input: &[T], filter: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_channels() {
+            return self.forward_alone(machine, channel, [input, filter], out);
+        }
         let Machine { team, isa } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         let grid = Grid::new::<T>(self.filters, windows, depth);
@@ -201,6 +212,9 @@ impl Sizes {
     }
 
     fn grad_input<T: Float>(&self, machine: &Machine, filter: &[T], grad: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_gradients() {
+            return self.grad_input_alone(machine, channel, [filter, grad], out);
+        }
         let Machine { team, isa } = machine;
         let (depth, elements) = (self.channels * self.filter.len(), self.input.len());
         let grid = Grid::new::<T>(self.channels, elements, self.filters * self.filter.len());
@@ -241,6 +255,9 @@ impl Sizes {
     }
 
     fn grad_filter<T: Float>(&self, machine: &Machine, input: &[T], grad: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_channels() {
+            return self.grad_filter_alone(machine, channel, [input, grad], out);
+        }
         let Machine { team, isa } = machine;
         let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
         if self.images == 0 {

@@ -28,6 +28,30 @@ pub(crate) fn wide() -> Vec<Sample> {
             }
         }
     }
+    // Channels that are groups of their own: filters of each, stride, dilation, size of the filters, height and width.
+    for (filters, stride, dilation, size, [h, w]) in [
+        (1, 1, 1, 3, [9, 70]),
+        (2, 2, 1, 3, [8, 35]),
+        (1, 3, 2, 2, [40, 150]),
+        (1, 1, 40, 3, [90, 90]),
+        (3, 1, 1, 9, [7, 12]),
+    ] {
+        let groups = 3;
+        let conv = Conv2d {
+            strides: [stride; 2],
+            paddings: Padding::Explicit([1, 2, 3, 0]),
+            dilations: [dilation; 2],
+            groups,
+        };
+        let (images, weights) = ([groups, h, w], [groups * filters, 1, size, size]);
+        let out = |size_in: i64| (size_in + 3 - dilation * (size - 1) - 1) / stride + 1;
+        let result = [groups * filters, out(h), out(w)];
+        samples.push(Sample::of(conv).rows(2, &images).dense(&weights));
+        for of in [Conv2dGradKind::Input, Conv2dGradKind::Filter] {
+            let grad = Sample::of(Conv2dGrad { conv, of }).rows(2, &images).dense(&weights);
+            samples.push(grad.rows(2, &result));
+        }
+    }
     for (groups, stride) in [(1, 1), (3, 2)] {
         let op = Conv2dTranspose {
             strides: [stride; 2],
@@ -42,6 +66,19 @@ pub(crate) fn wide() -> Vec<Sample> {
         samples.push(Sample::of(Pool2d::of_size(kind, [2, 2])).rows(2, &[20, 14, 13]));
         let grad = Sample::of(Pool2dGrad(Pool2d::of_size(kind, [2, 2]))).rows(2, &[20, 14, 13]);
         samples.push(grad.rows(2, &[20, 7, 6]).rows(2, &[20, 7, 6]));
+    }
+    // Longer lines than are pooled at once, with edges of which some lie in the padding.
+    for (kind, stride, padding) in
+        [(PoolKind::Max, 1, 3), (PoolKind::Avg, 1, 3), (PoolKind::Max, 3, 1), (PoolKind::Avg, 2, 2)]
+    {
+        let op = Pool2d {
+            strides: [2, stride],
+            paddings: Padding::Explicit([1, 0, padding, 1]),
+            ..Pool2d::of_size(kind, [2, 4])
+        };
+        let result = [3, 4, (150 + padding + 1 - 4) / stride + 1];
+        samples.push(Sample::of(op).rows(2, &[3, 7, 150]));
+        samples.push(Sample::of(Pool2dGrad(op)).rows(2, &[3, 7, 150]).rows(2, &result).rows(2, &result));
     }
     for pool in [
         MaxPool2dWithIndex::of_size([2, 2]),

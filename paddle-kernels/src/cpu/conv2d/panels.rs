@@ -32,7 +32,7 @@ pub(super) struct Slide {
 impl Slide {
     /// The element, if it is below `size`.
     #[inline(always)]
-    fn at(self, position: usize, tap: usize, size: usize) -> Option<usize> {
+    pub(super) fn at(self, position: usize, tap: usize, size: usize) -> Option<usize> {
         let at = position as isize * self.step + tap as isize * self.tap + self.start;
         let inside = at >= 0 && at % self.divisor == 0 && at / self.divisor < size as isize;
         inside.then_some((at / self.divisor) as usize)
@@ -97,7 +97,12 @@ impl<T: Element> Right<T> for Windows<'_, T> {
 /// # Safety
 /// The machine has the instruction set of `V`.
 #[inline(always)]
-unsafe fn copy_line<V: Vector>(line: &[V::Element], across: Slide, first: usize, to: &mut [V::Element]) {
+pub(super) unsafe fn copy_line<V: Vector>(
+    line: &[V::Element],
+    across: Slide,
+    first: usize,
+    to: &mut [V::Element],
+) {
     let Slide { step, start, divisor, .. } = across;
     // Positions `low..high` are inside of the line.
     let ceil = |a: isize, b: isize| a.div_euclid(b) + isize::from(a.rem_euclid(b) != 0);
