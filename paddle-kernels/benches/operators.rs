@@ -14,8 +14,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use paddle_core::ops::{
-    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, Matmul, MaxPool2dWithIndex, Padding,
-    Pool2d, Pool2dGrad, PoolKind, Sample,
+    BatchNorm, BatchNormGrad, Conv2d, Conv2dGrad, Conv2dGradKind, LayerNorm, LayerNormGrad, Matmul,
+    MaxPool2dWithIndex, Padding, Pool2d, Pool2dGrad, PoolKind, Reduce, ReduceKind, Sample, Softmax,
+    SoftmaxGrad,
 };
 use paddle_core::plan::{
     ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Layout, Location, Memory, Operand,
@@ -38,7 +39,7 @@ enum Work {
 fn main() -> Result<(), Box<dyn Error>> {
     let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let cpu = Cpu::with_threads(1)?;
-    for (name, sample, work) in cases() {
+    for (name, sample, work) in cases().into_iter().chain(of_rows_and_columns()) {
         if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
             let (seconds, bytes) = measure(&cpu, &sample)?;
             let rate = match work {
@@ -107,6 +108,39 @@ fn cases() -> Vec<(String, Sample, Work)> {
             let grad = with(Sample::of(BatchNormGrad { is_test }).rows(64, dims), channels, 3);
             cases.push((name("… gradient"), grad.rows(64, dims), Work::Traffic));
         }
+    }
+    cases
+}
+
+/// What goes along rows and columns, in the second level of caches and in memory, and products of many small matrices.
+fn of_rows_and_columns() -> Vec<(String, Sample, Work)> {
+    let mut cases = Vec::new();
+    for [rows, size] in [[128, 512], [16 << 10, 1 << 10]] {
+        let on = |op: Sample| op.rows(rows as usize, &[size]);
+        let mut push =
+            |what: &str, sample| cases.push((format!("{what} {rows}x{size}"), sample, Work::Traffic));
+        for (kind, name) in [(ReduceKind::Sum, "sum"), (ReduceKind::Max, "max")] {
+            for (axes, of) in [(vec![1], "rows"), (vec![0], "columns"), (vec![], "everything")] {
+                push(&format!("{name} of {of}"), on(Sample::of(Reduce { kind, axes, keep_dim: false })));
+            }
+        }
+        let (epsilon, begin_norm_axis) = (1e-5, 1);
+        let forward = on(Sample::of(LayerNorm { epsilon, begin_norm_axis })).dense(&[size]).dense(&[size]);
+        push("layer_norm", forward);
+        let grad = on(Sample::of(LayerNormGrad { epsilon, begin_norm_axis })).dense(&[size]);
+        let grad = grad.rows(rows as usize, &[]).rows(rows as usize, &[]).within(0.5, 1.5);
+        push("layer_norm gradient", on(grad));
+        push("softmax", on(Sample::of(Softmax)));
+        push("softmax gradient", on(on(Sample::of(SoftmaxGrad))));
+    }
+    for [count, m, k, n] in [[64, 64, 64, 64], [512, 16, 32, 16], [4096, 4, 8, 4]] {
+        let op = Matmul { trans_x: false, trans_y: false };
+        let product = Sample::of(op).dense(&[count, m, k]).dense(&[count, k, n]);
+        cases.push((
+            format!("matmul {count} × {m} × {k} × {n}"),
+            product,
+            Work::Products((count * m * k * n) as usize),
+        ));
     }
     cases
 }
