@@ -1,0 +1,143 @@
+//! How fast operators are on one core, each by itself: a line for each, of the best of ten rounds. It is the processor's
+//! time that counts, so that other programs matter less.
+//!
+//! ```text
+//! cargo bench -p paddle-kernels --bench operators -- [part of a name]…
+//! ```
+//!
+//! Multiply-adds count as two operations; bytes are those of operands and results, each once. `benches/NOTES.md` of the
+//! repository has what was measured.
+
+mod images;
+mod rows;
+mod updates;
+
+use std::env;
+use std::error::Error;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use paddle_core::ops::Sample;
+use paddle_core::plan::{
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Layout, Location, Memory, Operand,
+};
+use paddle_core::program::{DType, Dim, Program, Type};
+use paddle_kernels::Cpu;
+
+/// How long each is launched again and again, and how long a round of launches is.
+const TIME: Duration = Duration::from_millis(600);
+const ROUND: Duration = Duration::from_millis(60);
+
+/// An operator on operands of some sizes, what it is called, and what is counted.
+struct Case {
+    name: String,
+    sample: Sample,
+    work: Work,
+}
+
+/// What is counted.
+enum Work {
+    /// So many multiply-adds.
+    Products(usize),
+    /// What is read and written, once.
+    Traffic,
+    /// Nothing but the time.
+    Time,
+}
+
+impl Case {
+    fn products(name: String, sample: Sample, count: usize) -> Case {
+        Case { name, sample, work: Work::Products(count) }
+    }
+
+    fn traffic(name: String, sample: Sample) -> Case {
+        Case { name, sample, work: Work::Traffic }
+    }
+
+    fn time(name: String, sample: Sample) -> Case {
+        Case { name, sample, work: Work::Time }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let cpu = Cpu::with_threads(1)?;
+    for Case { name, sample, work } in
+        images::cases().into_iter().chain(rows::cases()).chain(updates::cases())
+    {
+        if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
+            let (seconds, bytes) = measure(&cpu, &sample)?;
+            let rate = match work {
+                Work::Products(count) => format!("{:7.1} GFLOP/s", 2.0 * count as f64 / seconds / 1e9),
+                Work::Traffic => format!("{:7.1} GB/s", bytes as f64 / seconds / 1e9),
+                Work::Time => String::new(),
+            };
+            println!("{name:36} {:10.1} µs {rate}", seconds * 1e6);
+        }
+    }
+    Ok(())
+}
+
+/// Seconds of a launch in the fastest round of the operator of a sample, and the bytes that it reads and writes.
+fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
+    let program = sample.program()?;
+    let [operator] = &program.block(Program::GLOBAL).ops[..] else { return Err("one operator".into()) };
+    let layouts = |vars: &[_]| vars.iter().map(|&var| layout(program.ty(var))).collect::<Option<Vec<_>>>();
+    let inputs = layouts(program.inputs()).ok_or("sizes are known")?;
+    let outputs = layouts(&operator.outputs).ok_or("sizes are known")?;
+    let op = GroupOp {
+        op: operator.op.clone(),
+        inputs: sample.slots.iter().copied().map(Operand::Input).collect(),
+        outputs: (0..outputs.len()).map(Operand::Output).collect(),
+    };
+    let sizes = sample.row_counts();
+    let (mut end, mut bytes, mut locations) = (0, 0, Vec::new());
+    for layout in inputs.iter().chain(&outputs) {
+        locations.push(Location { memory: Memory::Arena, offset: end });
+        bytes += layout.elements(&sizes) * cpu.element_bytes(layout.dtype);
+        end += (layout.elements(&sizes) * cpu.element_bytes(layout.dtype)).next_multiple_of(ALIGNMENT);
+    }
+    let mut buffers: Vec<_> = (0..Memory::COUNT).map(|_| cpu.allocate(end)).collect::<Result<_, _>>()?;
+    for ((layout, location), input) in inputs.iter().zip(&locations).zip(&sample.inputs) {
+        let (low, high) = input.range;
+        let values =
+            (0..layout.elements(&sizes)).map(|i| low + (high - low) * (i * 7919 % 1009) as f64 / 1009.0);
+        let buffer = &mut buffers[location.memory as usize];
+        match layout.dtype {
+            DType::I64 => {
+                let values: Vec<i64> = values.map(|value| value as i64).collect();
+                cpu.upload(HostSlice::I64(&values), buffer, location.offset);
+            }
+            _ => {
+                let values: Vec<f32> = values.map(|value| value as f32).collect();
+                cpu.upload(HostSlice::F32(&values), buffer, location.offset);
+            }
+        }
+    }
+    let group = Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 0 };
+    let kernel = cpu.compile(&group).map_err(|error| error.message)?;
+    let (start, mut best) = (Instant::now(), f64::INFINITY);
+    while start.elapsed() < TIME {
+        let (before, round, mut launches) = (processor_seconds(), Instant::now(), 0.0);
+        while round.elapsed() < ROUND {
+            let launch = Launch { sizes: &sizes, locations: &locations, seed: 0 };
+            cpu.launch(&kernel, launch, black_box(&mut buffers)).map_err(|error| error.message)?;
+            launches += 1.0;
+        }
+        best = best.min((processor_seconds() - before) / launches);
+    }
+    Ok((best, bytes))
+}
+
+/// The seconds that this thread has worked, in steps of some milliseconds; on other systems than Linux, 0.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
+}
+
+fn layout(ty: &Type) -> Option<Layout> {
+    let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
+    let dims = ty.dims.iter().map(|dim: &Dim| Some(Extent::Fixed(usize::try_from(dim.constant()?).ok()?)));
+    let shape = rows.map(Some).into_iter().chain(dims).collect::<Option<_>>()?;
+    Some(Layout { dtype: ty.dtype, shape })
+}
