@@ -55,6 +55,7 @@ mod load;
 mod model;
 mod network;
 pub mod operator;
+mod options;
 mod parameter_name;
 mod parameters;
 pub mod reader;
@@ -73,6 +74,7 @@ pub use event::{Event, EventKind};
 pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
+pub use options::Options;
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;
@@ -82,7 +84,7 @@ pub use paddle_macros::network;
 pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
-pub use trainer::{Options, Outcome, Trainer};
+pub use trainer::{Outcome, Trainer};
 pub use updater::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,
     Updater,

@@ -11,13 +11,22 @@ impl AsRef<str> for ParameterName {
     }
 }
 
-/// All parameters whose names begin with one path: `params::D` is every parameter below `D.`.
+/// All parameters whose names begin with one path: `params::D` is every parameter below `D.`. A name is a group of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterGroup(#[doc(hidden)] pub &'static str);
 
 impl ParameterGroup {
     /// Whether the parameter of this full name is one of them.
     pub fn contains(&self, name: &str) -> bool {
-        name.starts_with(self.0)
+        match self.0 {
+            path if path.is_empty() || path.ends_with('.') => name.starts_with(path),
+            whole => name == whole,
+        }
+    }
+}
+
+impl From<ParameterName> for ParameterGroup {
+    fn from(ParameterName(name): ParameterName) -> Self {
+        ParameterGroup(name)
     }
 }

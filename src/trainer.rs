@@ -17,6 +17,8 @@ use crate::element::{Element, Values};
 use crate::event::{Event, EventKind};
 use crate::model::Model;
 use crate::network::{Network, Spec};
+use crate::options::Options;
+use crate::parameter_name::ParameterGroup;
 use crate::parameters::{ParameterError, Parameters};
 use crate::reader::IntoItem;
 use crate::session::Session;
@@ -57,8 +59,9 @@ impl<S: Spec> Trainable<S> {
     };
 }
 
-/// A network's forward, backward and update for one set of parameters.
+/// A network's forward, backward and update for one set of parameters, of which some are frozen.
 struct Plan<B: Backend> {
+    frozen: Vec<ParameterGroup>,
     session: Session<B>,
     /// The learning rate, once per element type of parameters.
     rates: Vec<Values>,
@@ -104,11 +107,6 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Settings of one call of [`Trainer::train`].
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {}
-
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// A trainer that has done nothing yet.
     pub fn new(updater: U) -> Self {
@@ -148,10 +146,22 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
         let () = Trainable::<S>::CHECK;
+        self.step_with(net, parameters, rows, &Options::default())
+    }
+
+    /// The same with settings: `trainer.step_with(&d0, &mut parameters, rows, &Options::default().freeze(params::D))?`.
+    pub fn step_with<S: Spec>(
+        &mut self,
+        net: &Network<S>,
+        parameters: &mut Parameters<B>,
+        rows: impl Rows<S>,
+        options: &Options,
+    ) -> Result<Outcome<'_>, Error> {
+        let () = Trainable::<S>::CHECK;
         let model = net.model()?;
         let (seed, step) = (self.seed, self.progress(model).steps);
         self.progress(model).steps += 1;
-        let (at, states) = self.plan(model, parameters)?;
+        let (at, states) = self.plan(model, parameters, options.frozen())?;
         let rate = self.updater.learning_rate(step);
         let plan = &mut self.plans[at];
         plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
@@ -170,7 +180,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         net: &Network<S>,
         parameters: &mut Parameters<B>,
         reader: R,
-        _options: Options,
+        options: Options,
         handler: impl FnMut(&Event<'_, B>) -> Result<(), Error>,
     ) -> Result<(), Error>
     where
@@ -179,7 +189,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let () = Trainable::<S>::CHECK;
         let model = net.model()?;
         let mut passes = self.progress(model).passes;
-        let mut call = Call { trainer: self, net, model, parameters, handler, batch: PhantomData };
+        let mut call =
+            Call { trainer: self, net, model, parameters, options: &options, handler, batch: PhantomData };
         let result = train_loop::run(&mut call, reader, &mut passes);
         self.progress(model).passes = passes;
         result
@@ -196,7 +207,12 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 
     /// The plan of a network, made when it is first wanted, and the states of its parameters: where they are.
-    fn plan(&mut self, model: &Arc<Model>, parameters: &Parameters<B>) -> Result<(usize, usize), Error> {
+    fn plan(
+        &mut self,
+        model: &Arc<Model>,
+        parameters: &Parameters<B>,
+        frozen: &[ParameterGroup],
+    ) -> Result<(usize, usize), Error> {
         let states = match self.states.iter().position(|states| states.is_of(parameters)) {
             Some(at) => at,
             None => {
@@ -205,13 +221,14 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
                 self.states.len() - 1
             }
         };
-        let known = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity());
+        let known =
+            |plan: &Plan<B>| plan.session.is_for(model, parameters.identity()) && plan.frozen == frozen;
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {
                 self.plans.retain(|plan| plan.session.is_alive());
                 let states = &mut self.states[states];
-                self.plans.push(Plan::new(model, parameters, states, &self.updater, &self.settings)?);
+                self.plans.push(Plan::new(model, parameters, frozen, states, &self.updater, &self.settings)?);
                 self.plans.len() - 1
             }
         };
@@ -272,12 +289,14 @@ impl<B: Backend + Clone> Plan<B> {
     fn new(
         model: &Arc<Model>,
         parameters: &Parameters<B>,
+        frozen: &[ParameterGroup],
         states: &mut States<B>,
         updater: &impl Updater,
         settings: &Settings,
     ) -> Result<Self, Error> {
         let mut program = model.program.clone();
-        Pipeline::training(settings, &|update| updater.update(update)).run(&mut program)?;
+        let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
+        Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
         let rates = &program.inputs()[model.program.inputs().len()..];
         let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
@@ -285,7 +304,7 @@ impl<B: Backend + Clone> Plan<B> {
         let outputs: Vec<_> = model.metrics().map(|(output, _)| output).collect();
         let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
         let metrics = Metrics { names, values: vec![0.0; outputs.len()], outputs };
-        Ok(Plan { session, rates, metrics })
+        Ok(Plan { frozen: frozen.to_vec(), session, rates, metrics })
     }
 }
 
@@ -313,6 +332,7 @@ struct Call<'a, S: Spec, D, U, B: Backend, H> {
     net: &'a Network<S>,
     model: &'a Arc<Model>,
     parameters: &'a mut Parameters<B>,
+    options: &'a Options,
     handler: H,
     batch: PhantomData<fn(D)>,
 }
@@ -333,7 +353,7 @@ where
     }
 
     fn step(&mut self, batch: D, metrics: &mut [f32]) -> Result<Step, Error> {
-        let outcome = self.trainer.step(self.net, self.parameters, batch)?;
+        let outcome = self.trainer.step_with(self.net, self.parameters, batch, self.options)?;
         metrics.copy_from_slice(outcome.metrics());
         Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
     }

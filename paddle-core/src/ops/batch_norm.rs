@@ -134,6 +134,10 @@ impl Operation for BatchNorm {
         Some(BatchNorm { is_test: true, ..*self }.into())
     }
 
+    fn frozen(&self) -> Option<Op> {
+        Some(BatchNorm { momentum: 1.0, ..*self }.into())
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Accumulating("sums over the rows of a batch, and distances from their mean")
     }

@@ -201,6 +201,11 @@ pub trait Operation {
         None
     }
 
+    /// What it is where what it changes is frozen: an operator of the same inputs and outputs that changes no bit of it.
+    fn frozen(&self) -> Option<Op> {
+        None
+    }
+
     /// What tells its random numbers from those of others, where that is not the name of its result.
     fn stream(&self) -> Option<&str> {
         None

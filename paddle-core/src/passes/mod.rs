@@ -2,6 +2,7 @@
 
 pub mod backward;
 pub mod clip;
+pub mod freeze;
 pub mod link;
 pub mod optimize;
 mod paths;

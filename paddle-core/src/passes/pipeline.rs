@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::backward::backward;
+use super::freeze::freeze;
 use super::optimize::{Settings, UpdateRule, optimize};
 use super::test_mode::test_mode;
 use crate::ops::GradientError;
@@ -68,9 +69,15 @@ impl<'a> Pipeline<'a> {
         Pipeline(passes.into_iter().collect())
     }
 
-    /// From a network to its training step: gradients of all parameters, then their updates by `rule`.
-    pub fn training(settings: &'a Settings, rule: &'a UpdateRule<'a>) -> Self {
+    /// From a network to its training step: gradients of all parameters but those of frozen names, then their updates
+    /// by `rule`.
+    pub fn training(
+        settings: &'a Settings,
+        is_frozen: &'a dyn Fn(&str) -> bool,
+        rule: &'a UpdateRule<'a>,
+    ) -> Self {
         Pipeline::new([
+            Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
             Pass::new("backward", |program| Ok(backward(program)?)),
             Pass::new("optimize", move |program| Ok(optimize(program, settings, rule).map(drop)?)),
         ])

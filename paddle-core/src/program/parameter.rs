@@ -216,6 +216,12 @@ impl Program {
         Ok(var)
     }
 
+    /// Leaves a parameter as it is in training.
+    pub(crate) fn keep(&mut self, parameter: VarId) {
+        let options = ParameterOptions { trainable: false, ..self.parameter_options(parameter) };
+        self.parameter_options.insert(parameter, options);
+    }
+
     /// The conditions on which two types are the same; `None` if they are not, whatever the sizes are.
     fn open_equalities(&self, a: &Type, b: &Type) -> Option<Vec<Condition>> {
         if (a.dtype, a.rows, a.dims.len()) != (b.dtype, b.rows, b.dims.len()) {

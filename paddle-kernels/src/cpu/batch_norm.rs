@@ -76,6 +76,9 @@ impl<T: Float> Body for Forward<T> {
 
 impl<T: Float> Forward<T> {
     fn advance(&self, moving: &mut [T], now: &[T]) {
+        if self.op.momentum == 1.0 {
+            return;
+        }
         let (stays, comes) = (T::of(self.op.momentum), T::of(1.0 - self.op.momentum));
         for (moving, now) in moving.iter_mut().zip(now) {
             *moving = stays * *moving + comes * *now;

@@ -39,7 +39,7 @@ pub(super) fn batch_norm(op: &BatchNorm, call: &Call<'_>) -> Vec<Values> {
     let dtype = call.output_dtype(0);
     let advance = |moving: &[f64], now: &[f64]| {
         let pairs = moving.iter().zip(now);
-        match x.is_empty() {
+        match x.is_empty() || op.momentum == 1.0 {
             true => moving.to_vec(),
             false => pairs.map(|(m, now)| op.momentum * m + (1.0 - op.momentum) * now).collect(),
         }

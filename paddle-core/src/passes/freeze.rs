@@ -1,0 +1,32 @@
+//! `freeze`: parameters that stay as they are, to the last bit, though gradients flow through what they are used for.
+
+use crate::ops::GradientError;
+use crate::program::{BlockId, Program, VarId};
+
+/// Freezes the parameters of the names for which `is_frozen` holds: none of them is trained, and no operator moves those
+/// that are statistics. For programs without gradients.
+///
+/// Errors: an operator changes one of them in a way that cannot be left out.
+pub fn freeze(program: &mut Program, is_frozen: &dyn Fn(&str) -> bool) -> Result<(), GradientError> {
+    let frozen: Vec<VarId> = program.parameters().filter(|&id| is_frozen(&program.var(id).name)).collect();
+    for block in 0..program.blocks().len() as u32 {
+        for at in 0..program.block(BlockId(block)).ops.len() {
+            let operator = &program.block(BlockId(block)).ops[at];
+            let changed = operator.op.operation().changes().iter().map(|&slot| operator.inputs[slot]);
+            let Some(changed) = changed.into_iter().find(|changed| frozen.contains(changed)) else {
+                continue;
+            };
+            let Some(op) = operator.op.operation().frozen() else {
+                let (name, parameter) = (operator.op.name(), &program.var(changed).name);
+                let message = format!("`{name}` changes `{parameter}` in each step, so it cannot be frozen");
+                return Err(GradientError {
+                    place: operator.site.place.map(|at| program.locate(at)),
+                    message,
+                });
+            };
+            program.block_mut(BlockId(block)).ops[at].op = op;
+        }
+    }
+    frozen.into_iter().for_each(|parameter| program.keep(parameter));
+    Ok(())
+}
