@@ -5,8 +5,13 @@ use std::cell::Cell;
 use paddle_core::plan::Backend;
 use paddle_kernels::cpu::Cpu;
 
+use crate::Error;
+use crate::batch::Rows;
+use crate::evaluate::{Tested, test};
 use crate::model::Model;
+use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
+use crate::reader::IntoItem;
 
 /// What a handler is given: the moment, and what it needs then.
 pub struct Event<'a, B: Backend = Cpu> {
@@ -45,6 +50,15 @@ impl<'a, B: Backend> Event<'a, B> {
     /// The parameters as they are now.
     pub fn parameters(&self) -> &'a Parameters<B> {
         self.parameters
+    }
+
+    /// The cost and the metrics of a network over a reader, with the parameters as they are now: see [`test`](crate::test()).
+    pub fn test<S: Spec, R>(&self, net: &Network<S>, reader: R) -> Result<Tested, Error>
+    where
+        B: Clone,
+        R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+    {
+        test(net, self.parameters, reader)
     }
 
     /// Ends the training: only `EndTraining` follows.

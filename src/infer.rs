@@ -2,6 +2,7 @@
 
 use std::error;
 use std::fmt;
+use std::sync::Arc;
 
 use ndarray::{ArrayViewD, IxDyn};
 use paddle_core::passes::Pipeline;
@@ -11,6 +12,7 @@ use paddle_core::program::{DType, Program};
 use crate::Error;
 use crate::batch::{Rows, Shape};
 use crate::element::{Element, Values};
+use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
@@ -37,20 +39,7 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
 ) -> Result<Outputs, Error> {
     let model = net.model()?;
     parameters.with(|state| {
-        let plans = &mut state.inference.plans;
-        let is_for = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity()) && plan.taps == taps;
-        let at = match plans.iter().position(is_for) {
-            Some(at) => at,
-            None => {
-                plans.retain(|plan| plan.session.is_alive());
-                let program = in_use(model, taps)?;
-                let session = Session::new(model, &program, parameters, &Storage::new())?;
-                let taps = taps.iter().map(|name| name.to_string()).collect();
-                plans.push(Plan { taps, session });
-                plans.len() - 1
-            }
-        };
-        let session = &mut plans[at].session;
+        let Plan { session, .. } = state.inference.plan(model, parameters, taps)?;
         session.compute(&rows, &[], &mut state.values)?;
         let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
         let fetched = names.enumerate().map(|(k, name)| {
@@ -69,8 +58,25 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
     })
 }
 
+/// Computes the cost and the metrics for a batch, and hands them on with its number of rows.
+pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
+    net: &Network<S>,
+    parameters: &Parameters<B>,
+    rows: impl Rows<S>,
+    take: impl FnOnce(usize, f32, &Metrics),
+) -> Result<(), Error> {
+    let model = net.model()?;
+    parameters.with(|state| {
+        let Plan { session, metrics, .. } = state.inference.plan(model, parameters, &[])?;
+        let count = session.compute(&rows, &[], &mut state.values)?;
+        metrics.take(session, count);
+        take(count, session.scalar(0) as f32, metrics);
+        Ok(())
+    })
+}
+
 /// What the network computes when it is used, and the taps of these names as further outputs.
-fn in_use(model: &Model, taps: &[&str]) -> Result<Program, Error> {
+fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
     let mut program = model.program.clone();
     let mut outputs = program.outputs().to_vec();
     for name in taps {
@@ -81,8 +87,9 @@ fn in_use(model: &Model, taps: &[&str]) -> Result<Program, Error> {
         })?);
     }
     program.set_outputs(&outputs)?;
+    let metrics = Metrics::new(model, &mut program)?;
     Pipeline::inference().run(&mut program)?;
-    Ok(program)
+    Ok((program, metrics))
 }
 
 /// The plans of the networks that were run with a set of parameters.
@@ -94,11 +101,36 @@ pub(crate) struct Inference<B: Backend> {
 struct Plan<B: Backend> {
     taps: Vec<String>,
     session: Session<B>,
+    metrics: Metrics,
 }
 
 impl<B: Backend> Inference<B> {
     pub(crate) fn new() -> Self {
         Inference { plans: Vec::new() }
+    }
+}
+
+impl<B: Backend + Clone> Inference<B> {
+    /// The plan of a network, made when it is first wanted.
+    fn plan(
+        &mut self,
+        model: &Arc<Model>,
+        parameters: &Parameters<B>,
+        taps: &[&str],
+    ) -> Result<&mut Plan<B>, Error> {
+        let is_for = |plan: &Plan<B>| plan.session.is_for(model, parameters.identity()) && plan.taps == taps;
+        let at = match self.plans.iter().position(is_for) {
+            Some(at) => at,
+            None => {
+                self.plans.retain(|plan| plan.session.is_alive());
+                let (program, metrics) = in_use(model, taps)?;
+                let session = Session::new(model, &program, parameters, &Storage::new())?;
+                let taps = taps.iter().map(|name| name.to_string()).collect();
+                self.plans.push(Plan { taps, session, metrics });
+                self.plans.len() - 1
+            }
+        };
+        Ok(&mut self.plans[at])
     }
 }
 
@@ -184,6 +216,11 @@ pub enum OutputError {
         /// The names that there are.
         taps: Vec<String>,
     },
+    /// The network has no cost: its first output is not one floating-point number.
+    NoCost {
+        /// The network.
+        network: String,
+    },
     /// It has another element type.
     Type {
         /// Its name.
@@ -210,6 +247,12 @@ impl fmt::Display for OutputError {
                 ),
                 _ => write!(f, "there is no tap `{tap}`; the taps are `{}`", taps.join("`, `")),
             },
+            Self::NoCost { network } => {
+                write!(
+                    f,
+                    "`{network}` has no cost to test: its first output is not one number; run it with `infer`"
+                )
+            }
             Self::Type { output, found, expected, shape } => {
                 write!(f, "output `{output}` is {expected}{shape}, but was asked for as {found}")
             }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
+use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Part, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -71,19 +71,21 @@ impl<B: Backend> Session<B> {
         Ok(count)
     }
 
-    /// A floating-point output that has one element.
-    pub(crate) fn scalar(&self, output: usize) -> f32 {
-        match self.executor.output_dtype(output) {
-            DType::F64 => {
-                let mut value = [0.0];
-                self.executor.fetch(output, paddle_core::plan::HostSliceMut::F64(&mut value));
-                value[0] as f32
-            }
-            DType::F32 | DType::I64 | DType::I32 | DType::Bool => {
-                let mut value = [0.0];
-                self.executor.fetch(output, paddle_core::plan::HostSliceMut::F32(&mut value));
+    /// An output that has one element.
+    pub(crate) fn scalar(&self, output: usize) -> f64 {
+        macro_rules! fetch {
+            ($variant:ident, $zero:expr) => {{
+                let mut value = [$zero];
+                self.executor.fetch(output, HostSliceMut::$variant(&mut value));
                 value[0]
-            }
+            }};
+        }
+        match self.executor.output_dtype(output) {
+            DType::F64 => fetch!(F64, 0.0),
+            DType::F32 => fetch!(F32, 0.0).into(),
+            DType::I64 => fetch!(I64, 0) as f64,
+            DType::I32 => fetch!(I32, 0).into(),
+            DType::Bool => f64::from(u8::from(fetch!(Bool, false))),
         }
     }
 }

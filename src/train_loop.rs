@@ -15,6 +15,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::event::EventKind;
+use crate::metrics::Mean;
+pub use crate::metrics::Metric;
 use crate::reader::{IntoItem, Item};
 
 /// What [`run`] drives.
@@ -22,7 +24,7 @@ use crate::reader::{IntoItem, Item};
 /// ```
 /// use paddle::event::EventKind;
 /// use paddle::reader::{DataSet, Reader};
-/// use paddle::train_loop::{NoBatch, Step, Training, run};
+/// use paddle::train_loop::{Metric, NoBatch, Step, Training, run};
 /// use std::ops::ControlFlow;
 ///
 /// /// Finds the mean of what it reads by going a part of the way to each number.
@@ -32,7 +34,7 @@ use crate::reader::{IntoItem, Item};
 ///     type Batch = Vec<f32>;
 ///     type Error = NoBatch;
 ///
-///     fn step(&mut self, batch: Vec<f32>, _metrics: &mut [f32]) -> Result<Step, NoBatch> {
+///     fn step(&mut self, batch: Vec<f32>, _metrics: &mut [Metric]) -> Result<Step, NoBatch> {
 ///         let cost = batch.iter().map(|x| (x - self.0).powi(2)).sum::<f32>() / batch.len() as f32;
 ///         for x in &batch {
 ///             self.0 += 0.1 * (x - self.0);
@@ -67,7 +69,7 @@ pub trait Training {
     }
 
     /// Trains on one batch, update included, and writes its metrics.
-    fn step(&mut self, batch: Self::Batch, metrics: &mut [f32]) -> Result<Step, Self::Error>;
+    fn step(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Step, Self::Error>;
 
     /// Is told of each event in its turn; `Break` stops the training.
     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
@@ -104,7 +106,14 @@ pub fn run<T: Training>(
     passes: &mut usize,
 ) -> Result<(), T::Error> {
     let metrics = training.metrics();
-    let mut run = Run { training, passes, pass: None, metrics: vec![0.0; metrics], sums: vec![0.0; metrics] };
+    let mut run = Run {
+        training,
+        passes,
+        pass: None,
+        measured: vec![Metric::default(); metrics],
+        metrics: vec![0.0; metrics],
+        means: vec![Mean::default(); metrics],
+    };
     match run.read(reader) {
         Ok(()) | Err(Halt::Stop) => run.training.handle(EventKind::EndTraining).map(drop),
         Err(Halt::Error(error)) => Err(error),
@@ -136,10 +145,12 @@ struct Run<'a, T> {
     training: &'a mut T,
     passes: &'a mut usize,
     pass: Option<Pass>,
+    /// The metrics of the step that ended last, with their weights.
+    measured: Vec<Metric>,
     /// The metrics of the step or pass that ended last.
     metrics: Vec<f32>,
-    /// The metrics summed over the pass's rows.
-    sums: Vec<f64>,
+    /// Those of the pass so far.
+    means: Vec<Mean>,
 }
 
 /// A pass that has begun.
@@ -147,16 +158,7 @@ struct Run<'a, T> {
 struct Pass {
     number: usize,
     batches: usize,
-    rows: usize,
-    /// The cost summed over the rows.
-    cost: f64,
-}
-
-impl Pass {
-    /// The mean over the rows; 0 without any, as in a network.
-    fn mean(&self, sum: f64) -> f32 {
-        if self.rows == 0 { 0.0 } else { (sum / self.rows as f64) as f32 }
-    }
+    cost: Mean,
 }
 
 impl<T: Training> Run<'_, T> {
@@ -183,12 +185,12 @@ impl<T: Training> Run<'_, T> {
         };
         let (number, index) = (pass.number, pass.batches);
         tell(self.training, EventKind::BeginIteration { pass: number, batch: index })?;
-        let Step { rows, cost } = self.training.step(batch, &mut self.metrics)?;
+        let Step { rows, cost } = self.training.step(batch, &mut self.measured)?;
         pass.batches += 1;
-        pass.rows += rows;
-        pass.cost += rows as f64 * f64::from(cost);
-        for (sum, &metric) in self.sums.iter_mut().zip(&self.metrics) {
-            *sum += rows as f64 * f64::from(metric);
+        pass.cost.add(Metric { value: cost, weight: rows as f64 });
+        for (k, &metric) in self.measured.iter().enumerate() {
+            self.metrics[k] = metric.value;
+            self.means[k].add(metric);
         }
         self.pass = Some(pass);
         let metrics = &self.metrics;
@@ -198,17 +200,17 @@ impl<T: Training> Run<'_, T> {
     fn begin_pass(&mut self) -> Result<Pass, Halt<T::Error>> {
         let number = *self.passes;
         *self.passes += 1;
-        self.sums.fill(0.0);
+        self.means.fill(Mean::default());
         tell(self.training, EventKind::BeginPass { pass: number })?;
         Ok(Pass { number, ..Pass::default() })
     }
 
     fn end_pass(&mut self) -> Result<(), Halt<T::Error>> {
         let Some(pass) = self.pass.take() else { return Ok(()) };
-        for (mean, &sum) in self.metrics.iter_mut().zip(&self.sums) {
-            *mean = pass.mean(sum);
+        for (metric, mean) in self.metrics.iter_mut().zip(&self.means) {
+            *metric = mean.value();
         }
-        let (cost, metrics) = (pass.mean(pass.cost), &self.metrics);
+        let (cost, metrics) = (pass.cost.value(), &self.metrics);
         tell(self.training, EventKind::EndPass { pass: pass.number, cost, metrics })
     }
 }
@@ -257,8 +259,8 @@ mod tests {
             1
         }
 
-        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [f32]) -> Result<Step, Failure> {
-            metrics[0] = 10.0 * cost;
+        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [Metric]) -> Result<Step, Failure> {
+            metrics[0] = Metric { value: 10.0 * cost, weight: rows as f64 };
             self.record(format!("step({rows})")).map(|_| Step { rows, cost })
         }
 
@@ -326,7 +328,7 @@ mod tests {
         impl Training for Rows {
             type Batch = Vec<u8>;
             type Error = NoBatch;
-            fn step(&mut self, batch: Vec<u8>, _: &mut [f32]) -> Result<Step, NoBatch> {
+            fn step(&mut self, batch: Vec<u8>, _: &mut [Metric]) -> Result<Step, NoBatch> {
                 self.0.push(batch.len());
                 Ok(Step { rows: batch.len(), cost: 0.0 })
             }

@@ -15,6 +15,7 @@ use crate::Error;
 use crate::batch::Rows;
 use crate::element::{Element, Values};
 use crate::event::{Event, EventKind};
+use crate::metrics::{Metric, Metrics};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::options::Options;
@@ -68,20 +69,12 @@ struct Plan<B: Backend> {
     metrics: Metrics,
 }
 
-/// The metrics of the step before.
-struct Metrics {
-    names: Vec<String>,
-    outputs: Vec<usize>,
-    values: Vec<f32>,
-}
-
 /// What a step reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome<'a> {
     cost: f32,
     rows: usize,
-    names: &'a [String],
-    metrics: &'a [f32],
+    metrics: &'a Metrics,
 }
 
 impl<'a> Outcome<'a> {
@@ -97,13 +90,13 @@ impl<'a> Outcome<'a> {
 
     /// The metrics, in the order in which the network returns them: its scalar outputs behind the cost.
     pub fn metrics(&self) -> &'a [f32] {
-        self.metrics
+        &self.metrics.values
     }
 
     /// The metric of this name.
     pub fn metric(&self, name: &str) -> Option<f32> {
-        let at = self.names.iter().position(|metric| metric == name)?;
-        self.metrics.get(at).copied()
+        let at = self.metrics.names.iter().position(|metric| metric == name)?;
+        self.metrics.values.get(at).copied()
     }
 }
 
@@ -168,8 +161,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         plan.session.executor.set_seed(seed);
         plan.session.executor.set_step(step);
         let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
-        let Metrics { names, values, .. } = &plan.metrics;
-        Ok(Outcome { cost, rows, names, metrics: values })
+        Ok(Outcome { cost, rows, metrics: &plan.metrics })
     }
 
     /// Trains on all batches of a reader, and tells `handler` of each event.
@@ -295,15 +287,13 @@ impl<B: Backend + Clone> Plan<B> {
         settings: &Settings,
     ) -> Result<Self, Error> {
         let mut program = model.program.clone();
+        let metrics = Metrics::new(model, &mut program)?;
         let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
         let rates = &program.inputs()[model.program.inputs().len()..];
         let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
         let session = Session::new(model, &program, parameters, &states.storage)?;
-        let outputs: Vec<_> = model.metrics().map(|(output, _)| output).collect();
-        let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
-        let metrics = Metrics { names, values: vec![0.0; outputs.len()], outputs };
         Ok(Plan { frozen: frozen.to_vec(), session, rates, metrics })
     }
 }
@@ -317,10 +307,8 @@ impl<B: Backend> Plan<B> {
         states: &mut B::Buffer,
     ) -> Result<(usize, f32), Error> {
         let rows = self.session.compute(rows, &self.rates, parameters)?;
-        let cost = self.session.scalar(0);
-        for (value, &output) in self.metrics.values.iter_mut().zip(&self.metrics.outputs) {
-            *value = self.session.scalar(output);
-        }
+        let cost = self.session.scalar(0) as f32;
+        self.metrics.take(&self.session, rows);
         self.session.executor.update(parameters, states)?;
         Ok((rows, cost))
     }
@@ -352,9 +340,9 @@ where
         self.model.metrics().count()
     }
 
-    fn step(&mut self, batch: D, metrics: &mut [f32]) -> Result<Step, Error> {
+    fn step(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Step, Error> {
         let outcome = self.trainer.step_with(self.net, self.parameters, batch, self.options)?;
-        metrics.copy_from_slice(outcome.metrics());
+        metrics.iter_mut().zip(outcome.metrics.iter()).for_each(|(to, metric)| *to = metric);
         Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
     }
 

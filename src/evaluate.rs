@@ -1,0 +1,94 @@
+//! What a network's cost and metrics are over many batches.
+
+use paddle_core::plan::Backend;
+
+use crate::Error;
+use crate::batch::Rows;
+use crate::infer::{OutputError, with_metrics};
+use crate::metrics::{Mean, Metric};
+use crate::network::{Network, Spec};
+use crate::parameters::Parameters;
+use crate::reader::{IntoItem, Item};
+use crate::train_loop::NoBatch;
+
+/// The cost and the metrics of a network over all batches of a reader, as it is used: nothing is random, and nothing
+/// changes. Markers of passes are of no account.
+///
+/// Batches are weighted by their rows; ratios, such as `accuracy(..)` or `sum(a) / sum(b)`, by what they are divided by.
+///
+/// ```
+/// use paddle::reader::Reader;
+/// use paddle::{Parameters, network, test};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+///     let far = sum(abs(y));
+///     (mean(square(fc(x, 1) - y)), far)
+/// });
+/// let parameters = Parameters::create(&net)?;
+/// let rows = [net.row([1.0, 0.0], 3.0), net.row([0.0, 1.0], 5.0), net.row([1.0, 1.0], 4.0)];
+/// let tested = test(&net, &parameters, rows.into_iter().batch(2))?;
+/// assert_eq!(tested.rows(), 3);
+/// assert!(tested.cost() > 0.0);
+/// assert_eq!(tested.metric("far"), Some((2.0 * 8.0 + 4.0) / 3.0));
+/// # Ok::<(), paddle::Error>(())
+/// ```
+pub fn test<S: Spec, B: Backend + Clone, R>(
+    net: &Network<S>,
+    parameters: &Parameters<B>,
+    reader: R,
+) -> Result<Tested, Error>
+where
+    R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
+{
+    let model = net.model()?;
+    if !model.outputs.first().is_some_and(|output| output.scalar) {
+        return Err(OutputError::NoCost { network: model.signature.network.clone() }.into());
+    }
+    let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect::<Vec<_>>();
+    let (mut rows, mut batches, mut cost) = (0, 0, Mean::default());
+    let mut metrics = vec![Mean::default(); names.len()];
+    for item in reader {
+        let Item::Data(batch) = item.into_item() else { continue };
+        with_metrics(net, parameters, batch, |count, of_batch, measured| {
+            batches += 1;
+            rows += count;
+            cost.add(Metric { value: of_batch, weight: count as f64 });
+            metrics.iter_mut().zip(measured.iter()).for_each(|(mean, metric)| mean.add(metric));
+        })?;
+    }
+    if batches == 0 {
+        return Err(NoBatch.into());
+    }
+    let metrics = names.into_iter().zip(metrics.iter().map(Mean::value)).collect();
+    Ok(Tested { rows, cost: cost.value(), metrics })
+}
+
+/// What [`test`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    rows: usize,
+    cost: f32,
+    metrics: Vec<(String, f32)>,
+}
+
+impl Tested {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The mean cost of the batches, each weighted by its rows.
+    pub fn cost(&self) -> f32 {
+        self.cost
+    }
+
+    /// The metric of this name.
+    pub fn metric(&self, name: &str) -> Option<f32> {
+        self.metrics.iter().find(|(metric, _)| metric == name).map(|&(_, value)| value)
+    }
+
+    /// All metrics, in the order in which the network returns them.
+    pub fn metrics(&self) -> impl Iterator<Item = (&str, f32)> {
+        self.metrics.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+}
