@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, IxDyn};
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Storage};
+use paddle_core::plan::{Backend, Numbers, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -124,7 +124,7 @@ impl<B: Backend + Clone> Inference<B> {
             None => {
                 self.plans.retain(|plan| plan.session.is_alive());
                 let (program, metrics) = in_use(model, taps)?;
-                let session = Session::new(model, &program, parameters, &Storage::new())?;
+                let session = Session::new(model, &program, parameters, &Storage::new(), Numbers::Any)?;
                 let taps = taps.iter().map(|name| name.to_string()).collect();
                 self.plans.push(Plan { taps, session, metrics });
                 self.plans.len() - 1

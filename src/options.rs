@@ -1,11 +1,15 @@
 //! Settings of one call of [`Trainer::train`](crate::Trainer::train).
 
+use paddle_core::plan::Numbers;
+
 use crate::parameter_name::ParameterGroup;
 
 /// Settings of one call of [`Trainer::train`](crate::Trainer::train), or of a [`step`](crate::Trainer::step_with).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    frozen: Vec<ParameterGroup>,
+    /// In any order.
+    pub(crate) frozen: Vec<ParameterGroup>,
+    pub(crate) numbers: Numbers,
 }
 
 impl Options {
@@ -18,8 +22,10 @@ impl Options {
         self
     }
 
-    /// What is frozen. The order is of no account.
-    pub(crate) fn frozen(&self) -> &[ParameterGroup] {
-        &self.frozen
+    /// With an error at the first operator that gives NaN or an infinity, which names it, its place in the source and
+    /// the step. Steps are slow: nothing is fused, and every value is looked at.
+    pub fn check_numbers(mut self) -> Self {
+        self.numbers = Numbers::Finite;
+        self
     }
 }

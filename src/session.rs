@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Part, Storage};
+use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Part, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -28,9 +28,10 @@ impl<B: Backend + Clone> Session<B> {
         program: &Program,
         parameters: &Parameters<B>,
         states: &Storage,
+        numbers: Numbers,
     ) -> Result<Self, Error> {
         let backend = parameters.backend().clone();
-        let executor = Executor::with_states(backend, program, parameters.storage(), states)?;
+        let executor = Executor::with_states(backend, program, parameters.storage(), states, numbers)?;
         Ok(Session {
             model: Arc::downgrade(model),
             parameters: Arc::downgrade(parameters.identity()),

@@ -8,7 +8,7 @@ use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::clip::Clip;
 use paddle_core::passes::optimize::{Decay, Settings};
-use paddle_core::plan::Backend;
+use paddle_core::plan::{Backend, Numbers};
 use paddle_kernels::cpu::Cpu;
 
 use crate::Error;
@@ -63,6 +63,7 @@ impl<S: Spec> Trainable<S> {
 /// A network's forward, backward and update for one set of parameters, of which some are frozen.
 struct Plan<B: Backend> {
     frozen: Vec<ParameterGroup>,
+    numbers: Numbers,
     session: Session<B>,
     /// The learning rate, once per element type of parameters.
     rates: Vec<Values>,
@@ -154,7 +155,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let model = net.model()?;
         let (seed, step) = (self.seed, self.progress(model).steps);
         self.progress(model).steps += 1;
-        let (at, states) = self.plan(model, parameters, options.frozen())?;
+        let (at, states) = self.plan(model, parameters, options)?;
         let rate = self.updater.learning_rate(step);
         let plan = &mut self.plans[at];
         plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
@@ -203,7 +204,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         &mut self,
         model: &Arc<Model>,
         parameters: &Parameters<B>,
-        frozen: &[ParameterGroup],
+        options: &Options,
     ) -> Result<(usize, usize), Error> {
         let states = match self.states.iter().position(|states| states.is_of(parameters)) {
             Some(at) => at,
@@ -213,14 +214,23 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
                 self.states.len() - 1
             }
         };
-        let known =
-            |plan: &Plan<B>| plan.session.is_for(model, parameters.identity()) && plan.frozen == frozen;
+        let known = |plan: &Plan<B>| {
+            let is_alike = plan.frozen == options.frozen && plan.numbers == options.numbers;
+            is_alike && plan.session.is_for(model, parameters.identity())
+        };
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {
                 self.plans.retain(|plan| plan.session.is_alive());
                 let states = &mut self.states[states];
-                self.plans.push(Plan::new(model, parameters, frozen, states, &self.updater, &self.settings)?);
+                self.plans.push(Plan::new(
+                    model,
+                    parameters,
+                    options,
+                    states,
+                    &self.updater,
+                    &self.settings,
+                )?);
                 self.plans.len() - 1
             }
         };
@@ -281,20 +291,21 @@ impl<B: Backend + Clone> Plan<B> {
     fn new(
         model: &Arc<Model>,
         parameters: &Parameters<B>,
-        frozen: &[ParameterGroup],
+        options: &Options,
         states: &mut States<B>,
         updater: &impl Updater,
         settings: &Settings,
     ) -> Result<Self, Error> {
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
+        let Options { frozen, numbers } = options.clone();
         let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
         let rates = &program.inputs()[model.program.inputs().len()..];
         let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
-        let session = Session::new(model, &program, parameters, &states.storage)?;
-        Ok(Plan { frozen: frozen.to_vec(), session, rates, metrics })
+        let session = Session::new(model, &program, parameters, &states.storage, numbers)?;
+        Ok(Plan { frozen, numbers, session, rates, metrics })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gradients of a network with respect to its parameters, against differences.
 
 use paddle_core::passes::backward::backward;
-use paddle_core::plan::{HostSliceMut, Storage};
+use paddle_core::plan::{HostSliceMut, Numbers, Storage};
 use paddle_core::program::{DType, VarId};
 use paddle_kernels::differences::{Compared, DifferenceError, STEP};
 use paddle_kernels::reference::Reference;
@@ -31,7 +31,7 @@ pub fn check_gradients<S: Spec>(
     let cost = program.outputs().iter().copied().take(1);
     let outputs: Vec<VarId> = cost.chain(pairs.iter().map(|pair| pair.gradient)).collect();
     program.set_outputs(&outputs).map_err(Error::from)?;
-    let mut session = Session::new(model, &program, &parameters, &Storage::new())?;
+    let mut session = Session::new(model, &program, &parameters, &Storage::new(), Numbers::Any)?;
     let mut run = |parameters: &mut Parameters<Reference>| -> Result<Vec<Vec<f64>>, Error> {
         session.compute(&rows, &[], parameters.buffer())?;
         let fetch = |output: usize| {

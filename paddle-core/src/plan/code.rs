@@ -1,6 +1,7 @@
 //! What a plan consists of: slots for values, and instructions over slots.
 
 use super::backend::Extent;
+use super::numbers::Numbers;
 use crate::ops::Join;
 use crate::program::{Check, Dim, Located, Place, SymbolId};
 
@@ -199,6 +200,7 @@ pub(super) struct Plan<K> {
     pub(super) checks: Vec<Check>,
     pub(super) outputs: Vec<Output>,
     pub(super) files: Vec<String>,
+    pub(super) numbers: Numbers,
 }
 
 impl<K> Plan<K> {

@@ -173,6 +173,21 @@ pub enum RunError {
         /// What was found and what is expected.
         message: String,
     },
+    /// A number is NaN or infinite, in a run that looks at them ([`Numbers::Finite`](super::Numbers)).
+    NotFinite {
+        /// The operator that gave it; none if it was fed.
+        operator: Option<String>,
+        /// Where the operator comes from.
+        place: Option<Located>,
+        /// The name of the value.
+        value: String,
+        /// Which of its elements, the last axis fastest.
+        element: usize,
+        /// What it is: `NaN`, `inf` or `-inf`.
+        found: &'static str,
+        /// The number of the step.
+        step: u64,
+    },
     /// A loop ran more often than its limit.
     LoopLimit {
         /// The limit.
@@ -213,6 +228,13 @@ impl fmt::Display for RunError {
             RunError::Kernel { operator, place, message } => {
                 at(place, f)?;
                 write!(f, "`{operator}`: {message}")
+            }
+            RunError::NotFinite { operator: None, value, element, found, step, .. } => {
+                write!(f, "element {element} of what is fed to `{value}` in step {step} is {found}")
+            }
+            RunError::NotFinite { operator: Some(operator), place, value, element, found, step } => {
+                at(place, f)?;
+                write!(f, "`{operator}` gives {found} for element {element} of `{value}` in step {step}")
             }
             RunError::LoopLimit { limit, place } => {
                 at(place, f)?;

@@ -6,6 +6,7 @@ use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
 use super::machine::{Machine, State, nth_seed};
+use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_offsets};
 use super::storage::Storage;
 use crate::program::{Check, DType, Dim, Program, SymbolId};
@@ -59,17 +60,19 @@ pub struct Executor<B: Backend> {
 impl<B: Backend> Executor<B> {
     /// Plans `program` with parameters at the places of `storage`.
     pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
-        Self::with_states(backend, program, storage, &Storage::new())
+        Self::with_states(backend, program, storage, &Storage::new(), Numbers::Any)
     }
 
-    /// The same of a program that updates parameters, with the states of their updaters at the places of `states`.
+    /// The same of a program that updates parameters, with the states of their updaters at the places of `states`; and
+    /// with what numbers it may compute.
     pub fn with_states(
         backend: B,
         program: &Program,
         storage: &Storage,
         states: &Storage,
+        numbers: Numbers,
     ) -> Result<Self, PlanError> {
-        let plan = lower(&backend, program, storage, states)?;
+        let plan = lower(&backend, program, storage, states, numbers)?;
         let mut buffers = Vec::with_capacity(Memory::COUNT);
         for _ in 0..Memory::COUNT {
             buffers.push(backend.allocate(0)?);
@@ -134,6 +137,12 @@ impl<B: Backend> Executor<B> {
         };
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let Feed { values, offsets, .. } = feed(i);
+            if self.plan.numbers == Numbers::Finite
+                && let Some((element, found)) = first_not_finite(values)
+            {
+                let (value, step) = (input.name.clone(), self.step);
+                return Err(RunError::NotFinite { operator: None, place: None, value, element, found, step });
+            }
             let offsets_slot = input.sequences.as_ref().and_then(|sequences| sequences.offsets);
             for (slot, values) in [(input.slot, Some(values)), (offsets_slot, offsets.map(HostSlice::I64))] {
                 let (Some(slot), Some(values)) = (slot, values) else { continue };
@@ -309,6 +318,7 @@ impl<B: Backend> Executor<B> {
             state: &mut self.state,
             buffers: &mut self.buffers,
             seed: nth_seed(self.seed, self.step),
+            step: self.step,
         };
         let result = machine.run(code);
         self.begun = result.is_ok();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::live::At;
+use super::numbers::Numbers;
 use crate::program::{Block, BlockId, Operator, Program, Role};
 
 /// Operators that are launched together, by position in their block.
@@ -18,9 +19,11 @@ pub(super) fn is_constant(operator: &Operator) -> bool {
 }
 
 /// Cuts the live operators of a block into units.
-pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>) -> Vec<Unit> {
+/// Where numbers are looked at, each is alone.
+pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>, numbers: Numbers) -> Vec<Unit> {
     let block: &Block = program.block(id);
     let mut units: Vec<Unit> = Vec::new();
+    let longest = if numbers == Numbers::Finite { 1 } else { LONGEST };
     // The unit that the next operator may join, if it is of this shape and role.
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {
@@ -35,7 +38,7 @@ pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>) -> Vec<
             (ty.rows, &ty.dims, operator.site.role == Role::Optimize)
         });
         match units.last_mut() {
-            Some(unit) if shape.is_some() && shape == open && unit.len() < LONGEST => unit.push(i),
+            Some(unit) if shape.is_some() && shape == open && unit.len() < longest => unit.push(i),
             _ => units.push(vec![i]),
         }
         open = shape;

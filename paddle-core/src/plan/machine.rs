@@ -1,11 +1,12 @@
 //! The machine: runs the instructions of a plan.
 
-use super::backend::{Backend, Elements, Extent, Launch, Location, Memory, Rows};
+use super::backend::{Backend, Elements, Extent, HostSlice, HostSliceMut, Launch, Location, Memory, Rows};
 use super::code::{Copy, Home, IfCode, Instruction, LoopId, Origin, Plan, SlotId, WhileCode, WhileGradCode};
 use super::error::RunError;
 use super::layout::MemoryLayout;
+use super::numbers::{Numbers, first_not_finite};
 use crate::ops::Join;
-use crate::program::{Located, SymbolId};
+use crate::program::{DType, Located, SymbolId};
 
 /// What changes during a run. Nothing in it is allocated anew once it has grown to the largest run.
 #[derive(Debug, Default)]
@@ -84,6 +85,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) buffers: &'a mut [B::Buffer],
     /// Of the random numbers of this step, in this iteration of the loops around.
     pub(super) seed: u64,
+    /// The number of the step, for messages.
+    pub(super) step: u64,
 }
 
 impl<B: Backend> Machine<'_, B> {
@@ -91,8 +94,11 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
             match instruction {
-                Instruction::Launch { kernel, operands, origin, .. } => {
-                    self.launch(kernel, operands, origin)?
+                Instruction::Launch { kernel, operands, inputs, origin } => {
+                    self.launch(kernel, operands, origin)?;
+                    if self.plan.numbers == Numbers::Finite {
+                        self.check_numbers(operands, *inputs, origin)?;
+                    }
                 }
                 Instruction::Gather { space, from, to } => self.gather(*space, *from, *to),
                 Instruction::Copy(copy) => self.copy(copy),
@@ -148,6 +154,42 @@ impl<B: Backend> Machine<'_, B> {
             place: self.place(origin),
             message: error.message,
         })
+    }
+
+    /// What was just written has to be finite: the outputs, or, of an update, the parameters and states among the inputs.
+    fn check_numbers(&self, operands: &[SlotId], inputs: usize, origin: &Origin) -> Result<(), RunError> {
+        let is_kept =
+            |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
+        let outputs = &operands[inputs..];
+        let updated = operands[..inputs].iter().filter(|slot| outputs.is_empty() && is_kept(slot));
+        for &slot in outputs.iter().chain(updated) {
+            let (at, count) = (self.locate(slot), self.elements(slot));
+            let buffer = &self.buffers[at.memory as usize];
+            let found = match self.plan.slots[slot.0].dtype {
+                Some(DType::F32) => {
+                    let mut values = vec![0.0; count];
+                    self.backend.download(buffer, at.offset, HostSliceMut::F32(&mut values));
+                    first_not_finite(HostSlice::F32(&values))
+                }
+                Some(DType::F64) => {
+                    let mut values = vec![0.0; count];
+                    self.backend.download(buffer, at.offset, HostSliceMut::F64(&mut values));
+                    first_not_finite(HostSlice::F64(&values))
+                }
+                _ => None,
+            };
+            if let Some((element, found)) = found {
+                return Err(RunError::NotFinite {
+                    operator: Some(origin.operators.join(" + ")),
+                    place: self.place(origin),
+                    value: self.plan.slots[slot.0].name.clone(),
+                    element,
+                    found,
+                    step: self.step,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn copy(&mut self, copy: &Copy) {

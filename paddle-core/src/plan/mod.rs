@@ -14,6 +14,7 @@ mod layout;
 mod live;
 mod lower;
 mod machine;
+mod numbers;
 mod offsets;
 mod show;
 mod storage;
@@ -24,5 +25,6 @@ pub use backend::{
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
+pub use numbers::Numbers;
 pub use offsets::{OffsetsError, check_offsets};
 pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, stored_name};

@@ -16,6 +16,7 @@ use super::code::{
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
 use super::live::{At, live};
+use super::numbers::Numbers;
 use super::storage::Storage;
 use crate::ops::{Custom, Op};
 use crate::program::{BlockId, Dim, Operator, Program, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
@@ -26,9 +27,10 @@ pub(super) fn lower<B: Backend>(
     program: &Program,
     storage: &Storage,
     states: &Storage,
+    numbers: Numbers,
 ) -> Result<Plan<B::Kernel>, PlanError> {
     program.verify()?;
-    let mut lowering = Lowering::new(backend, program, storage, states);
+    let mut lowering = Lowering::new(backend, program, storage, states, numbers);
     lowering.kernels()?;
     lowering.inputs()?;
     let code = lowering.block(Program::GLOBAL)?;
@@ -40,6 +42,7 @@ struct Lowering<'a, B: Backend> {
     program: &'a Program,
     storage: &'a Storage,
     states: &'a Storage,
+    numbers: Numbers,
     live: BTreeSet<At>,
     /// Live operators that read a value.
     readers: BTreeMap<VarId, Vec<At>>,
@@ -74,7 +77,13 @@ struct Lowering<'a, B: Backend> {
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
-    fn new(backend: &'a B, program: &'a Program, storage: &'a Storage, states: &'a Storage) -> Self {
+    fn new(
+        backend: &'a B,
+        program: &'a Program,
+        storage: &'a Storage,
+        states: &'a Storage,
+        numbers: Numbers,
+    ) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
         let mut owners = BTreeMap::new();
@@ -109,6 +118,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             program,
             storage,
             states,
+            numbers,
             live,
             readers,
             kept,
@@ -190,7 +200,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let program = self.program;
         let block = program.block(id);
         let mut code = Vec::new();
-        for unit in units(program, id, &self.live) {
+        for unit in units(program, id, &self.live, self.numbers) {
             self.now += 1;
             let operator = &block.ops[unit[0]];
             if operator.site.role == Role::Optimize && self.update_from.is_none() {
@@ -293,6 +303,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             checks: program.checks().to_vec(),
             outputs,
             files: program.files().to_vec(),
+            numbers: self.numbers,
         })
     }
 }
