@@ -15,7 +15,7 @@ use crate::batch::BatchError;
 use crate::infer::OutputError;
 use crate::operator::OperatorError;
 use crate::parameters::ParameterError;
-use crate::train_loop::NoBatch;
+use crate::train_loop::{NoBatch, ReaderFailed};
 
 /// Everything that can go wrong between a network and its results.
 ///
@@ -27,6 +27,8 @@ pub enum Error {
     Batch(BatchError),
     /// The reader had nothing.
     NoBatch(NoBatch),
+    /// The reader failed.
+    Reader(ReaderFailed),
     /// A parameter is asked for, or given, that is not there or of another type.
     Parameter(ParameterError),
     /// An output is asked for that is not there or of another type.
@@ -87,6 +89,7 @@ macro_rules! kinds {
 kinds! {
     Batch(BatchError);
     NoBatch(NoBatch);
+    Reader(ReaderFailed);
     Parameter(ParameterError);
     Output(OutputError);
     Storage(StorageError);

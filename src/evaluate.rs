@@ -9,7 +9,7 @@ use crate::metrics::{Mean, Metric};
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
 use crate::reader::{IntoItem, Item};
-use crate::train_loop::NoBatch;
+use crate::train_loop::{NoBatch, ReaderFailed};
 
 /// The cost and the metrics of a network over all batches of a reader, as it is used: nothing is random, and nothing
 /// changes. Markers of passes are of no account.
@@ -48,7 +48,11 @@ where
     let (mut rows, mut batches, mut cost) = (0, 0, Mean::default());
     let mut metrics = vec![Mean::default(); names.len()];
     for item in reader {
-        let Item::Data(batch) = item.into_item() else { continue };
+        let batch = match item.into_item() {
+            Item::Data(batch) => batch,
+            Item::EndPass => continue,
+            Item::Failed(failure) => return Err(ReaderFailed { pass: 0, batch: batches, failure }.into()),
+        };
         with_metrics(net, parameters, batch, |count, of_batch, measured| {
             batches += 1;
             rows += count;

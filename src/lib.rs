@@ -60,6 +60,7 @@ pub mod operator;
 mod options;
 mod parameter_name;
 mod parameters;
+mod random;
 pub mod reader;
 mod session;
 pub mod sharing;

@@ -8,7 +8,7 @@
 //!   there were batches since the last one.
 //! - `BeginIteration` and `EndIteration` enclose each batch.
 //! - After a stop only `EndTraining` follows. A stop in `BeginPass` or `BeginIteration` drops the batch.
-//! - A reader that ends without a batch is an error.
+//! - A reader that ends without a batch is an error, and so is one that yields a failure.
 
 use std::error::Error;
 use std::fmt;
@@ -17,14 +17,15 @@ use std::ops::ControlFlow;
 use crate::event::EventKind;
 use crate::metrics::Mean;
 pub use crate::metrics::Metric;
-use crate::reader::{IntoItem, Item};
+use crate::reader::{Failure, IntoItem, Item};
 
 /// What [`run`] drives.
 ///
 /// ```
 /// use paddle::event::EventKind;
 /// use paddle::reader::{DataSet, Reader};
-/// use paddle::train_loop::{Metric, NoBatch, Step, Training, run};
+/// use paddle::train_loop::{Metric, Step, Training, run};
+/// use std::error::Error;
 /// use std::ops::ControlFlow;
 ///
 /// /// Finds the mean of what it reads by going a part of the way to each number.
@@ -32,9 +33,9 @@ use crate::reader::{IntoItem, Item};
 ///
 /// impl Training for Mean {
 ///     type Batch = Vec<f32>;
-///     type Error = NoBatch;
+///     type Error = Box<dyn Error>;
 ///
-///     fn step(&mut self, batch: Vec<f32>, _metrics: &mut [Metric]) -> Result<Step, NoBatch> {
+///     fn step(&mut self, batch: Vec<f32>, _metrics: &mut [Metric]) -> Result<Step, Box<dyn Error>> {
 ///         let cost = batch.iter().map(|x| (x - self.0).powi(2)).sum::<f32>() / batch.len() as f32;
 ///         for x in &batch {
 ///             self.0 += 0.1 * (x - self.0);
@@ -42,7 +43,7 @@ use crate::reader::{IntoItem, Item};
 ///         Ok(Step { rows: batch.len(), cost })
 ///     }
 ///
-///     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, NoBatch> {
+///     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Box<dyn Error>> {
 ///         Ok(match event {
 ///             EventKind::EndPass { cost, .. } if cost < 0.5 => ControlFlow::Break(()),
 ///             _ => ControlFlow::Continue(()),
@@ -55,13 +56,13 @@ use crate::reader::{IntoItem, Item};
 /// run(&mut mean, [4.5, 5.0, 5.5].passes(1000).batch(2), &mut passes)?;
 /// assert!((mean.0 - 5.0).abs() < 0.7);
 /// assert!(passes < 1000);
-/// # Ok::<(), NoBatch>(())
+/// # Ok::<(), Box<dyn Error>>(())
 /// ```
 pub trait Training {
     /// What the reader yields.
     type Batch;
     /// What can go wrong.
-    type Error: From<NoBatch>;
+    type Error: From<NoBatch> + From<ReaderFailed>;
 
     /// How many metrics each step reports.
     fn metrics(&self) -> usize {
@@ -95,6 +96,30 @@ impl fmt::Display for NoBatch {
 }
 
 impl Error for NoBatch {}
+
+/// The reader yielded a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReaderFailed {
+    /// The number of the pass that it would have been in.
+    pub pass: usize,
+    /// The number of the batch within the pass.
+    pub batch: usize,
+    /// What the reader says.
+    pub failure: Failure,
+}
+
+impl fmt::Display for ReaderFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReaderFailed { pass, batch, failure } = self;
+        write!(f, "pass {pass}, batch {batch}: the reader failed: {failure}")
+    }
+}
+
+impl Error for ReaderFailed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(self.failure.error())
+    }
+}
 
 /// Trains on all that `reader` yields.
 ///
@@ -172,10 +197,17 @@ impl<T: Training> Run<'_, T> {
             match item.into_item() {
                 Item::Data(batch) => self.iteration(batch)?,
                 Item::EndPass => self.end_pass()?,
+                Item::Failed(failure) => return Err(Halt::Error(self.failed(failure).into())),
             }
         }
         self.end_pass()?;
         if *self.passes == before { Err(Halt::Error(NoBatch.into())) } else { Ok(()) }
+    }
+
+    /// The place of a failure: that of the batch which was to come.
+    fn failed(&self, failure: Failure) -> ReaderFailed {
+        let (pass, batch) = self.pass.map_or((*self.passes, 0), |pass| (pass.number, pass.batches));
+        ReaderFailed { pass, batch, failure }
     }
 
     fn iteration(&mut self, batch: T::Batch) -> Result<(), Halt<T::Error>> {
@@ -229,22 +261,29 @@ mod tests {
     }
 
     #[derive(Debug, PartialEq)]
-    enum Failure {
+    enum Ended {
         NoBatch,
+        Reader(ReaderFailed),
         At(String),
     }
 
-    impl From<NoBatch> for Failure {
+    impl From<ReaderFailed> for Ended {
+        fn from(failed: ReaderFailed) -> Self {
+            Self::Reader(failed)
+        }
+    }
+
+    impl From<NoBatch> for Ended {
         fn from(NoBatch: NoBatch) -> Self {
             Self::NoBatch
         }
     }
 
     impl Recorder {
-        fn record(&mut self, moment: String) -> Result<ControlFlow<()>, Failure> {
+        fn record(&mut self, moment: String) -> Result<ControlFlow<()>, Ended> {
             self.trace.push(moment.clone());
             if !self.fail_at.is_empty() && moment.starts_with(self.fail_at) {
-                return Err(Failure::At(moment));
+                return Err(Ended::At(moment));
             }
             let stop = !self.stop_at.is_empty() && moment.starts_with(self.stop_at);
             Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -253,18 +292,18 @@ mod tests {
 
     impl Training for Recorder {
         type Batch = (usize, f32);
-        type Error = Failure;
+        type Error = Ended;
 
         fn metrics(&self) -> usize {
             1
         }
 
-        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [Metric]) -> Result<Step, Failure> {
+        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [Metric]) -> Result<Step, Ended> {
             metrics[0] = Metric { value: 10.0 * cost, weight: rows as f64 };
             self.record(format!("step({rows})")).map(|_| Step { rows, cost })
         }
 
-        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Failure> {
+        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Ended> {
             self.record(match event {
                 EventKind::BeginTraining => "BT".to_string(),
                 EventKind::BeginPass { pass } => format!("BP{pass}"),
@@ -300,7 +339,7 @@ mod tests {
     fn failed(fail_at: &'static str) -> String {
         let mut recorder = Recorder { fail_at, ..Recorder::default() };
         let error = run(&mut recorder, endless().take(6), &mut 0).unwrap_err();
-        assert_eq!(error, Failure::At(recorder.trace.last().unwrap().clone()));
+        assert_eq!(error, Ended::At(recorder.trace.last().unwrap().clone()));
         recorder.trace.join(" ")
     }
 
@@ -327,12 +366,12 @@ mod tests {
         struct Rows(Vec<usize>);
         impl Training for Rows {
             type Batch = Vec<u8>;
-            type Error = NoBatch;
-            fn step(&mut self, batch: Vec<u8>, _: &mut [Metric]) -> Result<Step, NoBatch> {
+            type Error = Ended;
+            fn step(&mut self, batch: Vec<u8>, _: &mut [Metric]) -> Result<Step, Ended> {
                 self.0.push(batch.len());
                 Ok(Step { rows: batch.len(), cost: 0.0 })
             }
-            fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, NoBatch> {
+            fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, Ended> {
                 Ok(ControlFlow::Continue(()))
             }
         }
@@ -366,9 +405,30 @@ mod tests {
     fn a_reader_without_a_batch_is_an_error() {
         for items in [vec![], vec![EndPass, EndPass]] {
             let (mut recorder, mut passes) = (Recorder::default(), 0);
-            assert_eq!(run(&mut recorder, items, &mut passes), Err(Failure::NoBatch));
+            assert_eq!(run(&mut recorder, items, &mut passes), Err(Ended::NoBatch));
             assert_eq!((recorder.trace.join(" ").as_str(), passes), ("BT", 0));
         }
+    }
+
+    #[test]
+    fn a_failure_ends_the_training_with_its_place() {
+        let failure = || Item::Failed("torn".into());
+        let end = |items: Items| {
+            let mut recorder = Recorder::default();
+            let Err(Ended::Reader(failed)) = run(&mut recorder, items, &mut 0) else {
+                panic!("it has not failed")
+            };
+            format!("{}; {failed}", recorder.trace.join(" "))
+        };
+        assert_eq!(end(vec![failure()]), "BT; pass 0, batch 0: the reader failed: torn");
+        assert_eq!(
+            end(vec![Data((1, 2.0)), EndPass, failure()]),
+            "BT BP0 BI0.0 step(1) EI0.0=2,20 EP0=2,20; pass 1, batch 0: the reader failed: torn"
+        );
+        assert_eq!(
+            end(vec![Data((1, 2.0)), failure(), Data((1, 2.0))]),
+            "BT BP0 BI0.0 step(1) EI0.0=2,20; pass 0, batch 1: the reader failed: torn"
+        );
     }
 
     #[test]

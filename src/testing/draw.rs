@@ -5,41 +5,34 @@ use paddle_core::program::DType;
 
 use super::Fed;
 use crate::element::Values;
+use crate::random::SplitMix64;
 
 /// Numbers are odd multiples of it: with neighbours that differences need, and never 0, where functions have corners.
 const GRID: f64 = 1.0 / 2048.0;
 
-/// A source of numbers (SplitMix64).
-pub(super) struct Draw(u64);
+/// A source of numbers.
+pub(super) struct Draw(SplitMix64);
 
 impl Draw {
     pub(super) fn new(seed: u64) -> Self {
-        Draw(seed)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ (bits >> 31)) % end.max(1)
+        Draw(SplitMix64::new(seed))
     }
 
     fn whole(&mut self, (low, high): (f64, f64)) -> i64 {
         let (low, high) = (low.ceil() as i64, high.ceil() as i64);
-        low + self.below(high.abs_diff(low)) as i64
+        low + self.0.below(high.abs_diff(low)) as i64
     }
 
     fn float(&mut self, (low, high): (f64, f64)) -> f64 {
         let cells = ((high - low) / (2.0 * GRID)) as u64;
-        low + (2 * self.below(cells) + 1) as f64 * GRID
+        low + (2 * self.0.below(cells) + 1) as f64 * GRID
     }
 
     /// Elements of a type, within a range.
     pub(super) fn elements(&mut self, dtype: DType, count: usize, range: (f64, f64)) -> Values {
         let numbers = 0..count;
         match dtype {
-            DType::Bool => Values::Bool(numbers.map(|_| self.below(2) == 1).collect()),
+            DType::Bool => Values::Bool(numbers.map(|_| self.0.below(2) == 1).collect()),
             DType::I32 => Values::I32(numbers.map(|_| self.whole(range) as i32).collect()),
             DType::I64 => Values::I64(numbers.map(|_| self.whole(range)).collect()),
             DType::F32 => Values::F32(numbers.map(|_| self.float(range) as f32).collect()),

@@ -1,0 +1,67 @@
+//! What a reader yields where it could not read.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a reader could not read: any error, or any text.
+///
+/// It is shared when it is cloned. Two are equal if they say the same.
+#[derive(Clone)]
+pub struct Failure(Arc<dyn Error + Send + Sync>);
+
+impl Failure {
+    /// The error, to be looked at with `downcast_ref`.
+    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(error.into().into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Failure {}
+
+/// A reader's thread panicked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    message: String,
+}
+
+impl Panicked {
+    pub(super) fn new(payload: &(dyn Any + Send)) -> Self {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        Panicked { message: text.unwrap_or("no message").to_string() }
+    }
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a thread of the reader panicked: {}", self.message)
+    }
+}
+
+impl Error for Panicked {}

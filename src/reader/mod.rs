@@ -1,0 +1,303 @@
+//! Readers: iterators of samples or batches, with markers where a pass ends.
+//!
+//! Any iterator of samples is a reader. One that knows passes yields [`Item`]s: samples, and a marker after
+//! each pass. Adapters take both kinds, and let every marker through.
+//!
+//! ```
+//! use paddle::reader::{DataSet, Item, Reader};
+//!
+//! let mut reader = ["a", "b", "c"].passes(2).batch(2);
+//! for _pass in 0..2 {
+//!     assert_eq!(reader.next(), Some(Item::Data(vec!["a", "b"])));
+//!     assert_eq!(reader.next(), Some(Item::Data(vec!["c"])));
+//!     assert_eq!(reader.next(), Some(Item::EndPass));
+//! }
+//! assert_eq!(reader.next(), None);
+//! ```
+//!
+//! What cannot be read is an item as well: a `Result` is data or a [`Failure`], which passes every adapter and ends
+//! the training with its place.
+//!
+//! ```
+//! use paddle::reader::{Item, Reader};
+//!
+//! let lines = ["1", "2", "two", "4"];
+//! let mut reader = lines.iter().try_map_data(|line| line.parse::<u8>()).batch(2);
+//! assert_eq!(reader.next(), Some(Item::Data(vec![1, 2])));
+//! let Some(Item::Failed(failure)) = reader.next() else { panic!("`two` is no number") };
+//! assert_eq!(failure.to_string(), "invalid digit found in string");
+//! ```
+//!
+//! | to | there is |
+//! | --- | --- |
+//! | go through a collection several times | [`DataSet::passes`] |
+//! | go several times through what can be read once | [`Reader::cache`] |
+//! | end passes of an endless reader | [`Reader::end_pass_every`] |
+//! | change samples | [`Reader::map_data`], [`Reader::try_map_data`]; on several threads [`Reader::parallel_map`] |
+//! | read ahead | [`Reader::buffered`] |
+//! | change the order | [`Reader::shuffle`] |
+//! | join readers | [`Reader::compose`] side by side, [`Iterator::chain`] one after the other |
+//! | read a part | [`Reader::take_data`] |
+//! | make batches | [`Reader::batch`] |
+
+mod ahead;
+mod batches;
+mod cache;
+mod compose;
+mod failure;
+mod map;
+mod passes;
+mod shuffle;
+mod take;
+
+pub use ahead::Ahead;
+pub use batches::Batches;
+pub use cache::Cache;
+pub use compose::{Compose, LengthsDiffer};
+pub use failure::{Failure, Panicked};
+pub use map::{MapData, TryMapData};
+pub use passes::{DataSet, EndPassEvery, Passes};
+pub use shuffle::Shuffle;
+pub use take::TakeData;
+
+/// What a reader yields: data, or the marker that ends a pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item<T> {
+    /// A sample or a batch.
+    Data(T),
+    /// The pass ends here.
+    EndPass,
+    /// What was to come here could not be read.
+    Failed(Failure),
+}
+
+impl<T> Item<T> {
+    /// The same with other data; markers and failures stay.
+    pub fn map<R>(self, f: impl FnOnce(T) -> R) -> Item<R> {
+        match self {
+            Item::Data(data) => Item::Data(f(data)),
+            Item::EndPass => Item::EndPass,
+            Item::Failed(failure) => Item::Failed(failure),
+        }
+    }
+}
+
+/// What may come out of a reader: an [`Item`], or plain data, which is an item without a marker.
+///
+/// A network's rows implement it, as do batches (`Vec`, [`Batch`](crate::Batch)), references, and `Result`s of these.
+pub trait IntoItem {
+    /// The sample or the batch.
+    type Data;
+
+    /// The same as an [`Item`].
+    fn into_item(self) -> Item<Self::Data>;
+}
+
+impl<T> IntoItem for Item<T> {
+    type Data = T;
+
+    fn into_item(self) -> Item<T> {
+        self
+    }
+}
+
+impl<T> IntoItem for Vec<T> {
+    type Data = Self;
+
+    fn into_item(self) -> Item<Self> {
+        Item::Data(self)
+    }
+}
+
+impl<T: ?Sized> IntoItem for &T {
+    type Data = Self;
+
+    fn into_item(self) -> Item<Self> {
+        Item::Data(self)
+    }
+}
+
+impl<T: IntoItem, E: Into<Failure>> IntoItem for Result<T, E> {
+    type Data = T::Data;
+
+    fn into_item(self) -> Item<T::Data> {
+        match self {
+            Ok(item) => item.into_item(),
+            Err(error) => Item::Failed(error.into()),
+        }
+    }
+}
+
+/// What a reader's items hold.
+type DataOf<I> = <<I as Iterator>::Item as IntoItem>::Data;
+
+/// The adapters of readers.
+///
+/// Numbers that have to be at least 1 (sizes, threads) count as 1 where they are 0.
+pub trait Reader: Iterator<Item: IntoItem> + Sized {
+    /// Groups samples into batches of `size`.
+    ///
+    /// The last batch before a marker, and before the reader's end, may be smaller; none is empty.
+    ///
+    /// ```
+    /// use paddle::reader::{Item, Reader};
+    ///
+    /// let mut reader = [1, 2, 3].iter().batch(2);
+    /// assert_eq!(reader.next(), Some(Item::Data(vec![&1, &2])));
+    /// assert_eq!(reader.next(), Some(Item::Data(vec![&3])));
+    /// assert_eq!(reader.next(), None);
+    /// ```
+    fn batch(self, size: usize) -> Batches<Self, DataOf<Self>> {
+        Batches::new(self, size)
+    }
+
+    /// Changes each sample. (`Iterator::map` would be given the markers as well.)
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let reader = [1, 2].passes(1).map_data(|x| 10 * x);
+    /// assert!(reader.eq([Item::Data(10), Item::Data(20), Item::EndPass]));
+    /// ```
+    fn map_data<R, F: FnMut(DataOf<Self>) -> R>(self, f: F) -> MapData<Self, F> {
+        MapData::new(self, f)
+    }
+
+    /// Changes each sample, where that may fail: training ends with the error and its place.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let reader = ["1", "2"].passes(1).try_map_data(|text| text.parse::<i32>());
+    /// assert!(reader.eq([Item::Data(1), Item::Data(2), Item::EndPass]));
+    /// ```
+    fn try_map_data<R, E, F>(self, f: F) -> TryMapData<Self, F>
+    where
+        E: Into<Failure>,
+        F: FnMut(DataOf<Self>) -> Result<R, E>,
+    {
+        TryMapData::new(self, f)
+    }
+
+    /// Changes each sample on `threads` threads of its own, and keeps the order.
+    ///
+    /// The threads start when the first item is asked for, and read up to two items ahead each. A panic in `f`, or in the reader, is a [`Failure`] in its place; for errors let `f` return a
+    /// `Result`, followed by `.try_map_data(|result| result)`. When the adapter is dropped, each thread ends with the
+    /// item that it has begun.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let reader = [1, 2, 3].passes(1).parallel_map(2, |x| x * x);
+    /// assert!(reader.eq([Item::Data(1), Item::Data(4), Item::Data(9), Item::EndPass]));
+    /// ```
+    fn parallel_map<R, F>(self, threads: usize, f: F) -> Ahead<R>
+    where
+        Self: Send + 'static,
+        DataOf<Self>: Send,
+        R: Send + 'static,
+        F: Fn(DataOf<Self>) -> R + Send + Sync + 'static,
+    {
+        Ahead::new(self, threads, threads.saturating_mul(2), f)
+    }
+
+    /// Reads up to `count` items ahead on a thread of its own.
+    ///
+    /// The thread starts when the first item is asked for. A panic of the reader is a [`Failure`] in its place. When the
+    /// adapter is dropped, the thread ends with the item that it has begun to read.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let reader = [1, 2].passes(1).buffered(8);
+    /// assert!(reader.eq([Item::Data(1), Item::Data(2), Item::EndPass]));
+    /// ```
+    fn buffered(self, count: usize) -> Ahead<DataOf<Self>>
+    where
+        Self: Send + 'static,
+        DataOf<Self>: Send + 'static,
+    {
+        Ahead::new(self, 1, count, |data| data)
+    }
+
+    /// Yields the samples of each pass in another order: `count` of them are read, shuffled and yielded, then the next.
+    ///
+    /// A pass is shuffled for itself. Its order is a function of the [seed](Shuffle::seed) and its number among this
+    /// reader's passes, so that it is the same in every run.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let epochs: Vec<_> = [1, 2, 3, 4, 5].passes(2).shuffle(5).batch(5).collect();
+    /// let [Item::Data(first), Item::EndPass, Item::Data(second), Item::EndPass] = &epochs[..] else { panic!() };
+    /// assert_ne!(first, second);
+    /// assert_eq!(first.iter().sum::<i32>(), second.iter().sum());
+    /// ```
+    fn shuffle(self, count: usize) -> Shuffle<Self, DataOf<Self>> {
+        Shuffle::new(self, count)
+    }
+
+    /// Joins the samples of two readers into pairs.
+    ///
+    /// Both have to have the same number of samples in each pass; where they differ, a [`LengthsDiffer`] ends the
+    /// reader. The end of a reader ends its pass, too.
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let (images, labels) = (["zero", "one"], [0, 1]);
+    /// let reader = images.passes(1).compose(labels.passes(1));
+    /// assert!(reader.eq([Item::Data(("zero", 0)), Item::Data(("one", 1)), Item::EndPass]));
+    /// ```
+    fn compose<J: IntoIterator<Item: IntoItem>>(self, other: J) -> Compose<Self, J::IntoIter> {
+        Compose::new(self, other.into_iter())
+    }
+
+    /// Ends after `count` samples; nothing more is read. (`Iterator::take` would count the markers as well.)
+    ///
+    /// ```
+    /// use paddle::reader::{DataSet, Item, Reader};
+    ///
+    /// let reader = [1, 2].passes(9).take_data(3);
+    /// assert!(reader.eq([Item::Data(1), Item::Data(2), Item::EndPass, Item::Data(1)]));
+    /// ```
+    fn take_data(self, count: usize) -> TakeData<Self> {
+        TakeData::new(self, count)
+    }
+
+    /// Reads all once and keeps it, and yields it `passes` times, each time with a marker at the end.
+    ///
+    /// For what can be read only once, or slowly: `lines.cache(10).shuffle(1000)`. Nothing without samples has passes.
+    ///
+    /// ```
+    /// use paddle::reader::{Item, Reader};
+    ///
+    /// let mut numbers = [1, 2].into_iter();
+    /// let once = std::iter::from_fn(move || numbers.next().map(Item::Data));
+    /// let pass = [Item::Data(1), Item::Data(2), Item::EndPass];
+    /// assert!(once.cache(2).eq([pass.clone(), pass].concat()));
+    /// ```
+    fn cache(self, passes: usize) -> Cache<Self, DataOf<Self>>
+    where
+        DataOf<Self>: Clone,
+    {
+        Cache::new(self, passes)
+    }
+
+    /// Ends the pass after every `count` samples, or batches: for readers without end, or whose passes are long.
+    ///
+    /// A marker of the reader's own ends a pass as well, and the count begins anew.
+    ///
+    /// ```
+    /// use paddle::reader::{Item, Reader};
+    ///
+    /// let mut reader = (1..).map(Item::Data).end_pass_every(2);
+    /// assert!(reader.by_ref().take(3).eq([Item::Data(1), Item::Data(2), Item::EndPass]));
+    /// assert_eq!(reader.next(), Some(Item::Data(3)));
+    /// ```
+    fn end_pass_every(self, count: usize) -> EndPassEvery<Self> {
+        EndPassEvery::new(self, count)
+    }
+}
+
+impl<I: Iterator<Item: IntoItem>> Reader for I {}
