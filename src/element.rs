@@ -47,7 +47,7 @@ macro_rules! each {
 }
 
 macro_rules! elements {
-    ($($type:ty, $variant:ident, $from:expr;)*) => {
+    ($($type:ty, $variant:ident, $from:expr, $to:expr;)*) => {
         $(impl Element for $type {
             const DTYPE: DType = DType::$variant;
         }
@@ -87,6 +87,15 @@ macro_rules! elements {
                 }
             }
 
+            /// Appends the elements as files have them.
+            pub(crate) fn write_le_bytes(&self, bytes: &mut Vec<u8>) {
+                match self {
+                    $(Values::$variant(vector) => {
+                        bytes.extend(vector.iter().copied().flat_map($to));
+                    })*
+                }
+            }
+
             pub(crate) fn as_slice(&self) -> HostSlice<'_> {
                 match self {
                     $(Values::$variant(vector) => HostSlice::$variant(vector),)*
@@ -103,11 +112,11 @@ macro_rules! elements {
 }
 
 elements! {
-    bool, Bool, |[byte]: [u8; 1]| byte != 0;
-    i32, I32, i32::from_le_bytes;
-    i64, I64, i64::from_le_bytes;
-    f32, F32, f32::from_le_bytes;
-    f64, F64, f64::from_le_bytes;
+    bool, Bool, |[byte]: [u8; 1]| byte != 0, |truth| [u8::from(truth)];
+    i32, I32, i32::from_le_bytes, i32::to_le_bytes;
+    i64, I64, i64::from_le_bytes, i64::to_le_bytes;
+    f32, F32, f32::from_le_bytes, f32::to_le_bytes;
+    f64, F64, f64::from_le_bytes, f64::to_le_bytes;
 }
 
 impl Values {

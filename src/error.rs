@@ -12,6 +12,7 @@ use paddle_core::wire::WireError;
 use paddle_kernels::cpu::CpuError;
 
 use crate::batch::BatchError;
+use crate::files::FileError;
 use crate::infer::OutputError;
 use crate::operator::OperatorError;
 use crate::parameters::ParameterError;
@@ -55,6 +56,8 @@ pub enum Error {
     Run(RunError),
     /// The CPU cannot be used as asked for.
     Cpu(CpuError),
+    /// A file of parameters cannot be read or written.
+    File(FileError),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
 }
@@ -103,6 +106,7 @@ kinds! {
     Operator(OperatorError);
     Run(RunError);
     Cpu(CpuError);
+    File(FileError);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

@@ -1,6 +1,7 @@
 //! What a handler is told while a network is trained.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use paddle_core::plan::Backend;
 use paddle_kernels::cpu::Cpu;
@@ -59,6 +60,11 @@ impl<'a, B: Backend> Event<'a, B> {
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
         test(net, self.parameters, reader)
+    }
+
+    /// Writes the parameters as they are now: [`Parameters::save`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.parameters.save(path)
     }
 
     /// Ends the training: only `EndTraining` follows.

@@ -49,6 +49,7 @@ mod element;
 mod error;
 mod evaluate;
 pub mod event;
+pub mod files;
 mod infer;
 #[doc(hidden)]
 pub mod language;
@@ -75,6 +76,7 @@ pub use element::Element;
 pub use error::Error;
 pub use evaluate::{Tested, test};
 pub use event::{Event, EventKind};
+pub use files::{FileError, Load};
 pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
-use paddle_core::plan::{self, Backend, Storage};
+use paddle_core::plan::{self, Backend, Storage, Stored};
 use paddle_core::program::{DType, Disagreement, Parameter};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
@@ -99,6 +99,19 @@ impl<B: Backend> Parameters<B> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// What is known of each parameter, in the order of creation: name, element type, dimensions.
+    ///
+    /// ```
+    /// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+    /// let parameters = paddle::Parameters::create(&net)?;
+    /// let line: Vec<_> = parameters.iter().map(|p| format!("{} {}{:?}", p.name, p.dtype, p.dims)).collect();
+    /// assert_eq!(line, ["line.w f32[2, 1]", "line.b f32[1]"]);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = &Stored> {
+        self.storage.iter()
     }
 
     /// The names, in the order of creation.

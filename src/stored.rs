@@ -5,7 +5,7 @@ use paddle_core::plan::{Backend, Storage, Stored};
 use paddle_core::program::DType;
 
 use crate::batch::Shape;
-use crate::element::Element;
+use crate::element::{Element, Values};
 use crate::parameters::ParameterError;
 
 /// The place of a value of this type.
@@ -18,6 +18,14 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
         return Err(ParameterError::Type { name, found: dtype, expected });
     }
     Ok(stored)
+}
+
+/// The elements of a value.
+pub(crate) fn values<B: Backend>(backend: &B, buffer: &B::Buffer, stored: &Stored) -> Values {
+    let mut values = Values::new(stored.dtype);
+    values.resize(stored.elements());
+    backend.download(buffer, stored.offset, values.as_slice_mut());
+    values
 }
 
 /// A copy of a value.

@@ -105,3 +105,4 @@ pub use legalise::{LegaliseError, legalise};
 pub use operators::is_known;
 pub use params::load_params;
 pub use to_wire::{WireProgram, to_wire};
+pub use types::element;

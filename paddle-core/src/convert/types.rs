@@ -19,7 +19,7 @@ const MAX_DIM_TEXT: usize = 1024;
 const MAX_DIVISIONS: usize = 64;
 
 /// The element type on the wire.
-pub(super) fn element(dtype: DType) -> VarKind {
+pub fn element(dtype: DType) -> VarKind {
     match dtype {
         DType::Bool => VarKind::Bool,
         DType::I32 => VarKind::Int32,

@@ -1,0 +1,140 @@
+//! What can be wrong with a file of parameters.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use paddle_core::wire::WireError;
+
+use super::report::LoadReport;
+
+/// Why a file of parameters was not read or written. Nothing was changed: neither the parameters by reading, nor the
+/// file that was there by writing.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub fault: FileFault,
+}
+
+/// What is wrong with a file. Bytes count from 0.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// The system does not read it.
+    Read(io::Error),
+    /// The system does not write it.
+    Write(io::Error),
+    /// The length of the header, which the first eight bytes say, is not possible.
+    HeaderLength {
+        /// The length.
+        length: u64,
+        /// The bytes that follow the first eight.
+        left: u64,
+    },
+    /// The header is no description of tensors.
+    Header {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file ends within a tensor.
+    Truncated {
+        /// The name of the tensor.
+        tensor: String,
+        /// The byte at which the tensor ends.
+        end: u64,
+        /// The bytes of the file.
+        length: u64,
+    },
+    /// The file goes on behind the tensors.
+    Trailing {
+        /// The byte at which the last tensor ends.
+        end: u64,
+        /// The bytes of the file.
+        length: u64,
+    },
+    /// The file is longer than the parameters can be.
+    Long {
+        /// The bytes of the file.
+        length: u64,
+        /// The bytes that the parameters take at most.
+        most: u64,
+    },
+    /// The file does not have the parameters.
+    Differs(LoadReport),
+    /// A tensor would have a name that another one has, or that the format reserves.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// It is not one of PaddlePaddle's with these parameters.
+    Wire(WireError),
+}
+
+impl FileFault {
+    /// The error for this file.
+    pub(super) fn of(self, path: &Path) -> FileError {
+        FileError { path: path.to_path_buf(), fault: self }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.fault)
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(source) => write!(f, "cannot be read: {source}"),
+            Self::Write(source) => {
+                write!(f, "was not written, and what was there before is as it was: {source}")
+            }
+            Self::HeaderLength { length, left } => write!(
+                f,
+                "this is no safetensors file: its first 8 bytes say that {length} bytes of header follow, but {left} \
+                 bytes are left"
+            ),
+            Self::Header { why } => write!(f, "the header, from byte 8 on, describes no tensors: {why}"),
+            Self::Truncated { tensor, end, length } => write!(
+                f,
+                "the file ends within tensor `{tensor}`: it has {length} bytes, but that tensor ends at byte {end}"
+            ),
+            Self::Trailing { end, length } => {
+                write!(f, "the file has {length} bytes, but its tensors end at byte {end}")
+            }
+            Self::Long { length, most } => {
+                write!(f, "the file has {length} bytes, but these parameters take {most} at most")
+            }
+            Self::Differs(report) => {
+                write!(
+                    f,
+                    "the file does not have these parameters: {report}; `Load::Intersect` takes what fits"
+                )
+            }
+            Self::Name { name } => {
+                write!(f, "a file cannot have a tensor `{name}`: it has one, or the format reserves the name")
+            }
+            Self::Wire(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl Error for FileError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.fault {
+            FileFault::Read(source) | FileFault::Write(source) => Some(source),
+            FileFault::Wire(source) => Some(source),
+            FileFault::HeaderLength { .. }
+            | FileFault::Header { .. }
+            | FileFault::Truncated { .. }
+            | FileFault::Trailing { .. }
+            | FileFault::Long { .. }
+            | FileFault::Differs(_)
+            | FileFault::Name { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Files: parameters by name, written as a whole or not at all.
+//!
+//! [`Parameters::save`](crate::Parameters::save) writes a [safetensors](https://huggingface.co/docs/safetensors) file,
+//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too.
+//!
+//! ```
+//! use paddle::files::Load;
+//! use paddle::{Parameters, network};
+//!
+//! let small = network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+//! let large = network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); let more = fc(line, 4); more });
+//! # let path = std::env::temp_dir().join(format!("paddle-doc-{}.safetensors", std::process::id()));
+//! Parameters::create(&small)?.save(&path)?;
+//!
+//! let mut parameters = Parameters::create(&large)?;
+//! let error = parameters.load(&path, Load::Strict).unwrap_err();
+//! assert!(error.to_string().ends_with("it lacks `more.w`, `more.b`; `Load::Intersect` takes what fits"));
+//! let report = parameters.load(&path, Load::Intersect)?;
+//! assert_eq!((report.loaded, report.missing), (2, vec!["more.w".to_string(), "more.b".to_string()]));
+//! # std::fs::remove_file(&path).unwrap();
+//! # Ok::<(), paddle::Error>(())
+//! ```
+
+mod atomic;
+mod error;
+mod parameters;
+mod report;
+mod safetensors;
+
+pub use error::{FileError, FileFault};
+pub use report::{LoadReport, Mismatch};
+
+/// Which parameters are read from a file.
+#[derive(Clone, Copy)]
+pub enum Load<'a> {
+    /// All of them, and the file has no other ones.
+    Strict,
+    /// Those that the file has with the same element type and shape. None at all is an error.
+    Intersect,
+    /// Those for which the function says under which name the file has them: `Load::Map(&|name|
+    /// name.strip_prefix("encoder.").map(str::to_string))`.
+    Map(&'a dyn Fn(&str) -> Option<String>),
+}
+
+impl std::fmt::Debug for Load<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Load::Strict => "Strict",
+            Load::Intersect => "Intersect",
+            Load::Map(_) => "Map(..)",
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Parameters to and from files.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use paddle_core::convert::element;
+use paddle_core::plan::{Backend, Stored};
+use paddle_core::wire::{TensorRecord, read_params, write_params};
+
+use super::error::{FileError, FileFault};
+use super::report::{LoadReport, Mismatch};
+use super::safetensors::{self, Tensor, TensorFile, shown};
+use super::{Load, atomic};
+use crate::Error;
+use crate::element::Values;
+use crate::parameters::Parameters;
+use crate::stored;
+
+/// The bytes that PaddlePaddle's files have beside the elements of a tensor are fewer.
+const MAX_DESCRIPTION: usize = 4096;
+
+impl<B: Backend> Parameters<B> {
+    /// Writes a safetensors file, as a whole or not at all: after an error or a kill, the file that was there is as it
+    /// was.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let parameters: Vec<&Stored> = self.iter().collect();
+        let tensors: Vec<_> = parameters.iter().map(|stored| Tensor::new(&stored.name, stored)).collect();
+        Ok(self.with(|state| {
+            let values = |k: usize| stored::values(self.backend(), &state.values, parameters[k]);
+            safetensors::write(path.as_ref(), None, &tensors, values)
+        })?)
+    }
+
+    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error.
+    ///
+    /// Memory is taken for the parameters that are read, whatever the file says.
+    pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
+        let mut file = TensorFile::open(path.as_ref())?;
+        let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
+        for stored in self.iter() {
+            let tensor = match load {
+                Load::Strict | Load::Intersect => stored.name.clone(),
+                Load::Map(map) => match map(&stored.name) {
+                    Some(tensor) => tensor,
+                    None => continue,
+                },
+            };
+            extra.remove(&tensor);
+            match file.compare(&tensor, stored.dtype, &stored.dims) {
+                None => report.missing.push(tensor),
+                Some(Ok(())) => found.push((stored, tensor)),
+                Some(Err(found)) => {
+                    let (parameter, expected) = (stored.name.clone(), shown(stored.dtype, &stored.dims));
+                    report.mismatched.push(Mismatch { parameter, tensor, found, expected });
+                }
+            }
+        }
+        report.loaded = found.len();
+        report.extra = extra.into_iter().collect();
+        let all = report.missing.is_empty() && report.mismatched.is_empty();
+        let fits = match load {
+            Load::Strict => all && report.extra.is_empty(),
+            Load::Intersect => report.loaded > 0 || self.is_empty(),
+            Load::Map(_) => all,
+        };
+        if !fits {
+            return Err(FileFault::Differs(report).of(path.as_ref()).into());
+        }
+        let read = found.iter().map(|(stored, tensor)| Ok((stored.offset, file.read(tensor, stored.dtype)?)));
+        let values = read.collect::<Result<Vec<_>, FileError>>()?;
+        self.upload(&values);
+        Ok(report)
+    }
+
+    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all.
+    pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let records = self.with(|state| {
+            let record = |stored: &Stored| {
+                let mut data = Vec::new();
+                stored::values(self.backend(), &state.values, stored).write_le_bytes(&mut data);
+                let record = TensorRecord {
+                    lod: Vec::new(),
+                    element: element(stored.dtype),
+                    dims: dims(stored),
+                    data,
+                };
+                (stored.name.clone(), record)
+            };
+            self.iter().map(record).collect()
+        });
+        let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
+        let written = atomic::write(path, |out| out.write_all(&bytes));
+        Ok(written.map_err(|error| FileFault::Write(error).of(path))?)
+    }
+
+    /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
+    /// have been written with the same ones. Nothing is changed by an error.
+    pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let failed = |error| FileFault::Read(error).of(path);
+        let length = fs::metadata(path).map_err(failed)?.len();
+        let most = (self.storage().bytes() + self.len() * MAX_DESCRIPTION) as u64;
+        if length > most {
+            return Err(FileFault::Long { length, most }.of(path).into());
+        }
+        let bytes = fs::read(path).map_err(failed)?;
+        let names = self.names().map(str::to_string).collect();
+        let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
+        let (mut report, mut values) = (LoadReport::default(), Vec::new());
+        for stored in self.iter() {
+            let record = &records[&stored.name];
+            if record.element == element(stored.dtype) && record.dims == dims(stored) {
+                values.push((stored.offset, Values::from_le_bytes(stored.dtype, &record.data)));
+            } else {
+                let name = stored.name.clone();
+                let found = format!("{}{:?}", record.element, record.dims);
+                let expected = format!("{}{:?}", element(stored.dtype), stored.dims);
+                report.mismatched.push(Mismatch { parameter: name.clone(), tensor: name, found, expected });
+            }
+        }
+        report.loaded = values.len();
+        if !report.mismatched.is_empty() {
+            return Err(FileFault::Differs(report).of(path).into());
+        }
+        self.upload(&values);
+        Ok(())
+    }
+
+    /// Gives the parameters at these places these values.
+    fn upload(&self, values: &[(usize, Values)]) {
+        self.with(|state| {
+            for (offset, values) in values {
+                self.backend().upload(values.as_slice(), &mut state.values, *offset);
+            }
+        });
+    }
+}
+
+/// The dimensions as PaddlePaddle's files have them.
+fn dims(stored: &Stored) -> Vec<i64> {
+    stored.dims.iter().map(|&dim| dim as i64).collect()
+}

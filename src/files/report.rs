@@ -1,0 +1,66 @@
+//! What a file has of a set of parameters, and what it has not.
+
+use std::fmt;
+
+/// What a file has of the parameters that were to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// How many parameters were read; after an error, how many could have been.
+    pub loaded: usize,
+    /// The names that the file lacks, in the order of the parameters.
+    pub missing: Vec<String>,
+    /// The names of tensors of the file that were not asked for, sorted.
+    pub extra: Vec<String>,
+    /// The parameters that have another element type or shape in the file.
+    pub mismatched: Vec<Mismatch>,
+}
+
+/// A parameter that has another element type or shape in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Its name.
+    pub parameter: String,
+    /// The name in the file.
+    pub tensor: String,
+    /// The type in the file: `F32[128, 64]`.
+    pub found: String,
+    /// The parameter's.
+    pub expected: String,
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if !self.missing.is_empty() {
+            parts.push(format!("it lacks {}", list(self.missing.iter().map(|name| format!("`{name}`")))));
+        }
+        if !self.extra.is_empty() {
+            let names = list(self.extra.iter().map(|name| format!("`{name}`")));
+            parts.push(format!("it has {names}, which are no parameters"));
+        }
+        if !self.mismatched.is_empty() {
+            parts.push(list(self.mismatched.iter().map(Mismatch::to_string)));
+        }
+        f.write_str(&parts.join("; "))
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { parameter, tensor, found, expected } = self;
+        match parameter == tensor {
+            true => write!(f, "`{parameter}` is {found} there, but {expected} is expected"),
+            false => {
+                write!(f, "`{tensor}` is {found} there, but {expected} is expected for `{parameter}`")
+            }
+        }
+    }
+}
+
+/// The first ones, and how many follow.
+fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 8;
+    let more = items.len().saturating_sub(SHOWN);
+    let shown = items.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}

@@ -1,0 +1,167 @@
+//! Safetensors files: a header in JSON that names the tensors, and their elements.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use paddle_core::plan::Stored;
+use paddle_core::program::DType;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+
+use super::atomic;
+use super::error::{FileError, FileFault};
+use crate::batch::Shape;
+use crate::element::Values;
+
+/// The bytes that say how long the header is.
+const PREFIX: u64 = 8;
+
+/// Readers of the format refuse longer headers.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The name under which the format keeps what is no tensor.
+const RESERVED: &str = "__metadata__";
+
+/// A tensor that is to be written.
+pub(super) struct Tensor<'a> {
+    name: String,
+    dtype: DType,
+    shape: &'a [usize],
+}
+
+impl<'a> Tensor<'a> {
+    /// A stored value under this name.
+    pub(super) fn new(name: &str, stored: &'a Stored) -> Self {
+        Tensor { name: name.to_string(), dtype: stored.dtype, shape: &stored.dims }
+    }
+}
+
+/// Writes tensors, whose elements `values` gives by their positions, and a text by its name.
+pub(super) fn write(
+    path: &Path,
+    text: Option<(&str, String)>,
+    tensors: &[Tensor<'_>],
+    mut values: impl FnMut(usize) -> Values,
+) -> Result<(), FileError> {
+    let mut names = BTreeSet::from([RESERVED]);
+    if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
+        return Err(FileFault::Name { name: twice.name.clone() }.of(path));
+    }
+    // Large elements first, as the format wants: each then begins at a multiple of its size.
+    let mut order: Vec<usize> = (0..tensors.len()).collect();
+    order.sort_by_key(|&k| (std::cmp::Reverse(dtype(tensors[k].dtype)), &tensors[k].name));
+    let mut end = 0;
+    let infos = order.iter().map(|&k| {
+        let Tensor { name, dtype: element, shape } = &tensors[k];
+        let (dtype, begin) = (dtype(*element), end);
+        end += shape.iter().product::<usize>() * (dtype.bitsize() / 8);
+        (name.clone(), TensorInfo { dtype, shape: shape.to_vec(), data_offsets: (begin, end) })
+    });
+    let infos = infos.collect();
+    let text = text.map(|(name, text)| [(name.to_string(), text)].into_iter().collect());
+    let header = Metadata::new(text, infos).map_err(|error| error.to_string());
+    let header = header.and_then(|header| serde_json::to_vec(&header).map_err(|error| error.to_string()));
+    let mut header = header.map_err(|why| FileFault::Header { why }.of(path))?;
+    header.resize(header.len().next_multiple_of(PREFIX as usize), b' ');
+    let mut bytes = Vec::new();
+    let written = atomic::write(path, |out| {
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        for &k in &order {
+            bytes.clear();
+            values(k).write_le_bytes(&mut bytes);
+            out.write_all(&bytes)?;
+        }
+        Ok(())
+    });
+    written.map_err(|error| FileFault::Write(error).of(path))
+}
+
+/// A file of which the header has been read and compared with the file's length.
+pub(super) struct TensorFile {
+    path: PathBuf,
+    file: File,
+    header: Metadata,
+    /// The byte at which the elements begin.
+    elements: u64,
+}
+
+impl TensorFile {
+    /// Nothing is allocated but for the header, and no more than the file has.
+    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
+        let failed = |error| FileFault::Read(error).of(path);
+        let mut file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut prefix = [0; PREFIX as usize];
+        let left = length.saturating_sub(PREFIX);
+        let known = length.min(PREFIX) as usize;
+        file.read_exact(&mut prefix[..known]).map_err(failed)?;
+        let header = u64::from_le_bytes(prefix);
+        if length < PREFIX || header > left || header > MAX_HEADER {
+            return Err(FileFault::HeaderLength { length: header, left }.of(path));
+        }
+        let elements = PREFIX + header;
+        let mut bytes = vec![0; header as usize];
+        file.read_exact(&mut bytes).map_err(failed)?;
+        let header: Metadata = serde_json::from_slice(&bytes)
+            .map_err(|error| FileFault::Header { why: error.to_string() }.of(path))?;
+        let end = elements.saturating_add(header.data_len() as u64);
+        if length < end {
+            let names = header.offset_keys().into_iter();
+            let ends = names.filter_map(|name| {
+                let end = elements.saturating_add(header.info(&name)?.data_offsets.1 as u64);
+                Some((name, end))
+            });
+            let cut = ends.into_iter().find(|(_, end)| *end > length);
+            let (tensor, end) = cut.unwrap_or_default();
+            return Err(FileFault::Truncated { tensor, end, length }.of(path));
+        }
+        if length > end {
+            return Err(FileFault::Trailing { end, length }.of(path));
+        }
+        Ok(TensorFile { path: path.to_path_buf(), file, header, elements })
+    }
+
+    /// The names of the tensors, sorted.
+    pub(super) fn names(&self) -> BTreeSet<String> {
+        self.header.tensors().into_keys().collect()
+    }
+
+    /// Whether a tensor is of this type: if not, what it is; `None` where there is no such tensor.
+    pub(super) fn compare(&self, name: &str, element: DType, shape: &[usize]) -> Option<Result<(), String>> {
+        let info = self.header.info(name)?;
+        let same = info.dtype == dtype(element) && info.shape == shape;
+        Some(if same { Ok(()) } else { Err(format!("{}{}", info.dtype, Shape(info.shape.clone()))) })
+    }
+
+    /// The elements of a tensor whose type was compared with this one.
+    pub(super) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
+        let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
+        let mut bytes = vec![0; end - begin];
+        let read = self.seek_and_read(begin as u64, &mut bytes);
+        read.map_err(|error| FileFault::Read(error).of(&self.path))?;
+        Ok(Values::from_le_bytes(element, &bytes))
+    }
+
+    fn seek_and_read(&mut self, begin: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.elements + begin))?;
+        self.file.read_exact(bytes)
+    }
+}
+
+/// The element type in a file.
+fn dtype(dtype: DType) -> Dtype {
+    match dtype {
+        DType::Bool => Dtype::BOOL,
+        DType::I32 => Dtype::I32,
+        DType::I64 => Dtype::I64,
+        DType::F32 => Dtype::F32,
+        DType::F64 => Dtype::F64,
+    }
+}
+
+/// A type as files call it: `F32[128, 64]`.
+pub(super) fn shown(element: DType, shape: &[usize]) -> String {
+    format!("{}{}", dtype(element), Shape(shape.to_vec()))
+}
