@@ -14,6 +14,7 @@ use paddle_kernels::cpu::CpuError;
 use crate::batch::BatchError;
 use crate::files::FileError;
 use crate::infer::OutputError;
+use crate::interrupt::InterruptError;
 use crate::operator::OperatorError;
 use crate::parameters::ParameterError;
 use crate::train_loop::{NoBatch, ReaderFailed};
@@ -58,6 +59,8 @@ pub enum Error {
     Cpu(CpuError),
     /// A file of parameters cannot be read or written.
     File(FileError),
+    /// Ctrl-C cannot be caught.
+    Interrupt(InterruptError),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
 }
@@ -107,6 +110,7 @@ kinds! {
     Run(RunError);
     Cpu(CpuError);
     File(FileError);
+    Interrupt(InterruptError);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

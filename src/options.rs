@@ -1,5 +1,7 @@
 //! Settings of one call of [`Trainer::train`](crate::Trainer::train).
 
+use std::path::PathBuf;
+
 use paddle_core::plan::Numbers;
 
 use crate::parameter_name::ParameterGroup;
@@ -10,6 +12,10 @@ pub struct Options {
     /// In any order.
     pub(crate) frozen: Vec<ParameterGroup>,
     pub(crate) numbers: Numbers,
+    pub(crate) progress: bool,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) curve: Option<PathBuf>,
+    pub(crate) interruptible: bool,
 }
 
 impl Options {
@@ -26,6 +32,36 @@ impl Options {
     /// the step. Steps are slow: nothing is fused, and every value is looked at.
     pub fn check_numbers(mut self) -> Self {
         self.numbers = Numbers::Finite;
+        self
+    }
+
+    /// With progress on the standard error stream: on a terminal one bar, with the pass, cost and metrics of the batch,
+    /// rows per second and, from the second pass on, the time that is left of the pass; elsewhere a line when a pass
+    /// ends, at most one a second. Builds without `--release` are warned of.
+    ///
+    /// What a handler prints at the begin and end of passes goes above the bar.
+    pub fn progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// With a line of JSON for each event, appended to this file: `event`, `seconds` since the beginning of the training and,
+    /// where there are any, `pass`, `batch`, `rows`, `cost` and `metrics` by name. NaN and infinities are `null`.
+    pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
+        self.log = Some(path.into());
+        self
+    }
+
+    /// With a picture, in SVG, of the cost and the metrics over the batches, written when the training ends or is stopped.
+    pub fn curve(mut self, path: impl Into<PathBuf>) -> Self {
+        self.curve = Some(path.into());
+        self
+    }
+
+    /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, and only `EndTraining` follows. A second Ctrl-C ends the
+    /// process, as does one when no training is running.
+    pub fn interruptible(mut self) -> Self {
+        self.interruptible = true;
         self
     }
 }

@@ -15,12 +15,14 @@ use crate::Error;
 use crate::batch::Rows;
 use crate::element::{Element, Values};
 use crate::event::{Event, EventKind};
+use crate::interrupt::Interrupt;
 use crate::metrics::{Metric, Metrics};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::options::Options;
 use crate::parameter_name::ParameterGroup;
 use crate::parameters::{ParameterError, Parameters};
+use crate::progress::Watchers;
 use crate::reader::IntoItem;
 use crate::session::Session;
 use crate::stored;
@@ -182,8 +184,18 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let () = Trainable::<S>::CHECK;
         let model = net.model()?;
         let mut passes = self.progress(model).passes;
-        let mut call =
-            Call { trainer: self, net, model, parameters, options: &options, handler, batch: PhantomData };
+        let mut call = Call {
+            watchers: Watchers::new(&options, model)?,
+            interrupt: options.interruptible.then(Interrupt::catch).transpose()?,
+            rows: 0,
+            trainer: self,
+            net,
+            model,
+            parameters,
+            options: &options,
+            handler,
+            batch: PhantomData,
+        };
         let result = train_loop::run(&mut call, reader, &mut passes);
         self.progress(model).passes = passes;
         result
@@ -298,7 +310,7 @@ impl<B: Backend + Clone> Plan<B> {
     ) -> Result<Self, Error> {
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
-        let Options { frozen, numbers } = options.clone();
+        let (frozen, numbers) = (options.frozen.clone(), options.numbers);
         let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
@@ -333,6 +345,10 @@ struct Call<'a, S: Spec, D, U, B: Backend, H> {
     parameters: &'a mut Parameters<B>,
     options: &'a Options,
     handler: H,
+    watchers: Watchers,
+    interrupt: Option<Interrupt>,
+    /// The rows of the step before.
+    rows: usize,
     batch: PhantomData<fn(D)>,
 }
 
@@ -354,12 +370,15 @@ where
     fn step(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Step, Error> {
         let outcome = self.trainer.step_with(self.net, self.parameters, batch, self.options)?;
         metrics.iter_mut().zip(outcome.metrics.iter()).for_each(|(to, metric)| *to = metric);
+        self.rows = outcome.rows();
         Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
     }
 
     fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {
+        self.watchers.see(kind, self.rows)?;
         let event = Event::new(kind, self.model, self.parameters);
-        (self.handler)(&event)?;
-        Ok(if event.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        self.watchers.aside(kind, || (self.handler)(&event))?;
+        let stopped = event.stopped() || self.interrupt.as_ref().is_some_and(Interrupt::came);
+        Ok(if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

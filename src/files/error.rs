@@ -9,8 +9,8 @@ use paddle_core::wire::WireError;
 
 use super::report::LoadReport;
 
-/// Why a file of parameters was not read or written. Nothing was changed: neither the parameters by reading, nor the
-/// file that was there by writing.
+/// Why a file was not read or written. Neither parameters that were to be read have changed, nor a file of parameters that
+/// was to be replaced.
 #[derive(Debug)]
 pub struct FileError {
     /// The file.

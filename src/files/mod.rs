@@ -21,7 +21,7 @@
 //! # Ok::<(), paddle::Error>(())
 //! ```
 
-mod atomic;
+pub(crate) mod atomic;
 mod error;
 mod parameters;
 mod report;

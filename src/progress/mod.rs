@@ -1,0 +1,131 @@
+//! What is seen of a training while it runs: a bar or lines, a log, curves.
+
+mod bar;
+mod curve;
+mod lines;
+mod log;
+mod text;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+
+use self::bar::Bar;
+use self::curve::Curve;
+use self::lines::Lines;
+use self::log::Log;
+use crate::event::EventKind;
+use crate::files::FileError;
+use crate::model::Model;
+use crate::options::Options;
+
+/// An event, and what is known then.
+struct Moment<'a> {
+    kind: EventKind<'a>,
+    /// The name of the network.
+    network: &'a str,
+    /// The names of its metrics.
+    names: &'a [String],
+    /// The rows of the batch that ends here.
+    rows: usize,
+    /// Since the training began.
+    elapsed: Duration,
+    /// The rows per second of the pass so far.
+    rate: f64,
+}
+
+impl Moment<'_> {
+    /// The metrics of the batch or pass that ends here.
+    fn metrics(&self) -> impl Iterator<Item = (&str, f32)> {
+        self.names.iter().map(String::as_str).zip(self.kind.metrics().iter().copied())
+    }
+}
+
+/// One way to see a training.
+trait Watcher {
+    fn see(&mut self, moment: &Moment<'_>) -> Result<(), FileError>;
+}
+
+/// All that watch one training.
+pub(crate) struct Watchers {
+    network: String,
+    names: Vec<String>,
+    begun: Instant,
+    /// When the pass began, and its rows.
+    pass: (Duration, usize),
+    bar: Option<Bar>,
+    others: Vec<Box<dyn Watcher>>,
+}
+
+impl Watchers {
+    /// Those that were asked for.
+    pub(crate) fn new(options: &Options, model: &Model) -> Result<Self, FileError> {
+        let mut others: Vec<Box<dyn Watcher>> = Vec::new();
+        let mut bar = None;
+        if options.progress {
+            warn_of_debug_builds();
+            if io::stderr().is_terminal() {
+                bar = Some(Bar::new());
+            } else {
+                others.push(Box::new(Lines::new(io::stderr())));
+            }
+        }
+        if let Some(path) = &options.log {
+            others.push(Box::new(Log::open(path)?));
+        }
+        if let Some(path) = &options.curve {
+            others.push(Box::new(Curve::new(path)));
+        }
+        Ok(Watchers {
+            network: model.signature.network.clone(),
+            names: model.metrics().map(|(_, metric)| metric.name.clone()).collect(),
+            begun: Instant::now(),
+            pass: (Duration::ZERO, 0),
+            bar,
+            others,
+        })
+    }
+
+    /// Tells them of an event; `rows` are those of the batch that ends here.
+    pub(crate) fn see(&mut self, kind: EventKind<'_>, rows: usize) -> Result<(), FileError> {
+        if self.bar.is_none() && self.others.is_empty() {
+            return Ok(());
+        }
+        let elapsed = self.begun.elapsed();
+        match kind {
+            EventKind::BeginPass { .. } => self.pass = (elapsed, 0),
+            EventKind::EndIteration { .. } => self.pass.1 += rows,
+            EventKind::BeginTraining
+            | EventKind::BeginIteration { .. }
+            | EventKind::EndPass { .. }
+            | EventKind::EndTraining => {}
+        }
+        let rate = self.pass.1 as f64 / (elapsed - self.pass.0).as_secs_f64().max(1e-9);
+        let (network, names) = (self.network.as_str(), self.names.as_slice());
+        let moment = Moment { kind, network, names, rows, elapsed, rate };
+        if let Some(bar) = &mut self.bar {
+            bar.see(&moment)?;
+        }
+        self.others.iter_mut().try_for_each(|watcher| watcher.see(&moment))
+    }
+
+    /// Does what may print. At a batch the bar stays where it is: to clear and draw it takes longer than small batches.
+    pub(crate) fn aside<R>(&self, kind: EventKind<'_>, action: impl FnOnce() -> R) -> R {
+        match (&self.bar, kind) {
+            (None, _) | (_, EventKind::BeginIteration { .. } | EventKind::EndIteration { .. }) => action(),
+            (Some(bar), _) => bar.aside(action),
+        }
+    }
+}
+
+/// Says once per process that a build for debugging is slow.
+fn warn_of_debug_builds() {
+    static WARNED: Once = Once::new();
+    if cfg!(debug_assertions) {
+        WARNED.call_once(|| {
+            let text = "warning: this is built without `--release`: training takes many times longer";
+            // Whoever closed the stream does not read it.
+            let _ = writeln!(io::stderr(), "{text}");
+        });
+    }
+}

@@ -1,0 +1,264 @@
+//! What is seen of a training from outside: the log, the curve, lines, and Ctrl-C. Where that concerns a whole process, the
+//! test runs itself once more, as a child.
+
+mod networks;
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use networks::{LINE, network};
+use paddle::event::EventKind;
+use paddle::reader::{DataSet, Reader};
+use paddle::{Dynamic, Error, Event, Network, Options, Parameters, Sgd, Trainer};
+
+type Sample = ([f32; 3], f32);
+
+const ROWS: [Sample; 3] = [([1.0, 0.0, 0.0], 1.0), ([0.0, 1.0, 0.0], 2.0), ([0.0, 0.0, 1.0], 3.0)];
+
+/// Says in a child which training it is to run.
+const CHILD: &str = "PADDLE_TEST_TRAINING";
+
+fn train(
+    passes: usize,
+    options: Options,
+    handler: impl FnMut(&Event<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let net: Network<Dynamic<Sample>> = network(LINE);
+    let mut parameters = Parameters::create(&net)?;
+    let reader = ROWS.iter().passes(passes).batch(2);
+    Trainer::new(Sgd::new(0.1)).train(&net, &mut parameters, reader, options, handler)
+}
+
+/// A path of its own for each test, where nothing is.
+fn file(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
+    let _ = fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn the_log_has_a_line_for_each_event() {
+    let path = file("events.jsonl");
+    for _call in 0..2 {
+        train(1, Options::default().log(&path), |_| Ok(())).unwrap();
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    let call = [
+        "begin_training",
+        "begin_pass",
+        "begin_iteration",
+        "end_iteration",
+        "begin_iteration",
+        "end_iteration",
+        "end_pass",
+        "end_training",
+    ];
+    assert_eq!(events, [call, call].concat());
+    // The first two rows, before any update: (1 + 4) / 2; all three: what a handler sees.
+    assert_eq!((&lines[3]["rows"], &lines[3]["cost"]), (&2.into(), &2.5.into()));
+    assert_eq!(lines[3]["metrics"]["average"], 0.0);
+    assert_eq!((&lines[5]["pass"], &lines[5]["batch"], &lines[5]["rows"]), (&0.into(), &1.into(), &1.into()));
+    assert!(lines[6]["cost"].as_f64().unwrap() > 2.5);
+    assert!(lines.iter().all(|line| line["seconds"].as_f64().unwrap() >= 0.0));
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_written() {
+    let folder = file("folder");
+    fs::create_dir_all(&folder).unwrap();
+    let mut events = 0;
+    let count = |_: &Event<'_>| {
+        events += 1;
+        Ok(())
+    };
+    let error = train(1, Options::default().log(&folder), count).unwrap_err();
+    assert!(matches!(error, Error::File(_)), "{error}");
+    assert!(error.to_string().starts_with(folder.to_str().unwrap()), "{error}");
+    assert_eq!(events, 0);
+    let error =
+        train(1, Options::default().curve(folder.join("none").join("cost.svg")), |_| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("cost.svg"), "{error}");
+    fs::remove_dir(folder).unwrap();
+}
+
+#[test]
+fn the_curve_is_drawn_at_the_end_and_after_a_stop() {
+    let path = file("cost.svg");
+    let stop = |event: &Event<'_>| {
+        if let EventKind::EndIteration { pass: 2, .. } = event.kind() {
+            event.stop();
+        }
+        Ok(())
+    };
+    train(9, Options::default().curve(&path), stop).unwrap();
+    let picture = fs::read_to_string(&path).unwrap();
+    assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+    for text in ["cost", "average", "batches"] {
+        assert!(picture.contains(text), "{picture}");
+    }
+    // A curve for the cost, one for the metric; each has the five batches.
+    let curves: Vec<_> = picture.lines().filter(|line| line.contains("#0000FF")).collect();
+    assert_eq!(curves.len(), 2, "{picture}");
+    for curve in curves {
+        let points = curve.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(points.split_whitespace().count(), 5, "{curve}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
+/// What a child does; as a test of its own it does nothing.
+#[test]
+fn a_child_trains() {
+    match env::var(CHILD).as_deref() {
+        Ok("lines") => train(40, Options::default().progress(), |_| Ok(())).unwrap(),
+        Ok("error") => {
+            let result = train(9, Options::default().progress(), |event| match event.kind() {
+                EventKind::EndPass { pass: 1, .. } => Err(Error::Handler("enough".into())),
+                _ => Ok(()),
+            });
+            assert_eq!(result.unwrap_err().to_string(), "enough");
+        }
+        // Each is interrupted; what it prints says how far it is.
+        Ok("interrupted") => {
+            let mut after_the_last_step = Vec::new();
+            train(usize::MAX, Options::default().interruptible(), |event| {
+                match event.kind() {
+                    EventKind::EndIteration { batch: 0, pass: 3, .. } => {
+                        println!("ready");
+                        after_the_last_step.clear();
+                    }
+                    kind => after_the_last_step.push(kind_name(kind)),
+                }
+                Ok(())
+            })
+            .unwrap();
+            println!("stopped {}", after_the_last_step.last().unwrap());
+            // A training that is not interruptible, and a Ctrl-C that ends the process.
+            println!("ready");
+            train(usize::MAX, Options::default(), |_| Ok(())).unwrap();
+        }
+        Ok("interrupted in a step") => {
+            let mut waiting = false;
+            train(usize::MAX, Options::default().interruptible(), |_| {
+                if !waiting {
+                    waiting = true;
+                    println!("ready");
+                    loop {
+                        std::thread::park();
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+        }
+        _ => {}
+    }
+}
+
+fn kind_name(kind: EventKind<'_>) -> &'static str {
+    match kind {
+        EventKind::BeginTraining => "BeginTraining",
+        EventKind::BeginPass { .. } => "BeginPass",
+        EventKind::BeginIteration { .. } => "BeginIteration",
+        EventKind::EndIteration { .. } => "EndIteration",
+        EventKind::EndPass { .. } => "EndPass",
+        EventKind::EndTraining => "EndTraining",
+    }
+}
+
+fn child(training: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "a_child_trains", "--nocapture", "--test-threads=1"]).env(CHILD, training);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(training: &str) -> Output {
+    child(training).output().unwrap()
+}
+
+#[test]
+fn plain_lines_when_piped() {
+    let output = run("lines");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("pass ")).collect();
+    assert!(
+        lines[0].starts_with("pass 0: cost ")
+            && lines[0].contains(", average ")
+            && lines[0].ends_with(" rows/s")
+    );
+    assert!(lines.last().unwrap().starts_with("pass 39: cost "), "{text}");
+    // One a second, and the last.
+    assert!(lines.len() < 40, "{text}");
+    let warned = text.lines().filter(|line| line.starts_with("warning: ")).count();
+    assert_eq!(warned, usize::from(cfg!(debug_assertions)), "{text}");
+    assert!(!text.contains('\x1b') && !text.contains('\r'), "{text:?}");
+}
+
+#[test]
+fn an_error_ends_the_lines() {
+    let output = run("error");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(unix)]
+mod signals {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    const SIGINT: i32 = 2;
+
+    /// What a child prints, line by line, until the one that is waited for.
+    fn wait_for(stdout: &mut impl BufRead, wanted: &str) -> String {
+        let mut text = String::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the child has ended: {text}");
+            text += &line;
+            if line.contains(wanted) {
+                return text;
+            }
+        }
+    }
+
+    fn interrupt(child: &Child) {
+        let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    #[test]
+    fn the_first_stops_the_training_and_later_ones_end_the_process() {
+        let mut child = child("interrupted").spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        wait_for(&mut stdout, "ready");
+        interrupt(&child);
+        let text = wait_for(&mut stdout, "stopped");
+        assert!(text.contains("stopped EndTraining"), "{text}");
+        wait_for(&mut stdout, "ready");
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().signal(), Some(SIGINT));
+    }
+
+    #[test]
+    fn the_second_ends_a_training_that_hangs() {
+        let mut child = child("interrupted in a step").spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        wait_for(&mut stdout, "ready");
+        interrupt(&child);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(child.try_wait().unwrap().is_none(), "the first one ended it");
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().signal(), Some(SIGINT));
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert!(!rest.contains("stopped"), "{rest}");
+    }
+}
