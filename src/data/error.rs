@@ -30,6 +30,15 @@ pub enum DataError {
         /// The columns that each row should have.
         expected: usize,
     },
+    /// The file is not of the format that it should be.
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A line has too few or too many columns.
     Columns {
         /// The file.
@@ -64,6 +73,9 @@ impl fmt::Display for DataError {
             Self::Empty { path, expected } => {
                 write!(f, "{}: found no rows, expected lines of {expected} numbers", path.display())
             }
+            Self::Format { path, found, expected } => {
+                write!(f, "{}: found {found}, expected {expected}", path.display())
+            }
             Self::Columns { path, line, found, expected } => {
                 write!(f, "{}, line {line}: found {found} columns, expected {expected}", path.display())
             }
@@ -79,7 +91,11 @@ impl Error for DataError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
-            Self::NotUtf8 { .. } | Self::Empty { .. } | Self::Columns { .. } | Self::Number { .. } => None,
+            Self::NotUtf8 { .. }
+            | Self::Empty { .. }
+            | Self::Format { .. }
+            | Self::Columns { .. }
+            | Self::Number { .. } => None,
         }
     }
 }

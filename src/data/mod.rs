@@ -18,14 +18,19 @@
 //! ```
 
 pub mod diabetes;
+pub mod digits;
 mod error;
+mod gzip;
 pub mod housing;
+mod image;
 mod least_squares;
+pub mod mnist;
 mod split;
 mod standardize;
 mod table;
 
 pub use error::DataError;
+pub use image::Image;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
 pub use split::split;
 pub use standardize::Standardizer;

@@ -1,0 +1,136 @@
+//! Handwritten digits, told apart by a convolutional network.
+//!
+//! ```text
+//! cargo run --release --example digits                # 8 × 8 pixels, embedded
+//! cargo run --release --example digits -- mnist       # 28 × 28 pixels, from a folder with MNIST's files
+//! cargo run --release --example digits -- --seed 2 --passes 10
+//! ```
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use paddle::attribute::network;
+use paddle::data::{Image, digits, mnist, split};
+use paddle::event::EventKind;
+use paddle::reader::{DataSet, Reader};
+use paddle::{Adam, Network, Options, Parameters, Spec, Trainer, test};
+
+#[network]
+mod classifier {
+    /// The logits of ten classes, of images `[_, height, width]`.
+    fn logits(image: Tensor<f32, _, H, W>) -> Tensor<f32, _, 10> {
+        let image = reshape(image, [1, H, W]);
+        let edges = batch_norm(conv2d(image, 32, 3, padding = same));
+        let shapes = batch_norm(conv2d(relu(edges), 32, 3, padding = same));
+        let halves = dropout(pool2d(relu(shapes), 2, kind = max), 0.25);
+        let parts = batch_norm(conv2d(halves, 64, 3, padding = same));
+        let quarters = dropout(pool2d(relu(parts), 2, kind = max), 0.25);
+        let hidden = dropout(fc(quarters, 128, act = relu), 0.5);
+        fc(hidden, 10)
+    }
+
+    fn judged(logits: Tensor<f32, _, 10>, label: Tensor<i64, _, 1>) -> (Tensor<f32>, Tensor<f32>) {
+        let accuracy = accuracy(softmax(logits), label);
+        (mean(softmax_with_cross_entropy(logits, label)), accuracy)
+    }
+
+    pub fn small(image: Tensor<f32, _, 8, 8>, label: Tensor<i64, _, 1>) -> _ {
+        judged(logits(image, param = "small"), label)
+    }
+
+    pub fn large(image: Tensor<f32, _, 28, 28>, label: Tensor<i64, _, 1>) -> _ {
+        judged(logits(image, param = "large"), label)
+    }
+}
+
+/// Tells handwritten digits apart.
+#[derive(Parser)]
+struct Settings {
+    /// A folder with MNIST's files; the embedded digits are taken without one.
+    folder: Option<PathBuf>,
+    /// Of the parameters at first, of the order of the digits, and of what is dropped.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How often all digits are gone through.
+    #[arg(long)]
+    passes: Option<usize>,
+}
+
+fn main() -> ExitCode {
+    match run(&Settings::parse()) {
+        Ok(line) => println!("{line}"),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Trains on the digits that the settings choose, and says how many of the others are told apart.
+fn run(settings: &Settings) -> Result<String, Box<dyn Error>> {
+    match &settings.folder {
+        None => train(
+            &classifier::small(),
+            split(digits::images(), 5),
+            settings.passes.unwrap_or(40),
+            settings.seed,
+        ),
+        Some(folder) => {
+            train(&classifier::large(), mnist::read(folder)?, settings.passes.unwrap_or(4), settings.seed)
+        }
+    }
+}
+
+fn train<const H: usize, const W: usize, S>(
+    net: &Network<S>,
+    (training, testing): (Vec<Image<H, W>>, Vec<Image<H, W>>),
+    passes: usize,
+    seed: u64,
+) -> Result<String, Box<dyn Error>>
+where
+    S: Spec<Row: From<([[f32; W]; H], i64)> + Clone>,
+{
+    let rows = |images: &[Image<H, W>]| {
+        images.iter().map(|image| S::Row::from((image.pixels, image.label))).collect::<Vec<_>>()
+    };
+    let (training, testing) = (rows(&training), rows(&testing));
+    let mut parameters = Parameters::create_with_seed(net, seed)?;
+    let mut trainer = Trainer::new(Adam::new(1e-3)).seed(seed);
+    let reader = training.iter().passes(passes).shuffle(training.len()).seed(seed).batch(64);
+    trainer.train(net, &mut parameters, reader, Options::default(), |event| {
+        if let EventKind::EndPass { pass, cost, metrics } = event.kind() {
+            println!("pass {pass}: cost {cost:.4}, accuracy {:.4}", metrics[0]);
+        }
+        Ok(())
+    })?;
+    let tested = test(net, &parameters, testing.iter().batch(256))?;
+    Ok(format!("digits: test_accuracy={:.4}", tested.metric("accuracy").unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accuracy(passes: usize, seed: u64) -> f32 {
+        let line = run(&Settings { folder: None, seed, passes: Some(passes) }).unwrap();
+        line.strip_prefix("digits: test_accuracy=").unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn two_passes_tell_most_digits_apart() {
+        let accuracy = accuracy(2, 1);
+        assert!(accuracy > 0.7, "{accuracy}");
+    }
+
+    #[test]
+    #[ignore = "takes a minute, in release"]
+    fn all_seeds_reach_the_goal() {
+        for seed in 1..=3 {
+            let accuracy = accuracy(40, seed);
+            assert!(accuracy >= 0.98, "seed {seed}: {accuracy}");
+        }
+    }
+}
