@@ -37,7 +37,7 @@
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
-//! | look into it | [`Network::program`]; [`core`] has the levels below |
+//! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
 
 extern crate self as paddle;
 
@@ -68,6 +68,7 @@ pub mod reader;
 mod session;
 pub mod sharing;
 mod stored;
+mod summary;
 pub mod testing;
 pub mod train_loop;
 mod trainer;
@@ -93,6 +94,7 @@ pub use paddle_macros::network;
 pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
+pub use summary::{Summary, summary};
 pub use trainer::{Outcome, Trainer};
 pub use updater::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,

@@ -1,0 +1,218 @@
+//! A model as a table: its layers, its parameters, and which network trains which of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use paddle_core::passes::backward::backward;
+use paddle_core::program::{BlockId, Definition, Dim, Operator, Program, VarId};
+
+use crate::Error;
+use crate::model::Model;
+use crate::parameters::Networks;
+
+/// The layers and the parameters of a network (`&net`), or of several (`(&a, &b)`), to be printed.
+///
+/// Of each network, the table lists what is fed, and the calls of layers in their order, each with the type of its result,
+/// the operators that it became, and the parameters that it uses; the calls of an unrolled loop are one line. Then it lists all
+/// parameters, and what a step of each network does to them: they are `trained`, `moved` (statistics), only `used`, or not
+/// there.
+///
+/// ```
+/// use paddle::{network, summary};
+///
+/// let net = network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {
+///     let price = fc(x, 1);
+///     mean(square(price - y))
+/// });
+/// let table = summary(&net)?.to_string();
+/// assert!(table.contains("matmul_v2 elementwise_add  price.w price.b"));
+/// assert!(table.ends_with("14 elements in 2 parameters"));
+/// # Ok::<(), paddle::Error>(())
+/// ```
+pub fn summary<N: Networks>(networks: N) -> Result<Summary, Error> {
+    let models = networks.models()?;
+    let mut parameters = BTreeMap::new();
+    for (at, model) in models.iter().enumerate() {
+        for (parameter, change) in changes(&model.program) {
+            let line = parameters
+                .entry(model.program.var(parameter).name.clone())
+                .or_insert_with(|| ParameterLine::new(&model.program, parameter, models.len()));
+            line.changes[at] = change;
+        }
+    }
+    Ok(Summary { networks: models.iter().map(|model| NetworkTable::new(model)).collect(), parameters })
+}
+
+/// What [`summary`] returns: its `Display` is the table.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    networks: Vec<NetworkTable>,
+    /// By name.
+    parameters: BTreeMap<String, ParameterLine>,
+}
+
+impl Summary {
+    /// The elements of all parameters; each counts once, whichever networks share it.
+    pub fn elements(&self) -> usize {
+        self.parameters.values().map(|line| line.elements).sum()
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for network in &self.networks {
+            writeln!(f, "{}", network.name)?;
+            write_columns(f, &network.layers)?;
+            writeln!(f)?;
+        }
+        let names = self.networks.iter().map(|network| network.name.clone());
+        let head = ["parameter", "type", "elements"].map(str::to_string).into_iter().chain(names).collect();
+        let line = |(name, line): (&String, &ParameterLine)| {
+            let columns = [name.clone(), line.ty.clone(), line.elements.to_string()];
+            columns.into_iter().chain(line.changes.iter().map(|change| change.to_string())).collect()
+        };
+        let lines: Vec<Vec<String>> = std::iter::once(head).chain(self.parameters.iter().map(line)).collect();
+        write_columns(f, &lines)?;
+        write!(f, "{} elements in {} parameters", self.elements(), self.parameters.len())
+    }
+}
+
+/// Writes lines whose columns are as wide as their widest entries.
+fn write_columns(f: &mut fmt::Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
+    let mut widths = Vec::new();
+    for line in lines {
+        widths.resize(widths.len().max(line.len()), 0);
+        for (width, entry) in widths.iter_mut().zip(line) {
+            *width = entry.chars().count().max(*width);
+        }
+    }
+    for line in lines {
+        let padded = line.iter().zip(&widths).map(|(entry, &width)| format!("  {entry:width$}"));
+        writeln!(f, "{}", padded.collect::<String>().trim_end())?;
+    }
+    Ok(())
+}
+
+/// The inputs and layers of one network.
+#[derive(Clone, Debug)]
+struct NetworkTable {
+    name: String,
+    /// Of each the value, its type, the operators that make it, and the parameters that they use.
+    layers: Vec<Vec<String>>,
+}
+
+impl NetworkTable {
+    fn new(model: &Model) -> Self {
+        let program = &model.program;
+        let of_input = |&input: &VarId| {
+            vec![program.var(input).name.clone(), program.show(program.ty(input)), "input".to_string()]
+        };
+        let mut layers: Vec<_> = program.inputs().iter().map(of_input).collect();
+        let inputs = program.blocks().iter().flat_map(|block| block.ops.iter().flat_map(|op| &op.inputs));
+        let read = inputs.chain(program.blocks().iter().flat_map(|block| &block.results)).copied().collect();
+        add_layers(program, &read, Program::GLOBAL, 0, &mut layers);
+        NetworkTable { name: model.signature.network.clone(), layers }
+    }
+}
+
+/// Adds the layers of a block, and behind each those of the blocks that it owns, further to the right.
+///
+/// A layer is what one call of the source became: neighbours of one place. Constants are none.
+fn add_layers(
+    program: &Program,
+    read: &BTreeSet<VarId>,
+    block: BlockId,
+    depth: usize,
+    layers: &mut Vec<Vec<String>>,
+) {
+    let ops = &program.block(block).ops;
+    let of_one_call = |a: &Operator, b: &Operator| a.site.place.is_some() && a.site.place == b.site.place;
+    for layer in ops.chunk_by(of_one_call) {
+        let inputs = layer.iter().flat_map(|operator| &operator.inputs);
+        let is_constant = |operator: &Operator| {
+            operator.inputs.is_empty() && !operator.op.operation().schema().effects.random
+        };
+        if layer.iter().all(is_constant) {
+            continue;
+        }
+        let outputs = || layer.iter().rev().flat_map(|operator| &operator.outputs);
+        let value = outputs().find(|value| read.contains(value)).or(outputs().next());
+        let Some(&value) = value else { continue };
+        let names: Vec<_> = layer.iter().map(|operator| operator.op.name()).collect();
+        let is_parameter = |value: &&VarId| program.var(**value).definition == Definition::Parameter;
+        let parameters: Vec<_> =
+            inputs.filter(is_parameter).map(|&value| program.var(value).name.as_str()).collect();
+        layers.push(vec![
+            format!("{:indent$}{}", "", program.var(value).name, indent = 2 * depth),
+            program.show(program.ty(value)),
+            names.join(" "),
+            parameters.join(" "),
+        ]);
+        for &inner in layer.iter().flat_map(|operator| &operator.blocks) {
+            add_layers(program, read, inner, depth + 1, layers);
+        }
+    }
+}
+
+/// A parameter, and what each network does to it.
+#[derive(Clone, Debug)]
+struct ParameterLine {
+    ty: String,
+    elements: usize,
+    changes: Vec<Change>,
+}
+
+impl ParameterLine {
+    fn new(program: &Program, parameter: VarId, networks: usize) -> Self {
+        let ty = program.ty(parameter);
+        let size = |dim: &Dim| dim.constant().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        ParameterLine {
+            ty: program.show(ty),
+            elements: program.shape(ty).iter().map(size).product(),
+            changes: vec![Change::Absent; networks],
+        }
+    }
+}
+
+/// What a step of a network does to a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// The network does not have it.
+    Absent,
+    Used,
+    /// An operator changes it, as it does statistics.
+    Moved,
+    /// It has a gradient.
+    Trained,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Change::Absent => "-",
+            Change::Used => "used",
+            Change::Moved => "moved",
+            Change::Trained => "trained",
+        })
+    }
+}
+
+/// The parameters of a program, each with what a step does to it.
+fn changes(program: &Program) -> Vec<(VarId, Change)> {
+    let mut training = program.clone();
+    let can_be_trained = backward(&mut training).is_ok();
+    let trained = |parameter: VarId| training.gradients().iter().any(|pair| pair.parameter == parameter);
+    let operators = || program.blocks().iter().flat_map(|block| &block.ops);
+    let moved = |parameter: VarId| {
+        let moves = |operator: &Operator| {
+            operator.op.operation().changes().iter().any(|&slot| operator.inputs[slot] == parameter)
+        };
+        operators().any(moves)
+    };
+    let change = |parameter| match can_be_trained {
+        true if trained(parameter) => Change::Trained,
+        true if moved(parameter) => Change::Moved,
+        _ => Change::Used,
+    };
+    program.parameters().map(|parameter| (parameter, change(parameter))).collect()
+}
