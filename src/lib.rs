@@ -62,6 +62,7 @@ pub mod operator;
 mod options;
 mod parameter_name;
 mod parameters;
+mod position;
 mod progress;
 mod random;
 pub mod reader;

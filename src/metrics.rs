@@ -35,6 +35,16 @@ impl Mean {
         }
     }
 
+    /// Sum and weight.
+    pub(crate) fn parts(&self) -> [f64; 2] {
+        [self.sum, self.weight]
+    }
+
+    /// The mean of these.
+    pub(crate) fn of([sum, weight]: [f64; 2]) -> Self {
+        Mean { sum, weight }
+    }
+
     pub(crate) fn value(&self) -> f32 {
         if self.weight == 0.0 { 0.0 } else { (self.sum / self.weight) as f32 }
     }

@@ -16,6 +16,8 @@ pub struct Options {
     pub(crate) log: Option<PathBuf>,
     pub(crate) curve: Option<PathBuf>,
     pub(crate) interruptible: bool,
+    pub(crate) checkpoint: Option<PathBuf>,
+    pub(crate) checkpoint_every: u64,
 }
 
 impl Options {
@@ -25,6 +27,19 @@ impl Options {
     /// keeps of them, and statistics among them keep every bit. Other calls may train them.
     pub fn freeze(mut self, parameters: impl Into<ParameterGroup>) -> Self {
         self.frozen.push(parameters.into());
+        self
+    }
+
+    /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which
+    /// [`resume`](crate::Trainer::resume) goes on. The file is replaced as a whole or not at all.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
+        self.checkpoint = Some(path.into());
+        self
+    }
+
+    /// With that checkpoint also after every so many steps; 0 is never.
+    pub fn checkpoint_every(mut self, steps: u64) -> Self {
+        self.checkpoint_every = steps;
         self
     }
 
@@ -58,7 +73,8 @@ impl Options {
         self
     }
 
-    /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, and only `EndTraining` follows. A second Ctrl-C ends the
+    /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, a [`checkpoint`](Self::checkpoint) is saved
+    /// if there is to be one, and only `EndTraining` follows. A second Ctrl-C ends the
     /// process, as does one when no training is running.
     pub fn interruptible(mut self) -> Self {
         self.interruptible = true;

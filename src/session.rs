@@ -44,8 +44,12 @@ impl<B: Backend + Clone> Session<B> {
 impl<B: Backend> Session<B> {
     /// Whether it was planned for these.
     pub(crate) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>) -> bool {
-        Weak::as_ptr(&self.model) == Arc::as_ptr(model)
-            && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
+        Weak::as_ptr(&self.model) == Arc::as_ptr(model) && self.is_of(parameters)
+    }
+
+    /// Whether it was planned for these parameters.
+    pub(crate) fn is_of(&self, parameters: &Arc<()>) -> bool {
+        Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
     }
 
     /// Whether its network and its parameters are still there.

@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 use crate::event::EventKind;
 use crate::metrics::Mean;
 pub use crate::metrics::Metric;
+pub use crate::position::Position;
 use crate::reader::{Failure, IntoItem, Item};
 
 /// What [`run`] drives.
@@ -71,6 +72,12 @@ pub trait Training {
 
     /// Trains on one batch, update included, and writes its metrics.
     fn step(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Step, Self::Error>;
+
+    /// Is told where the training is after each step and each pass, and when it is `stopped`: the place from which
+    /// [`resume`] goes on.
+    fn reached(&mut self, _position: &Position, _stopped: bool) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Is told of each event in its turn; `Break` stops the training.
     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
@@ -130,19 +137,31 @@ pub fn run<T: Training>(
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
     passes: &mut usize,
 ) -> Result<(), T::Error> {
+    let position = Position::before(*passes);
+    resume(training, reader, position, passes)
+}
+
+/// Goes on from where a training was that [`run`] began with the same reader.
+///
+/// After `BeginTraining`, it reads what was read before, and nobody is told of it; then the events come that would have
+/// come.
+pub fn resume<T: Training>(
+    training: &mut T,
+    reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
+    mut position: Position,
+    passes: &mut usize,
+) -> Result<(), T::Error> {
     let metrics = training.metrics();
-    let mut run = Run {
-        training,
-        passes,
-        pass: None,
-        measured: vec![Metric::default(); metrics],
-        metrics: vec![0.0; metrics],
-        means: vec![Mean::default(); metrics],
-    };
+    position.means.resize(1 + metrics, Mean::default());
+    *passes = position.pass + usize::from(position.batches > 0);
+    let measured = vec![Metric::default(); metrics];
+    let mut run = Run { training, passes, position, measured, metrics: vec![0.0; metrics] };
     match run.read(reader) {
-        Ok(()) | Err(Halt::Stop) => run.training.handle(EventKind::EndTraining).map(drop),
-        Err(Halt::Error(error)) => Err(error),
+        Ok(()) => {}
+        Err(Halt::Stop) => run.training.reached(&run.position, true)?,
+        Err(Halt::Error(error)) => return Err(error),
     }
+    run.training.handle(EventKind::EndTraining).map(drop)
 }
 
 /// Why the loop left its reader.
@@ -169,21 +188,11 @@ fn tell<T: Training>(training: &mut T, event: EventKind<'_>) -> Result<(), Halt<
 struct Run<'a, T> {
     training: &'a mut T,
     passes: &'a mut usize,
-    pass: Option<Pass>,
+    position: Position,
     /// The metrics of the step that ended last, with their weights.
     measured: Vec<Metric>,
     /// The metrics of the step or pass that ended last.
     metrics: Vec<f32>,
-    /// Those of the pass so far.
-    means: Vec<Mean>,
-}
-
-/// A pass that has begun.
-#[derive(Clone, Copy, Default)]
-struct Pass {
-    number: usize,
-    batches: usize,
-    cost: Mean,
 }
 
 impl<T: Training> Run<'_, T> {
@@ -192,7 +201,9 @@ impl<T: Training> Run<'_, T> {
         reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
     ) -> Result<(), Halt<T::Error>> {
         tell(self.training, EventKind::BeginTraining)?;
-        let before = *self.passes;
+        let mut reader = reader.into_iter();
+        let skipped = self.position.skip(&mut reader);
+        skipped.map_err(|failure| Halt::Error(self.failed(failure).into()))?;
         for item in reader {
             match item.into_item() {
                 Item::Data(batch) => self.iteration(batch)?,
@@ -201,49 +212,43 @@ impl<T: Training> Run<'_, T> {
             }
         }
         self.end_pass()?;
-        if *self.passes == before { Err(Halt::Error(NoBatch.into())) } else { Ok(()) }
+        if self.position.pass == self.position.first { Err(Halt::Error(NoBatch.into())) } else { Ok(()) }
     }
 
     /// The place of a failure: that of the batch which was to come.
     fn failed(&self, failure: Failure) -> ReaderFailed {
-        let (pass, batch) = self.pass.map_or((*self.passes, 0), |pass| (pass.number, pass.batches));
-        ReaderFailed { pass, batch, failure }
+        ReaderFailed { pass: self.position.pass, batch: self.position.batches, failure }
     }
 
     fn iteration(&mut self, batch: T::Batch) -> Result<(), Halt<T::Error>> {
-        let mut pass = match self.pass {
-            Some(pass) => pass,
-            None => self.begin_pass()?,
-        };
-        let (number, index) = (pass.number, pass.batches);
-        tell(self.training, EventKind::BeginIteration { pass: number, batch: index })?;
-        let Step { rows, cost } = self.training.step(batch, &mut self.measured)?;
-        pass.batches += 1;
-        pass.cost.add(Metric { value: cost, weight: rows as f64 });
-        for (k, &metric) in self.measured.iter().enumerate() {
-            self.metrics[k] = metric.value;
-            self.means[k].add(metric);
+        let (pass, index) = (self.position.pass, self.position.batches);
+        if index == 0 {
+            *self.passes = pass + 1;
+            self.position.means.fill(Mean::default());
+            tell(self.training, EventKind::BeginPass { pass })?;
         }
-        self.pass = Some(pass);
+        tell(self.training, EventKind::BeginIteration { pass, batch: index })?;
+        let Step { rows, cost } = self.training.step(batch, &mut self.measured)?;
+        self.position.batches += 1;
+        let of_cost = Metric { value: cost, weight: rows as f64 };
+        let measured = std::iter::once(&of_cost).chain(&self.measured);
+        self.position.means.iter_mut().zip(measured).for_each(|(mean, &metric)| mean.add(metric));
+        self.metrics.iter_mut().zip(&self.measured).for_each(|(to, metric)| *to = metric.value);
         let metrics = &self.metrics;
-        tell(self.training, EventKind::EndIteration { pass: number, batch: index, cost, metrics })
-    }
-
-    fn begin_pass(&mut self) -> Result<Pass, Halt<T::Error>> {
-        let number = *self.passes;
-        *self.passes += 1;
-        self.means.fill(Mean::default());
-        tell(self.training, EventKind::BeginPass { pass: number })?;
-        Ok(Pass { number, ..Pass::default() })
+        tell(self.training, EventKind::EndIteration { pass, batch: index, cost, metrics })?;
+        Ok(self.training.reached(&self.position, false)?)
     }
 
     fn end_pass(&mut self) -> Result<(), Halt<T::Error>> {
-        let Some(pass) = self.pass.take() else { return Ok(()) };
-        for (metric, mean) in self.metrics.iter_mut().zip(&self.means) {
-            *metric = mean.value();
+        if self.position.batches == 0 {
+            return Ok(());
         }
-        let (cost, metrics) = (pass.cost.value(), &self.metrics);
-        tell(self.training, EventKind::EndPass { pass: pass.number, cost, metrics })
+        let pass = self.position.pass;
+        (self.position.pass, self.position.batches) = (pass + 1, 0);
+        let (cost, metrics) = (self.position.means[0].value(), &mut self.metrics);
+        metrics.iter_mut().zip(&self.position.means[1..]).for_each(|(to, mean)| *to = mean.value());
+        tell(self.training, EventKind::EndPass { pass, cost, metrics })?;
+        Ok(self.training.reached(&self.position, false)?)
     }
 }
 

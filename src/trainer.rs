@@ -1,5 +1,7 @@
 //! The trainer: steps, and the loop over a reader.
 
+mod checkpoint;
+
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
@@ -22,6 +24,7 @@ use crate::network::{Network, Spec};
 use crate::options::Options;
 use crate::parameter_name::ParameterGroup;
 use crate::parameters::{ParameterError, Parameters};
+use crate::position::Position;
 use crate::progress::Watchers;
 use crate::reader::IntoItem;
 use crate::session::Session;
@@ -46,10 +49,12 @@ pub struct Trainer<U, B: Backend = Cpu> {
 }
 
 /// How far the training of a network is.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Progress {
     passes: usize,
     steps: u64,
+    /// Where the next reader is to be gone on with, after a checkpoint was read.
+    resumed: Option<Position>,
 }
 
 /// Has rustc refuse to build a call that trains a network that cannot be trained. Each public function reads it, so
@@ -183,10 +188,14 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     {
         let () = Trainable::<S>::CHECK;
         let model = net.model()?;
-        let mut passes = self.progress(model).passes;
+        let (watchers, interrupt) =
+            (Watchers::new(&options, model)?, options.interruptible.then(Interrupt::catch).transpose()?);
+        let progress = self.progress(model);
+        let mut passes = progress.passes;
+        let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
         let mut call = Call {
-            watchers: Watchers::new(&options, model)?,
-            interrupt: options.interruptible.then(Interrupt::catch).transpose()?,
+            watchers,
+            interrupt,
             rows: 0,
             trainer: self,
             net,
@@ -196,7 +205,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             handler,
             batch: PhantomData,
         };
-        let result = train_loop::run(&mut call, reader, &mut passes);
+        let result = train_loop::resume(&mut call, reader, position, &mut passes);
         self.progress(model).passes = passes;
         result
     }
@@ -372,6 +381,17 @@ where
         metrics.iter_mut().zip(outcome.metrics.iter()).for_each(|(to, metric)| *to = metric);
         self.rows = outcome.rows();
         Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
+    }
+
+    fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
+        let Some(path) = &self.options.checkpoint else { return Ok(()) };
+        let steps = self.trainer.progress(self.model).steps;
+        // Of 0, there is no multiple but itself.
+        let is_due = steps.is_multiple_of(self.options.checkpoint_every);
+        if is_due || position.batches() == 0 || stopped {
+            self.trainer.write_checkpoint(self.model, self.parameters, position, path)?;
+        }
+        Ok(())
     }
 
     fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {

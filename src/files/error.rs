@@ -69,13 +69,27 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
+    /// It is no checkpoint.
+    NoCheckpoint {
+        /// What it is instead.
+        why: &'static str,
+    },
+    /// It is a checkpoint of another updater.
+    Updater {
+        /// A parameter.
+        parameter: String,
+        /// The slots of what the updater of the checkpoint kept of it.
+        found: Vec<String>,
+        /// Those of the trainer's updater.
+        expected: Vec<String>,
+    },
     /// It is not one of PaddlePaddle's with these parameters.
     Wire(WireError),
 }
 
 impl FileFault {
     /// The error for this file.
-    pub(super) fn of(self, path: &Path) -> FileError {
+    pub(crate) fn of(self, path: &Path) -> FileError {
         FileError { path: path.to_path_buf(), fault: self }
     }
 }
@@ -118,6 +132,14 @@ impl fmt::Display for FileFault {
             Self::Name { name } => {
                 write!(f, "a file cannot have a tensor `{name}`: it has one, or the format reserves the name")
             }
+            Self::NoCheckpoint { why } => {
+                write!(f, "this is no checkpoint: {why}; `Parameters::load` reads parameters")
+            }
+            Self::Updater { parameter, found, expected } => write!(
+                f,
+                "this is a checkpoint of another updater: it kept {found:?} of `{parameter}`, but this one keeps \
+                 {expected:?}; `Parameters::load` reads the parameters alone"
+            ),
             Self::Wire(error) => write!(f, "{error}"),
         }
     }
@@ -134,6 +156,8 @@ impl Error for FileError {
             | FileFault::Trailing { .. }
             | FileFault::Long { .. }
             | FileFault::Differs(_)
+            | FileFault::NoCheckpoint { .. }
+            | FileFault::Updater { .. }
             | FileFault::Name { .. } => None,
         }
     }

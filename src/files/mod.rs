@@ -22,10 +22,11 @@
 //! ```
 
 pub(crate) mod atomic;
+pub(crate) mod checkpoint;
 mod error;
 mod parameters;
 mod report;
-mod safetensors;
+pub(crate) mod safetensors;
 
 pub use error::{FileError, FileFault};
 pub use report::{LoadReport, Mismatch};

@@ -5,9 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use paddle_core::convert::element;
-use paddle_core::plan::{Backend, Stored};
+use paddle_core::plan::{Backend, Stored, state_name};
 use paddle_core::wire::{TensorRecord, read_params, write_params};
 
+use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::report::{LoadReport, Mismatch};
 use super::safetensors::{self, Tensor, TensorFile, shown};
@@ -24,11 +25,12 @@ impl<B: Backend> Parameters<B> {
     /// Writes a safetensors file, as a whole or not at all: after an error or a kill, the file that was there is as it
     /// was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let parameters: Vec<&Stored> = self.iter().collect();
-        let tensors: Vec<_> = parameters.iter().map(|stored| Tensor::new(&stored.name, stored)).collect();
         Ok(self.with(|state| {
-            let values = |k: usize| stored::values(self.backend(), &state.values, parameters[k]);
-            safetensors::write(path.as_ref(), None, &tensors, values)
+            let parameters = self.iter();
+            let tensors =
+                parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
+            let tensors: Vec<_> = tensors.collect();
+            safetensors::write(path.as_ref(), None, &tensors)
         })?)
     }
 
@@ -36,8 +38,25 @@ impl<B: Backend> Parameters<B> {
     ///
     /// Memory is taken for the parameters that are read, whatever the file says.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
-        let mut file = TensorFile::open(path.as_ref())?;
+        let path = path.as_ref();
+        let mut file = TensorFile::open(path)?;
+        let (report, values) = self.read(&mut file, path, load)?;
+        self.upload(&values);
+        Ok(report)
+    }
+
+    /// The parameters that a file has, with their places. A checkpoint's states are none.
+    pub(crate) fn read(
+        &self,
+        file: &mut TensorFile,
+        path: &Path,
+        load: Load<'_>,
+    ) -> Result<(LoadReport, Vec<(usize, Values)>), FileError> {
         let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
+        for (parameter, slot) in Checkpoint::of(file, path).map_or(Vec::new(), |checkpoint| checkpoint.states)
+        {
+            extra.remove(&state_name(&parameter, &slot));
+        }
         for stored in self.iter() {
             let tensor = match load {
                 Load::Strict | Load::Intersect => stored.name.clone(),
@@ -65,12 +84,11 @@ impl<B: Backend> Parameters<B> {
             Load::Map(_) => all,
         };
         if !fits {
-            return Err(FileFault::Differs(report).of(path.as_ref()).into());
+            return Err(FileFault::Differs(report).of(path));
         }
         let read = found.iter().map(|(stored, tensor)| Ok((stored.offset, file.read(tensor, stored.dtype)?)));
-        let values = read.collect::<Result<Vec<_>, FileError>>()?;
-        self.upload(&values);
-        Ok(report)
+        let values = read.collect::<Result<_, FileError>>()?;
+        Ok((report, values))
     }
 
     /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all.
@@ -129,7 +147,7 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// Gives the parameters at these places these values.
-    fn upload(&self, values: &[(usize, Values)]) {
+    pub(crate) fn upload(&self, values: &[(usize, Values)]) {
         self.with(|state| {
             for (offset, values) in values {
                 self.backend().upload(values.as_slice(), &mut state.values, *offset);

@@ -1,11 +1,12 @@
 //! Safetensors files: a header in JSON that names the tensors, and their elements.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use paddle_core::plan::Stored;
+use paddle_core::plan::{Backend, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -13,6 +14,7 @@ use super::atomic;
 use super::error::{FileError, FileFault};
 use crate::batch::Shape;
 use crate::element::Values;
+use crate::stored;
 
 /// The bytes that say how long the header is.
 const PREFIX: u64 = 8;
@@ -24,39 +26,43 @@ const MAX_HEADER: u64 = 100_000_000;
 const RESERVED: &str = "__metadata__";
 
 /// A tensor that is to be written.
-pub(super) struct Tensor<'a> {
+pub(crate) struct Tensor<'a> {
     name: String,
-    dtype: DType,
-    shape: &'a [usize],
+    stored: &'a Stored,
+    values: Box<dyn Fn() -> Values + 'a>,
 }
 
 impl<'a> Tensor<'a> {
-    /// A stored value under this name.
-    pub(super) fn new(name: &str, stored: &'a Stored) -> Self {
-        Tensor { name: name.to_string(), dtype: stored.dtype, shape: &stored.dims }
+    /// A value of this buffer, under this name.
+    pub(crate) fn new<B: Backend>(
+        name: &str,
+        stored: &'a Stored,
+        backend: &'a B,
+        buffer: &'a B::Buffer,
+    ) -> Self {
+        let values = Box::new(move || stored::values(backend, buffer, stored));
+        Tensor { name: name.to_string(), stored, values }
     }
 }
 
-/// Writes tensors, whose elements `values` gives by their positions, and a text by its name.
-pub(super) fn write(
+/// Writes tensors, and a text by its name.
+pub(crate) fn write(
     path: &Path,
     text: Option<(&str, String)>,
     tensors: &[Tensor<'_>],
-    mut values: impl FnMut(usize) -> Values,
 ) -> Result<(), FileError> {
     let mut names = BTreeSet::from([RESERVED]);
     if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
         return Err(FileFault::Name { name: twice.name.clone() }.of(path));
     }
     // Large elements first, as the format wants: each then begins at a multiple of its size.
-    let mut order: Vec<usize> = (0..tensors.len()).collect();
-    order.sort_by_key(|&k| (std::cmp::Reverse(dtype(tensors[k].dtype)), &tensors[k].name));
+    let mut order: Vec<_> = tensors.iter().collect();
+    order.sort_by_key(|tensor| (Reverse(dtype(tensor.stored.dtype)), &tensor.name));
     let mut end = 0;
-    let infos = order.iter().map(|&k| {
-        let Tensor { name, dtype: element, shape } = &tensors[k];
-        let (dtype, begin) = (dtype(*element), end);
-        end += shape.iter().product::<usize>() * (dtype.bitsize() / 8);
-        (name.clone(), TensorInfo { dtype, shape: shape.to_vec(), data_offsets: (begin, end) })
+    let infos = order.iter().map(|Tensor { name, stored, .. }| {
+        let (dtype, begin) = (dtype(stored.dtype), end);
+        end += stored.elements() * (dtype.bitsize() / 8);
+        (name.clone(), TensorInfo { dtype, shape: stored.dims.clone(), data_offsets: (begin, end) })
     });
     let infos = infos.collect();
     let text = text.map(|(name, text)| [(name.to_string(), text)].into_iter().collect());
@@ -68,9 +74,9 @@ pub(super) fn write(
     let written = atomic::write(path, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(&header)?;
-        for &k in &order {
+        for tensor in &order {
             bytes.clear();
-            values(k).write_le_bytes(&mut bytes);
+            (tensor.values)().write_le_bytes(&mut bytes);
             out.write_all(&bytes)?;
         }
         Ok(())
@@ -79,7 +85,7 @@ pub(super) fn write(
 }
 
 /// A file of which the header has been read and compared with the file's length.
-pub(super) struct TensorFile {
+pub(crate) struct TensorFile {
     path: PathBuf,
     file: File,
     header: Metadata,
@@ -89,7 +95,7 @@ pub(super) struct TensorFile {
 
 impl TensorFile {
     /// Nothing is allocated but for the header, and no more than the file has.
-    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::Read(error).of(path);
         let mut file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
@@ -123,20 +129,25 @@ impl TensorFile {
         Ok(TensorFile { path: path.to_path_buf(), file, header, elements })
     }
 
+    /// The text of this name.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.header.metadata().as_ref()?.get(name).map(String::as_str)
+    }
+
     /// The names of the tensors, sorted.
     pub(super) fn names(&self) -> BTreeSet<String> {
         self.header.tensors().into_keys().collect()
     }
 
     /// Whether a tensor is of this type: if not, what it is; `None` where there is no such tensor.
-    pub(super) fn compare(&self, name: &str, element: DType, shape: &[usize]) -> Option<Result<(), String>> {
+    pub(crate) fn compare(&self, name: &str, element: DType, shape: &[usize]) -> Option<Result<(), String>> {
         let info = self.header.info(name)?;
         let same = info.dtype == dtype(element) && info.shape == shape;
         Some(if same { Ok(()) } else { Err(format!("{}{}", info.dtype, Shape(info.shape.clone()))) })
     }
 
     /// The elements of a tensor whose type was compared with this one.
-    pub(super) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
+    pub(crate) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
         let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
         let mut bytes = vec![0; end - begin];
         let read = self.seek_and_read(begin as u64, &mut bytes);
@@ -162,6 +173,6 @@ fn dtype(dtype: DType) -> Dtype {
 }
 
 /// A type as files call it: `F32[128, 64]`.
-pub(super) fn shown(element: DType, shape: &[usize]) -> String {
+pub(crate) fn shown(element: DType, shape: &[usize]) -> String {
     format!("{}{}", dtype(element), Shape(shape.to_vec()))
 }

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Storage, initialize_states, stored_name};
-use paddle_core::program::Program;
+use paddle_core::plan::{Backend, Storage, initialize_states, state_name, stored_name};
+use paddle_core::program::{Program, Type};
 
 use crate::Error;
+use crate::element::Values;
 use crate::parameters::Parameters;
 
 /// The states of a set of parameters. Networks that share a parameter share its states.
@@ -44,6 +45,23 @@ impl<B: Backend> States<B> {
     pub(crate) fn stored(&self, parameter: &str, slot: &str) -> Option<String> {
         let known = self.keys().position(|key| key == (parameter, slot))?;
         Some(self.storage.iter().nth(known)?.name.clone())
+    }
+
+    /// Adds the state of a parameter in a slot, which is not there yet, with its values.
+    pub(crate) fn insert(
+        &mut self,
+        backend: &B,
+        (parameter, slot): (&str, &str),
+        ty: &Type,
+        values: &Values,
+    ) -> Result<(), Error> {
+        let name = state_name(parameter, slot);
+        let offset = self.storage.bytes();
+        self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
+        backend.grow(&mut self.buffer, self.storage.bytes())?;
+        backend.upload(values.as_slice(), &mut self.buffer, offset);
+        self.keys.push((parameter.to_string(), slot.to_string()));
+        Ok(())
     }
 
     /// Makes room for the states of a program that are not there yet, and initialises them.

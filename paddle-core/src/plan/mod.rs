@@ -27,4 +27,4 @@ pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::Numbers;
 pub use offsets::{OffsetsError, check_offsets};
-pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, stored_name};
+pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, state_name, stored_name};

@@ -136,9 +136,14 @@ impl Storage {
 /// What a parameter is stored under: its name. What a state is stored under: the parameter's name and the slot.
 pub fn stored_name(program: &Program, var: VarId) -> String {
     match program.state(var) {
-        Some(UpdaterState { parameter, slot, .. }) => format!("{}@{slot}", program.var(*parameter).name),
+        Some(UpdaterState { parameter, slot, .. }) => state_name(&program.var(*parameter).name, slot),
         None => program.var(var).name.clone(),
     }
+}
+
+/// What the state of a parameter in a slot is stored under.
+pub fn state_name(parameter: &str, slot: &str) -> String {
+    format!("{parameter}@{slot}")
 }
 
 fn fixed_dims(ty: &Type) -> Option<Vec<usize>> {
