@@ -194,7 +194,10 @@ mod tests {
             }),
             std::iter::repeat_with({
                 let alive = Arc::clone(&alive);
-                move || Data(drop(Arc::clone(&alive)))
+                move || {
+                    drop(Arc::clone(&alive));
+                    Data(())
+                }
             })
             .buffered(2),
         ] {

@@ -70,7 +70,7 @@ mod tests {
     use Item::{Data, EndPass, Failed};
 
     fn cached(items: &[Item<u8>], passes: usize) -> Vec<Item<u8>> {
-        items.to_vec().into_iter().cache(passes).collect()
+        items.iter().cloned().cache(passes).collect()
     }
 
     #[test]

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn markers_by_count() {
         let every = |count: usize, items: &[Item<u8>]| -> Vec<_> {
-            items.to_vec().into_iter().end_pass_every(count).collect()
+            items.iter().cloned().end_pass_every(count).collect()
         };
         assert_eq!(every(2, &[]), []);
         assert_eq!(every(2, &[Data(1), Data(2), Data(3)]), [Data(1), Data(2), EndPass, Data(3)]);
