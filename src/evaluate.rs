@@ -67,7 +67,7 @@ where
     Ok(Tested { rows, cost: cost.value(), metrics })
 }
 
-/// What [`test`] found.
+/// What [`test`](test()) found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
     rows: usize,
