@@ -131,17 +131,17 @@ fn interrupted_anywhere<U: Updater>(
     whole.train(reader(rows), Options::default(), None).unwrap();
     assert_eq!((whole.events, whole.trace.len()), (2 + 3 * (2 + 2 * 3), 12));
     for at in 1..=whole.events {
-        let options = || Options::default().checkpoint(&path).checkpoint_every(2);
+        let options = Options::default().checkpoint(&path).checkpoint_every(2);
         let mut first = Run::new(trainer(), 1);
         if interruption == Interruption::Error {
             // There is something to go on from, however early the error.
             let net = nets::cost();
             first.trainer.save_checkpoint(&net, &first.parameters, &path).unwrap();
         }
-        let result = first.train(reader(rows), options(), Some((at, interruption)));
+        let result = first.train(reader(rows), options, Some((at, interruption)));
         assert_eq!(result.is_ok(), interruption == Interruption::Stop, "{at}");
         let mut second = Run::resumed(trainer(), &path);
-        second.train(reader(rows), options(), None).unwrap();
+        second.train(reader(rows), Options::default(), None).unwrap();
         assert_eq!(second.bits(), whole.bits(), "{name}: interrupted at event {at}");
         // A stop comes with a checkpoint; after an error, some steps are done again.
         match interruption {
