@@ -61,7 +61,7 @@ impl<U: Updater> Run<U> {
     }
 
     fn resumed(trainer: Trainer<U>, path: &Path) -> Self {
-        let mut run = Run::new(trainer, 77);
+        let mut run = Run::new(trainer.seed(99), 77);
         run.trainer.resume(&nets::cost(), &mut run.parameters, path).unwrap();
         run
     }
@@ -217,6 +217,16 @@ fn frozen_parameters_have_no_states() {
     let mut second = Run::resumed(adam(), &path);
     second.train(reader(rows), options(), None).unwrap();
     assert_eq!(second.bits(), whole.bits());
+
+    // One that keeps more, elsewhere, goes back to what there was.
+    let mut other = Run::new(adam(), 2);
+    other.train(reader(rows), Options::default(), None).unwrap();
+    other.train(reader(rows), options(), None).unwrap();
+    first = Run::new(adam(), 1);
+    first.train(reader(rows), options(), Some((14, Interruption::Stop))).unwrap();
+    other.trainer.resume(&nets::cost(), &mut other.parameters, &path).unwrap();
+    other.train(reader(rows), options(), None).unwrap();
+    assert_eq!(other.bits(), whole.bits());
     fs::remove_file(path).unwrap();
 }
 
