@@ -366,3 +366,58 @@ fn hostile_checkpoints() {
     }
     fs::remove_file(path).unwrap();
 }
+
+/// Ctrl-C, in a process of its own.
+#[cfg(unix)]
+mod interrupted {
+    use super::*;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    /// Says to the other process where its checkpoint goes.
+    const FILE: &str = "PADDLE_TEST_CHECKPOINT";
+
+    /// Passes without an end.
+    fn endless() -> impl Iterator<Item = Item<Vec<&'static Row>>> {
+        leaked().iter().passes(usize::MAX).shuffle(10).seed(5).batch(4)
+    }
+
+    #[test]
+    fn what_the_other_process_does() {
+        let Ok(file) = std::env::var(FILE) else { return };
+        let options = Options::default().interruptible().checkpoint(file);
+        Run::new(adam(), 1).train(endless(), options, None).unwrap();
+    }
+
+    #[test]
+    fn a_checkpoint_is_saved() {
+        let path = path("interrupted");
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "interrupted::what_the_other_process_does"]).env(FILE, &path);
+        let mut child = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !path.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "the process ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success() && child.wait().unwrap().success());
+
+        let mut resumed = Run::resumed(adam(), &path);
+        let steps = resumed.trainer.steps(&nets::cost()).unwrap();
+        let batches = |count: usize| {
+            let data = |item: &Item<_>| matches!(item, Item::Data(_));
+            let (mut left, mut reader) = (count, endless());
+            std::iter::from_fn(move || {
+                let item = reader.next()?;
+                left = left.checked_sub(usize::from(data(&item)))?;
+                Some(item)
+            })
+        };
+        let mut whole = Run::new(adam(), 1);
+        whole.train(batches(steps as usize + 4), Options::default(), None).unwrap();
+        resumed.train(batches(steps as usize + 4), Options::default(), None).unwrap();
+        assert!(whole.trace.ends_with(&resumed.trace) && resumed.trace.len() >= 4);
+        assert_eq!(resumed.bits(), whole.bits());
+        fs::remove_file(path).unwrap();
+    }
+}
