@@ -73,9 +73,8 @@ impl Options {
         self
     }
 
-    /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, a [`checkpoint`](Self::checkpoint) is saved
-    /// if there is to be one, and only `EndTraining` follows. A second Ctrl-C ends the
-    /// process, as does one when no training is running.
+    /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, a [`checkpoint`](Self::checkpoint) is saved if there
+    /// is to be one, and only `EndTraining` follows. A second Ctrl-C ends the process, as does one when no training is running.
     pub fn interruptible(mut self) -> Self {
         self.interruptible = true;
         self

@@ -15,6 +15,8 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// One bar for the pass that runs. Its length, and the time left, are known from the pass before.
 pub(super) struct Bar {
     bar: ProgressBar,
+    /// The pass that it is for.
+    pass: Option<usize>,
     /// The batches of the pass before.
     length: Option<u64>,
     /// When the figures were written.
@@ -25,7 +27,8 @@ pub(super) struct Bar {
 
 impl Bar {
     pub(super) fn new() -> Self {
-        Bar { bar: ProgressBar::new_spinner(), length: None, written: Duration::ZERO, last: None }
+        let bar = ProgressBar::new_spinner();
+        Bar { bar, pass: None, length: None, written: Duration::ZERO, last: None }
     }
 
     /// Does what may print, without a bar in its way.
@@ -34,6 +37,7 @@ impl Bar {
     }
 
     fn begin_pass(&mut self, pass: usize) {
+        self.pass = Some(pass);
         let template = match self.length {
             Some(_) => "{prefix} [{bar:24}] {pos}/{len} {eta} left, {wide_msg}",
             None => "{prefix} {spinner} {pos} batches {elapsed}, {wide_msg}",
@@ -54,13 +58,17 @@ impl Watcher for Bar {
         match moment.kind {
             EventKind::BeginTraining | EventKind::BeginIteration { .. } => {}
             EventKind::BeginPass { pass } => self.begin_pass(pass),
-            EventKind::EndIteration { batch, .. } => {
+            EventKind::EndIteration { pass, batch, .. } => {
+                // A training that was resumed begins within a pass.
+                if self.pass != Some(pass) {
+                    self.begin_pass(pass);
+                }
                 self.bar.set_position(batch as u64 + 1);
                 if batch == 0 || moment.elapsed - self.written >= PERIOD {
                     self.written = moment.elapsed;
                     self.bar.set_message(figures(moment));
-                    self.last = line(moment);
                 }
+                self.last = line(moment);
             }
             EventKind::EndPass { .. } => {
                 self.length = Some(self.bar.position());

@@ -51,6 +51,8 @@ impl<W: Write> Watcher for Lines<W> {
             EventKind::EndIteration { .. } => {
                 if elapsed - self.written.unwrap_or_default() >= LONG {
                     self.write(line(moment), elapsed);
+                } else {
+                    self.waiting = line(moment);
                 }
             }
             EventKind::EndTraining => {
@@ -102,6 +104,13 @@ mod tests {
         let text = written(&[&passes[..], &[(1, EventKind::EndTraining)]].concat());
         let shown: Vec<_> = text.lines().map(|line| line.split(':').next().unwrap()).collect();
         assert_eq!(shown, ["pass 0", "pass 2", "pass 4"]);
+    }
+
+    #[test]
+    fn a_stop_within_a_pass_leaves_its_place() {
+        let events = [(2, pass(0)), (2, batch(1, 0)), (2, batch(1, 1)), (2, EventKind::EndTraining)];
+        let text = written(&events);
+        assert!(text.lines().nth(1).unwrap().starts_with("pass 1, batch 1: cost 2.0000"), "{text}");
     }
 
     #[test]
