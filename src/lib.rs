@@ -36,6 +36,7 @@
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
+//! | keep it | [`files`]; [`Trainer::resume`] and [`Options::checkpoint`] for the training |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
 

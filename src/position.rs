@@ -56,3 +56,42 @@ impl Position {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Item::{Data, EndPass};
+
+    /// What is left of a reader at a position, or what is said of it.
+    fn left(items: &[Item<u8>], pass: usize, batches: usize) -> Result<Vec<Item<u8>>, String> {
+        let position = Position { first: 3, pass: 3 + pass, batches, means: Vec::new() };
+        let mut items = items.iter().cloned();
+        position.skip(&mut items).map_err(|failure| failure.to_string())?;
+        Ok(items.collect())
+    }
+
+    #[test]
+    fn passes_and_batches_are_read_again() {
+        let reader = [EndPass, Data(1), Data(2), EndPass, EndPass, Data(3), Data(4)];
+        assert_eq!(left(&reader, 0, 0).unwrap(), reader);
+        assert_eq!(left(&reader, 0, 1).unwrap(), reader[2..]);
+        assert_eq!(left(&reader, 0, 2).unwrap(), reader[3..]);
+        assert_eq!(left(&reader, 1, 0).unwrap(), reader[4..]);
+        assert_eq!(left(&reader, 1, 1).unwrap(), reader[6..]);
+        assert_eq!(left(&reader, 1, 2).unwrap(), []);
+        // The second pass ended with the reader.
+        assert_eq!(left(&reader, 2, 0).unwrap(), []);
+    }
+
+    #[test]
+    fn a_reader_with_less_is_another_one() {
+        let reader = [Data(1), Data(2), EndPass, Data(3)];
+        for (pass, batches) in [(0, 3), (1, 2), (2, 1), (3, 0)] {
+            let message = left(&reader, pass, batches).unwrap_err();
+            assert!(message.contains("needs the reader that it had"), "{message}");
+        }
+        let failing = [Data(1), Item::Failed("the disk is gone".into()), Data(2)];
+        assert_eq!(left(&failing, 0, 2), Err("the disk is gone".to_string()));
+        assert_eq!(left(&[], 0, 1).map_err(|_| ()), Err(()));
+    }
+}

@@ -28,8 +28,22 @@ mod parameters;
 mod report;
 pub(crate) mod safetensors;
 
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
 pub use error::{FileError, FileFault};
 pub use report::{LoadReport, Mismatch};
+
+/// The bytes of a file that can be read from its beginning to its end. A pipe would be waited for.
+fn length(path: &Path) -> Result<u64, FileError> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(metadata.len()),
+        Ok(_) => Err(io::Error::new(ErrorKind::InvalidInput, "this is no file")),
+        Err(error) => Err(error),
+    }
+    .map_err(|error| FileFault::Read(error).of(path))
+}
 
 /// Which parameters are read from a file.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::report::{LoadReport, Mismatch};
 use super::safetensors::{self, Tensor, TensorFile, shown};
-use super::{Load, atomic};
+use super::{Load, atomic, length};
 use crate::Error;
 use crate::element::Values;
 use crate::parameters::Parameters;
@@ -117,13 +117,12 @@ impl<B: Backend> Parameters<B> {
     /// have been written with the same ones. Nothing is changed by an error.
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let failed = |error| FileFault::Read(error).of(path);
-        let length = fs::metadata(path).map_err(failed)?.len();
+        let length = length(path)?;
         let most = (self.storage().bytes() + self.len() * MAX_DESCRIPTION) as u64;
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
-        let bytes = fs::read(path).map_err(failed)?;
+        let bytes = fs::read(path).map_err(|error| FileFault::Read(error).of(path))?;
         let names = self.names().map(str::to_string).collect();
         let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
         let (mut report, mut values) = (LoadReport::default(), Vec::new());

@@ -10,8 +10,8 @@ use paddle_core::plan::{Backend, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
-use super::atomic;
 use super::error::{FileError, FileFault};
+use super::{atomic, length};
 use crate::batch::Shape;
 use crate::element::Values;
 use crate::stored;
@@ -97,8 +97,8 @@ impl TensorFile {
     /// Nothing is allocated but for the header, and no more than the file has.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::Read(error).of(path);
+        let length = length(path)?;
         let mut file = File::open(path).map_err(failed)?;
-        let length = file.metadata().map_err(failed)?.len();
         let mut prefix = [0; PREFIX as usize];
         let left = length.saturating_sub(PREFIX);
         let known = length.min(PREFIX) as usize;

@@ -33,7 +33,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
         let model = net.model()?;
-        let position = Position::before(self.progress(model).passes);
+        let progress = self.progress(model);
+        let position = progress.resumed.clone().unwrap_or_else(|| Position::before(progress.passes));
         self.write_checkpoint(model, parameters, &position, path.as_ref())
     }
 
