@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Messages of ours, lints of rustc on a model's tokens, and what rustc finds when it knows the sizes.
-const FOLDERS: [&str; 3] = ["tests/compile_fail", "tests/lints", "tests/evaluated"];
+/// Messages of ours, lints of rustc on a model's tokens, what rustc finds when it knows the sizes, and wrong rows.
+const FOLDERS: [&str; 4] = ["tests/compile_fail", "tests/lints", "tests/evaluated", "tests/rows"];
 
 #[test]
 fn rustc_prints_what_is_expected() {

@@ -85,6 +85,9 @@ impl<T> Item<T> {
 /// What may come out of a reader: an [`Item`], or plain data, which is an item without a marker.
 ///
 /// A network's rows implement it, as do batches (`Vec`, [`Batch`](crate::Batch)), references, and `Result`s of these.
+#[diagnostic::on_unimplemented(
+    message = "a reader yields rows, batches or `Item`s, not `{Self}`; other samples are wrapped: `.map(Item::Data)`"
+)]
 pub trait IntoItem {
     /// The sample or the batch.
     type Data;
