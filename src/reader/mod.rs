@@ -231,10 +231,10 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
     ///
-    /// let epochs: Vec<_> = [1, 2, 3, 4, 5].passes(2).shuffle(5).batch(5).collect();
+    /// let epochs: Vec<Item<Vec<i32>>> = [1, 2, 3, 4, 5].passes(2).shuffle(5).batch(5).collect();
     /// let [Item::Data(first), Item::EndPass, Item::Data(second), Item::EndPass] = &epochs[..] else { panic!() };
     /// assert_ne!(first, second);
-    /// assert_eq!(first.iter().sum::<i32>(), second.iter().sum());
+    /// assert_eq!(first.iter().sum::<i32>(), second.iter().sum::<i32>());
     /// ```
     fn shuffle(self, count: usize) -> Shuffle<Self, DataOf<Self>> {
         Shuffle::new(self, count)
