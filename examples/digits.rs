@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "takes a minute, in release"]
+    #[ignore = "takes half a minute, in release"]
     fn all_seeds_reach_the_goal() {
         for seed in 1..=3 {
             let accuracy = accuracy(40, seed);

@@ -34,7 +34,7 @@ fn grown(sample: &Sample) -> Option<Sample> {
         Op::UniformRandom(op) => Some(&mut op.ty),
         _ => None,
     };
-    if let Some(ty) = drawn {
+    if let Some(ty) = drawn.filter(|ty| ty.rows.is_none()) {
         ty.dims = vec![(ELEMENTS as i64).into()];
         return Some(sample);
     }
