@@ -28,6 +28,8 @@ pub mod mnist;
 mod split;
 mod standardize;
 mod table;
+pub mod text;
+pub mod wordnet;
 
 pub use error::DataError;
 pub use image::Image;

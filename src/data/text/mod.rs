@@ -1,0 +1,18 @@
+//! Texts as words and numbers of words.
+
+mod tf_idf;
+mod vocabulary;
+
+pub use tf_idf::TfIdf;
+pub use vocabulary::Vocabulary;
+
+/// The words of a text in lower case: what there is of letters and digits in a row.
+///
+/// ```
+/// use paddle::data::text::words;
+///
+/// assert!(words("The pilot's check-out, 1903").eq(["the", "pilot", "s", "check", "out", "1903"]));
+/// ```
+pub fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
