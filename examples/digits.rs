@@ -112,7 +112,26 @@ where
 
 #[cfg(test)]
 mod tests {
+    use paddle::testing::{assert_learns, assert_program};
+
     use super::*;
+
+    /// Digits as rows, one of each class.
+    fn one_of_each() -> Vec<classifier::small::Row> {
+        let images = digits::images();
+        let of = |class| images.iter().find(|image| image.label == class).expect("there are all digits");
+        (0..10).map(of).map(|image| (image.pixels, image.label).into()).collect()
+    }
+
+    #[test]
+    fn the_network_learns_ten_digits() {
+        assert_learns(&classifier::small(), one_of_each());
+    }
+
+    #[test]
+    fn its_program_is_the_one_that_was_reviewed() {
+        assert_program(&classifier::small(), "examples/golden/digits.txt");
+    }
 
     fn accuracy(passes: usize, seed: u64) -> f32 {
         let line = run(&Settings { folder: None, seed, passes: Some(passes) }).unwrap();

@@ -151,6 +151,22 @@ impl Values {
         }
     }
 
+    /// Makes it so many times its first `len` elements.
+    pub(crate) fn repeat_first(&mut self, len: usize, times: usize) {
+        each!(self, vector => {
+            vector.truncate(len);
+            *vector = vector.repeat(times);
+        });
+    }
+
+    /// Whether the elements are of one type and, bit for bit, the same.
+    pub(crate) fn has_bits_of(&self, other: &Self) -> bool {
+        let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
+        self.write_le_bytes(&mut ours);
+        other.write_le_bytes(&mut theirs);
+        self.dtype() == other.dtype() && ours == theirs
+    }
+
     /// Whether the elements from `at` on are those before it, bit for bit: a NaN is itself.
     pub(crate) fn repeats(&self, at: usize) -> bool {
         fn same<T: Copy, K: PartialEq>(vector: &[T], at: usize, bits: impl Fn(T) -> K) -> bool {

@@ -38,6 +38,7 @@
 //! | give it an operator of your own | [`operator`] |
 //! | keep it | [`files`]; [`Trainer::resume`] and [`Options::checkpoint`] for the training |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
+//! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
 
 extern crate self as paddle;

@@ -1,16 +1,38 @@
-//! Tests of operators of your own ([`check_operator`]), and of the gradients of networks ([`check_gradients`]) and of
-//! programs without parameters ([`Differentiated`]).
+//! Tests of models, in a few lines each:
 //!
-//! ```no_run
-//! # use paddle::operator::Operator;
-//! # fn test(swirl: &'static dyn Operator) {
-//! paddle::testing::check_operator(swirl).unwrap();
+//! | what is to hold | |
+//! | --- | --- |
+//! | it can learn: a few rows, by heart | [`assert_learns`], [`assert_learns_below`] |
+//! | it is compiled to the program that was reviewed | [`assert_program`] |
+//! | its gradients are right | [`check_gradients`]; of programs without parameters, [`Differentiated`] |
+//! | an operator of your own is what it is declared to be | [`check_operator`] |
+//!
+//! What is called `assert_…` panics, with a message that says what to look at; what is called `check_…` measures, and returns what
+//! was compared or what is wrong. All of them have fixed seeds, so they say the same each time.
+//!
+//! ```
+//! #[paddle::attribute::network]
+//! mod price {
+//!     pub fn cost(x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
+//!         mean(square(fc(fc(x, 4, act = tanh), 1) - y))
+//!     }
+//! }
+//!
+//! // In `#[test]`s:
+//! use paddle::testing::{assert_learns, check_gradients};
+//!
+//! # fn main() {
+//! let rows = [([1.0, 0.0, 2.0], 3.0), ([0.5, -1.0, 0.0], -2.0)];
+//! assert_learns(&price::cost(), rows.map(price::cost::Row::from));
+//! check_gradients(&price::cost(), rows.map(price::cost::Row::from)).unwrap();
 //! # }
 //! ```
 
 mod draw;
-mod network;
+mod gradients;
+mod learns;
 mod operator;
+mod program;
 
 use std::error;
 use std::fmt;
@@ -20,8 +42,10 @@ use paddle_core::program::{DType, Program};
 use paddle_kernels::cpu::CpuError;
 pub use paddle_kernels::differences::{Compared, DifferenceError, Differentiated};
 
-pub use self::network::check_gradients;
+pub use self::gradients::check_gradients;
+pub use self::learns::{assert_learns, assert_learns_below};
 pub use self::operator::check_operator;
+pub use self::program::assert_program;
 use crate::Error;
 use crate::element::Values;
 use crate::operator::OperatorError;

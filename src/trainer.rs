@@ -59,10 +59,10 @@ struct Progress {
 
 /// Has rustc refuse to build a call that trains a network that cannot be trained. Each public function reads it, so
 /// that rustc shows the user's call.
-struct Trainable<S>(PhantomData<S>);
+pub(crate) struct Trainable<S>(PhantomData<S>);
 
 impl<S: Spec> Trainable<S> {
-    const CHECK: () = if let Some(why) = S::UNTRAINABLE {
+    pub(crate) const CHECK: () = if let Some(why) = S::UNTRAINABLE {
         panic!("{}", why)
     };
 }

@@ -272,11 +272,11 @@ fn the_gradients_of_networks_are_differences() {
     let net = nets::cost();
     let rows =
         [net.row([0.3, -0.7, 1.1], 0.4), net.row([-0.2, 0.9, 0.6], -0.8), net.row([0.5, 0.1, -1.3], 1.2)];
-    let compared = check_gradients(&net, &rows[..], 1).unwrap();
+    let compared = check_gradients(&net, &rows[..]).unwrap();
     // Three layers: 3 · 4 + 4, 8 + 1, 4 + 1.
     assert_eq!((compared.elements, compared.rough), (16 + 9 + 5, 0));
     let net = nets::doubted();
-    let error = check_gradients(&net, [[0.5, -0.25]], 1).unwrap_err();
+    let error = check_gradients(&net, [[0.5, -0.25]]).unwrap_err();
     assert!(matches!(error, CheckError::Parameter(DifferenceError::Differs { .. })), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! What a user would test of the model of `ranking`.
 
-use paddle::testing::check_gradients;
+use paddle::testing::{assert_learns, assert_program, check_gradients};
 
 use super::*;
 
@@ -9,10 +9,12 @@ fn run_with(seed: u64, passes: usize, pairs: usize) -> [f64; 2] {
 }
 
 #[test]
-fn gradients() {
+fn a_small_model() {
     let net = ranking::cost::with(ranking::cost::Sizes { VOCABULARY: 9, WIDTH: 4 }).unwrap();
     let rows = [net.row(vec![0, 1], vec![2, 3, 4], vec![5]), net.row(vec![6, 6], vec![7], vec![8, 0, 2])];
-    check_gradients(&net, &rows, 1).unwrap();
+    assert_learns(&net, &rows);
+    assert_program(&net, "examples/golden/ranking.txt");
+    check_gradients(&net, &rows).unwrap();
 }
 
 #[test]

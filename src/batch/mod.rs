@@ -44,6 +44,18 @@ impl<S: Spec> Batch<S> {
         Ok(batch)
     }
 
+    /// A batch of what can be trained on.
+    pub(crate) fn of(net: &Network<S>, rows: &impl Rows<S>) -> Result<Self, Error> {
+        let mut scratch = Table::new(&net.model()?.signature);
+        let table = rows.columns(&mut scratch)?.clone();
+        Ok(Batch { table, spec: PhantomData })
+    }
+
+    /// The same with the first row's value of input `k` in all rows; nothing where that changes nothing.
+    pub(crate) fn with_first(&self, k: usize) -> Result<Option<Self>, BatchError> {
+        Ok(self.table.with_first(k)?.map(|table| Batch { table, spec: PhantomData }))
+    }
+
     /// Replaces the values by those of `rows`. After an error the batch is empty.
     pub fn fill<R: Borrow<S::Row>>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), BatchError> {
         self.table.fill::<S::Row>(rows)

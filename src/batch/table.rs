@@ -15,7 +15,7 @@ use crate::model::{InputSpec, Signature};
 const UNBOUND: usize = usize::MAX;
 
 /// What is fed to one input.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct InputValues {
     pub(crate) values: Values,
     /// The rows of the batch first, where the input has them; of sequences, their tokens.
@@ -175,10 +175,22 @@ impl InputValues {
         self.set = true;
         Ok(())
     }
+
+    /// Gives all rows the value of the first one.
+    fn repeat_first(&mut self, spec: &InputSpec, rows: usize) {
+        let of_row: usize = self.dims(spec).iter().product();
+        let mut items = 1;
+        if spec.sequence {
+            items = self.offsets[1] as usize;
+            self.offsets.iter_mut().enumerate().for_each(|(row, at)| *at = (row * items) as i64);
+        }
+        self.shape[0] = rows * items;
+        self.values.repeat_first(items * of_row, rows);
+    }
 }
 
 /// The columns of a batch of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Table {
     pub(crate) signature: Arc<Signature>,
     inputs: Vec<InputValues>,
@@ -272,6 +284,20 @@ impl Table {
             }
         }
         Ok(rows.map_or(1, |(_, rows)| rows))
+    }
+
+    /// The same, but with the first row's value of input `k` in all rows; nothing where they have it already, or the
+    /// input has no rows. Errors as [`rows`](Self::rows) does.
+    pub(crate) fn with_first(&self, k: usize) -> Result<Option<Self>, BatchError> {
+        let (rows, spec) = (self.rows()?, &self.signature.inputs[k]);
+        if !spec.batched || rows == 0 {
+            return Ok(None);
+        }
+        let mut table = self.clone();
+        let (ours, theirs) = (&mut table.inputs[k], &self.inputs[k]);
+        ours.repeat_first(spec, rows);
+        let differs = ours.offsets != theirs.offsets || !ours.values.has_bits_of(&theirs.values);
+        Ok(differs.then_some(table))
     }
 
     /// The number of inputs.
