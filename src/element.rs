@@ -1,5 +1,7 @@
 //! Elements in host memory: the Rust types that tensors are made of, and vectors of them.
 
+use std::ops::Range;
+
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
@@ -102,6 +104,13 @@ macro_rules! elements {
                 }
             }
 
+            /// Some of the elements, which have to be there.
+            pub(crate) fn part(&self, range: Range<usize>) -> HostSlice<'_> {
+                match self {
+                    $(Values::$variant(vector) => HostSlice::$variant(&vector[range]),)*
+                }
+            }
+
             pub(crate) fn as_slice_mut(&mut self) -> HostSliceMut<'_> {
                 match self {
                     $(Values::$variant(vector) => HostSliceMut::$variant(vector),)*
@@ -141,13 +150,15 @@ impl Values {
         each!(self, vector => vector.resize(len, Default::default()));
     }
 
-    /// Makes it one floating-point number; integers and truth values are none.
+    /// Makes it one number, as its elements have it: integers saturate, and what is not 0 is true.
     pub(crate) fn set_scalar(&mut self, value: f64) {
         self.clear();
         match self {
+            Values::Bool(vector) => vector.push(value != 0.0),
+            Values::I32(vector) => vector.push(value as i32),
+            Values::I64(vector) => vector.push(value as i64),
             Values::F32(vector) => vector.push(value as f32),
             Values::F64(vector) => vector.push(value),
-            Values::Bool(_) | Values::I32(_) | Values::I64(_) => {}
         }
     }
 

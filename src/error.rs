@@ -16,6 +16,7 @@ use crate::files::FileError;
 use crate::infer::OutputError;
 use crate::interrupt::InterruptError;
 use crate::operator::OperatorError;
+use crate::options::NoShards;
 use crate::parameters::ParameterError;
 use crate::train_loop::{NoBatch, ReaderFailed};
 
@@ -61,6 +62,8 @@ pub enum Error {
     File(FileError),
     /// Ctrl-C cannot be caught.
     Interrupt(InterruptError),
+    /// A batch was to be cut into no shards.
+    Shards(NoShards),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
 }
@@ -111,6 +114,7 @@ kinds! {
     Cpu(CpuError);
     File(FileError);
     Interrupt(InterruptError);
+    Shards(NoShards);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

@@ -87,7 +87,7 @@ pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
-pub use options::Options;
+pub use options::{NoShards, Options};
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;

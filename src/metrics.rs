@@ -1,12 +1,13 @@
 //! Metrics: what they are of one batch, and of many.
 
-use paddle_core::ops::{Binary, BinaryKind, Op};
-use paddle_core::plan::Backend;
+use paddle_core::ops::{Binary, BinaryKind, GradientError, Op};
+use paddle_core::passes::shard::Sharding;
+use paddle_core::plan::{Backend, Executor};
 use paddle_core::program::{Program, VarId};
 
 use crate::Error;
 use crate::model::Model;
-use crate::session::Session;
+use crate::session::{Session, scalar};
 
 /// A metric of one batch, and its weight among others: the rows of the batch, or, of a ratio, what it is divided by.
 ///
@@ -65,8 +66,8 @@ impl Metrics {
     pub(crate) fn new(model: &Model, program: &mut Program) -> Result<Self, Error> {
         let mut outputs = program.outputs().to_vec();
         let mut output_of = |(output, _): (usize, _)| {
-            let divisor = divisor(&model.program, model.program.outputs()[output]);
-            let divisor = divisor.map(|divisor| {
+            let quotient = quotient(&model.program, model.program.outputs()[output]);
+            let divisor = quotient.map(|[_, divisor]| {
                 outputs.push(divisor);
                 outputs.len() - 1
             });
@@ -74,8 +75,13 @@ impl Metrics {
         };
         let of: Vec<_> = model.metrics().map(&mut output_of).collect();
         program.set_outputs(&outputs)?;
-        let names = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
-        Ok(Metrics { names, values: vec![0.0; of.len()], weights: vec![0.0; of.len()], outputs: of })
+        Ok(Metrics::of(model, of))
+    }
+
+    /// Those of a model, of these outputs.
+    pub(crate) fn of(model: &Model, outputs: Vec<(usize, Option<usize>)>) -> Self {
+        let names: Vec<_> = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
+        Metrics { values: vec![0.0; names.len()], weights: vec![0.0; names.len()], names, outputs }
     }
 
     /// Takes them from the batch of `rows` rows that was just computed.
@@ -92,17 +98,85 @@ impl Metrics {
     }
 }
 
-/// What an output is divided by, where it is the quotient of two scalars of a batch.
-fn divisor(program: &Program, output: VarId) -> Option<VarId> {
+/// The metrics of a network over the shards of a batch. Those that are quotients have what they are quotients of added
+/// up.
+#[derive(Debug)]
+pub(crate) struct MetricSums(Vec<MetricSum>);
+
+#[derive(Debug, Default)]
+struct MetricSum {
+    output: usize,
+    /// The outputs that it is the quotient of.
+    quotient: Option<[usize; 2]>,
+    sum: f64,
+    sums: [f64; 2],
+}
+
+impl MetricSums {
+    /// Those of a model, of whose `program` this is a copy. What they are quotients of is made outputs, behind all others.
+    pub(crate) fn new(model: &Model, program: &mut Program) -> Result<Self, Error> {
+        let mut outputs = program.outputs().to_vec();
+        let mut sum_of = |(output, _): (usize, _)| {
+            let quotient = quotient(&model.program, model.program.outputs()[output]);
+            let quotient = quotient.map(|parts| {
+                outputs.extend(parts);
+                [outputs.len() - 2, outputs.len() - 1]
+            });
+            MetricSum { output, quotient, ..MetricSum::default() }
+        };
+        let sums = model.metrics().map(&mut sum_of).collect();
+        program.set_outputs(&outputs)?;
+        Ok(MetricSums(sums))
+    }
+
+    /// Errors if shards do not add up to one of them.
+    pub(crate) fn check(&self, model: &Model, sharding: &Sharding) -> Result<(), GradientError> {
+        for (MetricSum { output, quotient, .. }, (_, spec)) in self.0.iter().zip(model.metrics()) {
+            let added: &[usize] = quotient.as_ref().map_or(std::slice::from_ref(output), |parts| parts);
+            if let Some(refused) = added.iter().find_map(|&output| sharding.outputs[output].as_ref()) {
+                return Err(refused.error(&format!("the metric `{}`", spec.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Before the first shard.
+    pub(crate) fn begin(&mut self) {
+        self.0.iter_mut().for_each(|metric| (metric.sum, metric.sums) = (0.0, [0.0; 2]));
+    }
+
+    /// Adds those of the shard that was just computed.
+    pub(crate) fn add<B: Backend>(&mut self, executor: &Executor<B>) {
+        for MetricSum { output, quotient, sum, sums } in &mut self.0 {
+            *sum += scalar(executor, *output);
+            for (sum, part) in sums.iter_mut().zip(quotient.iter().flatten()) {
+                *sum += scalar(executor, *part);
+            }
+        }
+    }
+
+    /// What the metrics of the batch are, which has so many rows.
+    pub(crate) fn finish(&self, rows: usize, metrics: &mut Metrics) {
+        for (k, &MetricSum { quotient, sum, sums: [dividend, divisor], .. }) in self.0.iter().enumerate() {
+            metrics.weights[k] = if quotient.is_some() { divisor } else { rows as f64 };
+            // Divided by nothing, it is what the network makes of that.
+            let is_quotient = quotient.is_some() && divisor != 0.0;
+            metrics.values[k] = if is_quotient { dividend / divisor } else { sum } as f32;
+        }
+    }
+}
+
+/// What an output is the quotient of, where it is that of two scalars of a batch.
+fn quotient(program: &Program, output: VarId) -> Option<[VarId; 2]> {
     let operators = &program.block(Program::GLOBAL).ops;
     let making = |value| operators.iter().find(|operator| operator.outputs.contains(&value));
     let operator = making(output)?;
-    let divisor = match operator.op {
-        Op::Accuracy(_) => operator.outputs[2],
-        Op::Binary(Binary { kind: BinaryKind::Div }) => operator.inputs[1],
+    let parts = match operator.op {
+        Op::Accuracy(_) => [operator.outputs[1], operator.outputs[2]],
+        Op::Binary(Binary { kind: BinaryKind::Div }) => [operator.inputs[0], operator.inputs[1]],
         _ => return None,
     };
     // A constant weighs nothing.
-    let is_constant = matches!(making(divisor)?.op, Op::Fill(_) | Op::AssignValue(_));
-    (program.ty(divisor).is_scalar() && !is_constant).then_some(divisor)
+    let is_constant = matches!(making(parts[1])?.op, Op::Fill(_) | Op::AssignValue(_));
+    (program.ty(parts[1]).is_scalar() && !is_constant).then_some(parts)
 }

@@ -1,5 +1,7 @@
 //! Settings of one call of [`Trainer::train`](crate::Trainer::train).
 
+use std::fmt;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use paddle_core::plan::Numbers;
@@ -18,7 +20,21 @@ pub struct Options {
     pub(crate) interruptible: bool,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) checkpoint_every: u64,
+    /// One, if nothing is said.
+    shards: Option<usize>,
 }
+
+/// A batch was to be cut into no shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoShards;
+
+impl fmt::Display for NoShards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a batch cannot be cut into 0 shards; with 1 it stays whole")
+    }
+}
+
+impl std::error::Error for NoShards {}
 
 impl Options {
     /// With parameters that stay as they are: `Options::default().freeze(gan::params::D)`.
@@ -28,6 +44,27 @@ impl Options {
     pub fn freeze(mut self, parameters: impl Into<ParameterGroup>) -> Self {
         self.frozen.push(parameters.into());
         self
+    }
+
+    /// With each batch cut into so many shards: the first rows, those behind them, and so on, as equal in number as can be,
+    /// sequences as a whole.
+    ///
+    /// Each shard is computed alone, and gradients are added up in the order of the shards before they are clipped and
+    /// update. So the result is, but for rounding, that of the whole batch, and to the last bit a function of the number of
+    /// shards, on whatever they are computed. Random numbers are those that the rows draw without shards; metrics are those of
+    /// the batch. One shard, which is what there is without this, is the batch.
+    ///
+    /// A step fails before anything is computed where shards would not add up to the batch: the cost has to be a sum or a mean
+    /// over rows, or what is made of such linearly. `batch_norm`, the largest of all rows, a product of two means are not; the
+    /// error names the operator and its place.
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = Some(shards);
+        self
+    }
+
+    /// The number of shards.
+    pub(crate) fn shard_count(&self) -> Result<NonZero<usize>, NoShards> {
+        NonZero::new(self.shards.unwrap_or(1)).ok_or(NoShards)
     }
 
     /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which

@@ -18,7 +18,7 @@ pub(crate) struct Session<B: Backend> {
     parameters: Weak<()>,
     pub(crate) executor: Executor<B>,
     /// Rows become columns here; it keeps its memory.
-    scratch: Table,
+    pub(crate) scratch: Table,
 }
 
 impl<B: Backend + Clone> Session<B> {
@@ -70,7 +70,7 @@ impl<B: Backend> Session<B> {
         let inputs = table.len();
         self.executor.begin(&|k| match k.checked_sub(inputs) {
             None => table.feed(k),
-            Some(k) => Feed { values: scalars[k].as_slice(), shape: &[], offsets: None },
+            Some(k) => fed(&scalars[k]),
         })?;
         self.executor.run(Part::Compute, parameters)?;
         Ok(count)
@@ -78,19 +78,29 @@ impl<B: Backend> Session<B> {
 
     /// An output that has one element.
     pub(crate) fn scalar(&self, output: usize) -> f64 {
-        macro_rules! fetch {
-            ($variant:ident, $zero:expr) => {{
-                let mut value = [$zero];
-                self.executor.fetch(output, HostSliceMut::$variant(&mut value));
-                value[0]
-            }};
-        }
-        match self.executor.output_dtype(output) {
-            DType::F64 => fetch!(F64, 0.0),
-            DType::F32 => fetch!(F32, 0.0).into(),
-            DType::I64 => fetch!(I64, 0) as f64,
-            DType::I32 => fetch!(I32, 0).into(),
-            DType::Bool => f64::from(u8::from(fetch!(Bool, false))),
-        }
+        scalar(&self.executor, output)
     }
+}
+
+/// An output that has one element, of the batch that was just computed.
+pub(crate) fn scalar<B: Backend>(executor: &Executor<B>, output: usize) -> f64 {
+    macro_rules! fetch {
+        ($variant:ident, $zero:expr) => {{
+            let mut value = [$zero];
+            executor.fetch(output, HostSliceMut::$variant(&mut value));
+            value[0]
+        }};
+    }
+    match executor.output_dtype(output) {
+        DType::F64 => fetch!(F64, 0.0),
+        DType::F32 => fetch!(F32, 0.0).into(),
+        DType::I64 => fetch!(I64, 0) as f64,
+        DType::I32 => fetch!(I32, 0).into(),
+        DType::Bool => f64::from(u8::from(fetch!(Bool, false))),
+    }
+}
+
+/// What an input of one element is fed with.
+pub(crate) fn fed(value: &Values) -> Feed<'_> {
+    Feed { values: value.as_slice(), shape: &[], offsets: None }
 }

@@ -1,33 +1,33 @@
 //! The trainer: steps, and the loop over a reader.
 
 mod checkpoint;
+mod plan;
+mod shards;
 
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
-use paddle_core::passes::Pipeline;
 use paddle_core::passes::clip::Clip;
 use paddle_core::passes::optimize::{Decay, Settings};
-use paddle_core::plan::{Backend, Numbers};
+use paddle_core::plan::Backend;
 use paddle_kernels::cpu::Cpu;
 
+use self::plan::Plan;
 use crate::Error;
 use crate::batch::Rows;
-use crate::element::{Element, Values};
+use crate::element::Element;
 use crate::event::{Event, EventKind};
 use crate::interrupt::Interrupt;
 use crate::metrics::{Metric, Metrics};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::options::Options;
-use crate::parameter_name::ParameterGroup;
 use crate::parameters::{ParameterError, Parameters};
 use crate::position::Position;
 use crate::progress::Watchers;
 use crate::reader::IntoItem;
-use crate::session::Session;
 use crate::stored;
 use crate::train_loop::{self, Step, Training};
 use crate::updater::Updater;
@@ -65,16 +65,6 @@ impl<S: Spec> Trainable<S> {
     pub(crate) const CHECK: () = if let Some(why) = S::UNTRAINABLE {
         panic!("{}", why)
     };
-}
-
-/// A network's forward, backward and update for one set of parameters, of which some are frozen.
-struct Plan<B: Backend> {
-    frozen: Vec<ParameterGroup>,
-    numbers: Numbers,
-    session: Session<B>,
-    /// The learning rate, once per element type of parameters.
-    rates: Vec<Values>,
-    metrics: Metrics,
 }
 
 /// What a step reports.
@@ -165,9 +155,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let (at, states) = self.plan(model, parameters, options)?;
         let rate = self.updater.learning_rate(step);
         let plan = &mut self.plans[at];
-        plan.rates.iter_mut().for_each(|value| value.set_scalar(rate));
-        plan.session.executor.set_seed(seed);
-        plan.session.executor.set_step(step);
+        plan.begin(seed, step, rate);
         let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
         Ok(Outcome { cost, rows, metrics: &plan.metrics })
     }
@@ -235,10 +223,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
                 self.states.len() - 1
             }
         };
-        let known = |plan: &Plan<B>| {
-            let is_alike = plan.frozen == options.frozen && plan.numbers == options.numbers;
-            is_alike && plan.session.is_for(model, parameters.identity())
-        };
+        let known =
+            |plan: &Plan<B>| plan.is_with(options) && plan.session.is_for(model, parameters.identity());
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {
@@ -305,44 +291,6 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let known = self.states.iter().position(|states| states.is_of(parameters));
         let stored = known.and_then(|at| Some((at, self.states[at].stored(name, slot)?)));
         stored.ok_or_else(|| ParameterError::NoSuchState { name: name.to_string(), slot: slot.to_string() })
-    }
-}
-
-impl<B: Backend + Clone> Plan<B> {
-    fn new(
-        model: &Arc<Model>,
-        parameters: &Parameters<B>,
-        options: &Options,
-        states: &mut States<B>,
-        updater: &impl Updater,
-        settings: &Settings,
-    ) -> Result<Self, Error> {
-        let mut program = model.program.clone();
-        let metrics = Metrics::new(model, &mut program)?;
-        let (frozen, numbers) = (options.frozen.clone(), options.numbers);
-        let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
-        Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
-        states.extend(parameters.backend(), &program)?;
-        let rates = &program.inputs()[model.program.inputs().len()..];
-        let rates = rates.iter().map(|&rate| Values::new(program.ty(rate).dtype)).collect();
-        let session = Session::new(model, &program, parameters, &states.storage, numbers)?;
-        Ok(Plan { frozen, numbers, session, rates, metrics })
-    }
-}
-
-impl<B: Backend> Plan<B> {
-    /// Returns the rows and the cost.
-    fn step<S: Spec>(
-        &mut self,
-        rows: &impl Rows<S>,
-        parameters: &mut B::Buffer,
-        states: &mut B::Buffer,
-    ) -> Result<(usize, f32), Error> {
-        let rows = self.session.compute(rows, &self.rates, parameters)?;
-        let cost = self.session.scalar(0) as f32;
-        self.metrics.take(&self.session, rows);
-        self.session.executor.update(parameters, states)?;
-        Ok((rows, cost))
     }
 }
 

@@ -5,7 +5,7 @@ mod networks;
 use std::alloc::System;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Batch, Cpu, Network, Parameters, Sgd, Spec, Trainer};
+use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Spec, Trainer};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
@@ -20,15 +20,21 @@ fn count(action: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
-/// Trains on the batches and returns how many allocations there were in the first 32 of them, and afterwards.
-fn allocations<S: Spec>(net: &Network<S>, batches: &[Batch<S>]) -> (usize, usize) {
+/// Trains on the batches, whole and in shards, and tells whether allocations were made in the first 32 of them only.
+fn settles<S: Spec>(net: &Network<S>, batches: &[Batch<S>]) -> bool {
+    [1, 3].iter().all(|&shards| matches!(allocations(net, batches, shards), (1.., 0)))
+}
+
+/// How many allocations there were in the first 32 of the batches, and afterwards.
+fn allocations<S: Spec>(net: &Network<S>, batches: &[Batch<S>], shards: usize) -> (usize, usize) {
+    let options = Options::default().shards(shards);
     let cpu = Cpu::with_threads(3).unwrap();
     let mut parameters = Parameters::create_on(cpu, net, 0).unwrap();
     let mut trainer = Trainer::new(Sgd::new(0.01));
     let mut steps = |batches: &[Batch<S>]| {
         count(|| {
             for batch in batches {
-                trainer.step(net, &mut parameters, batch).unwrap();
+                trainer.step_with(net, &mut parameters, batch, &options).unwrap();
             }
         })
     };
@@ -51,7 +57,7 @@ fn steps() {
     let net = mlp();
     let row = |i: usize| mlp::Row { x: [i as f32 / 97.0; 37], y: (i % 7) as i64 };
     let batch = |count: usize| net.batch((0..count).map(row)).unwrap();
-    assert!(matches!(allocations(&net, &sizes().map(batch).collect::<Vec<_>>()), (1.., 0)));
+    assert!(settles(&net, &sizes().map(batch).collect::<Vec<_>>()));
 
     // The largest batch also has the longest sequences.
     let net = ragged();
@@ -61,7 +67,7 @@ fn steps() {
         ragged::Row { a: sequence(i, longest), b: sequence(i + 1, longest) }
     };
     let batch = |count: usize| net.batch((0..count).map(|i| row(count, i))).unwrap();
-    assert!(matches!(allocations(&net, &sizes().map(batch).collect::<Vec<_>>()), (1.., 0)));
+    assert!(settles(&net, &sizes().map(batch).collect::<Vec<_>>()));
 
     // The largest batch also has the most rounds; how many rows take which branch differs from batch to batch.
     let net = control();
@@ -71,7 +77,7 @@ fn steps() {
         rounds: if count == 97 { 6 } else { count as i64 % 7 },
     };
     let batch = |count: usize| net.batch((0..count).map(|i| row(count, i))).unwrap();
-    assert!(matches!(allocations(&net, &sizes().map(batch).collect::<Vec<_>>()), (1.., 0)));
+    assert!(settles(&net, &sizes().map(batch).collect::<Vec<_>>()));
 }
 
 /// A batch that is filled again keeps its memory.

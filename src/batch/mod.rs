@@ -1,5 +1,6 @@
 //! Batches: the rows of a step in the form in which the runtime wants them.
 
+mod cut;
 mod error;
 mod row;
 mod table;
@@ -10,6 +11,7 @@ use std::marker::PhantomData;
 
 use ndarray::{ArrayBase, Data, Dimension};
 
+pub(crate) use cut::Cut;
 pub use error::{BatchError, Shape};
 pub use row::{Cell, Column, Columns, Row};
 pub(crate) use table::Table;

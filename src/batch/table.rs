@@ -1,10 +1,11 @@
 //! The columns of a batch: for each input of a network, the values of all rows side by side.
 
 use std::borrow::Borrow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension};
-use paddle_core::plan::{Feed, OffsetsError, check_offsets};
+use paddle_core::plan::{Feed, HostSlice, OffsetsError, check_offsets};
 
 use super::row::{Cell, Column, Columns, Row};
 use super::{BatchError, Shape};
@@ -303,6 +304,16 @@ impl Table {
     /// The number of inputs.
     pub(crate) fn len(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// Whether input `k` has rows of the batch, or tokens of them.
+    pub(crate) fn has_rows(&self, k: usize) -> bool {
+        self.signature.inputs[k].batched
+    }
+
+    /// Some of the elements of input `k`, which have to be there.
+    pub(crate) fn part(&self, k: usize, elements: Range<usize>) -> HostSlice<'_> {
+        self.inputs[k].values.part(elements)
     }
 
     /// What is fed to input `k`.

@@ -113,8 +113,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
                 of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, &state.values));
             let mut tensors: Vec<_> = of_parameters.collect();
             if let Some(states) = states {
-                let keyed = checkpoint.states.iter().zip(states.storage.iter());
-                tensors.extend(keyed.map(|((parameter, slot), stored)| {
+                tensors.extend(states.iter().map(|((parameter, slot), stored)| {
                     Tensor::new(&state_name(parameter, slot), stored, backend, &states.buffer)
                 }));
             }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Storage, initialize_states, state_name, stored_name};
+use paddle_core::passes::accumulate::SUM_OF_GRADIENTS;
+use paddle_core::plan::{Backend, Storage, Stored, initialize_states, state_name, stored_name};
 use paddle_core::program::{Program, Type};
 
 use crate::Error;
@@ -14,8 +15,8 @@ pub(crate) struct States<B: Backend> {
     parameters: Weak<()>,
     pub(crate) storage: Storage,
     pub(crate) buffer: B::Buffer,
-    /// Parameter and slot of each, in the order of creation.
-    keys: Vec<(String, String)>,
+    /// Parameter and slot of each, in the order of creation; none of what does not outlive a step.
+    keys: Vec<Option<(String, String)>>,
 }
 
 impl<B: Backend> States<B> {
@@ -38,13 +39,22 @@ impl<B: Backend> States<B> {
 
     /// Parameter and slot of each.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.keys.iter().map(|(parameter, slot)| (parameter.as_str(), slot.as_str()))
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// The same, and where it is stored.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ((&str, &str), &Stored)> {
+        let stored = self.keys.iter().zip(self.storage.iter());
+        stored.filter_map(|(key, stored)| {
+            let (parameter, slot) = key.as_ref()?;
+            Some(((parameter.as_str(), slot.as_str()), stored))
+        })
     }
 
     /// The name that the state of a parameter in a slot is stored under.
     pub(crate) fn stored(&self, parameter: &str, slot: &str) -> Option<String> {
-        let known = self.keys().position(|key| key == (parameter, slot))?;
-        Some(self.storage.iter().nth(known)?.name.clone())
+        let (_, stored) = self.iter().find(|(key, _)| *key == (parameter, slot))?;
+        Some(stored.name.clone())
     }
 
     /// Adds the state of a parameter in a slot, which is not there yet, with its values.
@@ -60,7 +70,7 @@ impl<B: Backend> States<B> {
         self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
         backend.grow(&mut self.buffer, self.storage.bytes())?;
         backend.upload(values.as_slice(), &mut self.buffer, offset);
-        self.keys.push((parameter.to_string(), slot.to_string()));
+        self.keys.push(Some((parameter.to_string(), slot.to_string())));
         Ok(())
     }
 
@@ -72,7 +82,8 @@ impl<B: Backend> States<B> {
             let is_new = self.storage.find(&name).is_none();
             self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
             if is_new {
-                self.keys.push((program.var(state.parameter).name.clone(), state.slot.clone()));
+                let key = || (program.var(state.parameter).name.clone(), state.slot.clone());
+                self.keys.push((state.slot != SUM_OF_GRADIENTS).then(key));
                 created.push(name);
             }
         }

@@ -1,9 +1,10 @@
 //! `accuracy`: how often the class of a row is among those that were predicted.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
 
 /// The share of rows whose `Label` is among their `Indices`; 0 over no rows.
 ///
@@ -63,6 +64,10 @@ impl Operation for Accuracy {
 
     fn reads(&self, k: usize) -> bool {
         k != 0
+    }
+
+    fn of_shards(&self, _: &Program, _: &Operator, output: usize) -> OfShards {
+        if output == 0 { OfShards::Mean } else { OfShards::Sum }
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

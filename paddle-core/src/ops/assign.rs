@@ -28,6 +28,10 @@ impl Operation for Assign {
         Ok(vec![Some(g.grad(0)?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

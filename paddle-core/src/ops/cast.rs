@@ -38,6 +38,10 @@ impl Operation for Cast {
         Ok(vec![Some(g.emit(Cast { dtype }, &[grad])?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        self.dtype.is_float()
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("one rounding")
     }

@@ -138,6 +138,10 @@ impl Operation for Split {
         Ok(vec![Some(g.emit(Concat { axis: self.axis }, &parts)?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

@@ -159,6 +159,10 @@ impl Operation for If {
         results.flat_map(|results| results.iter().copied().zip(operator.outputs.iter().copied())).collect()
     }
 
+    fn decided_by(&self, _: &Program, operator: &Operator) -> Option<VarId> {
+        Some(operator.inputs[0])
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("what its blocks compute is judged by itself")
     }

@@ -1,10 +1,10 @@
 //! `contract`: the sum, over everything but the last axis, of what is beside each other.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Matmul, Mismatch, MismatchKind, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Matmul, Mismatch, MismatchKind, OfShards,
+    Operation, Sample, Schema,
 };
-use crate::program::{Type, VarId};
+use crate::program::{Operator, Program, Type, VarId};
 
 /// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values, over all axes but the last, rows included.
 ///
@@ -53,6 +53,14 @@ impl Operation for Contract {
         let dx = g.emit(Matmul { trans_x: false, trans_y: true }, &[y, grad])?;
         let dy = g.emit(Matmul::PLAIN, &[x, grad])?;
         Ok(vec![Some(dx), Some(dy)])
+    }
+
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Sum
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs.len() == 1
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

@@ -5,9 +5,9 @@
 
 use super::{
     AccuracyClass, Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Op, Operation, Sample, Scale, Schema, row_numbers,
+    MismatchKind, OfShards, Op, Operation, Sample, Scale, Schema, row_numbers,
 };
-use crate::program::{DType, Type, VarId};
+use crate::program::{DType, Operator, Program, Type, VarId};
 
 /// What makes up for the elements that are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,6 +133,10 @@ impl Operation for Dropout {
                 Scale { scale: 1.0 - self.dropout_prob, bias: 0.0 }.into()
             }
         })
+    }
+
+    fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
+        row_numbers::drawn(operator, 1)
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

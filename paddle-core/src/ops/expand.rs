@@ -2,10 +2,10 @@
 
 use super::reduce::reduced;
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce,
-    ReduceKind, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Reduce, ReduceKind, Sample, Schema,
 };
-use crate::program::{Type, VarId};
+use crate::program::{Operator, Program, Type, VarId};
 
 /// Repeats `X` along the axes of `Y` that a reduction of `Y` over `axes` would remove: the adjoint of
 /// [`Reduce`]. Only the shape of `Y` is read.
@@ -58,6 +58,18 @@ impl Operation for Expand {
 
     fn reads(&self, k: usize) -> bool {
         k == 0
+    }
+
+    /// What has no rows is repeated for each.
+    fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
+        match program.ty(operator.outputs[output]).rows {
+            Some(_) => OfShards::Rows,
+            None => OfShards::Other,
+        }
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

@@ -1,9 +1,10 @@
 //! `gather_rows`: a value of an ancestor row space, on the rows that a block runs on.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Schema,
 };
-use crate::program::{Type, VarId};
+use crate::program::{Operator, Program, Type, VarId};
 
 /// The rows of `X` that the block runs on, in order. `X` is of the parent of the block's row space.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +41,10 @@ impl Operation for GatherRows {
     /// that of the other rows.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![Some(g.grad(0)?)])
+    }
+
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

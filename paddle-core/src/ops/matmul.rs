@@ -1,10 +1,10 @@
 //! `matmul_v2`: products of matrices.
 
 use super::{
-    AccuracyClass, Contract, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
-    Reshape, Sample, Schema, Transpose,
+    AccuracyClass, Contract, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards,
+    Operation, Reshape, Sample, Schema, Transpose,
 };
-use crate::program::{Dim, RowsId, Type, VarId};
+use crate::program::{Dim, Operator, Program, RowsId, Type, VarId};
 
 /// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes; either may be
 /// read transposed.
@@ -181,6 +181,19 @@ impl Operation for Matmul {
             *grad = g.sum_to_input(*grad, k)?;
         }
         Ok(grads.into())
+    }
+
+    /// A sum over the rows that both have, or each row's own product.
+    fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
+        let rows = |var: &VarId| program.ty(*var).rows;
+        match (rows(&operator.outputs[output]), operator.inputs.iter().find_map(rows)) {
+            (None, Some(_)) => OfShards::Sum,
+            _ => OfShards::Rows,
+        }
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs.len() == 1
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

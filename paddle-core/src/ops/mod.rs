@@ -40,6 +40,7 @@ mod layer_norm;
 mod lookup_table;
 mod matmul;
 mod max_pool2d_with_index;
+mod of_shards;
 mod one_hot;
 mod pad;
 mod pool2d;
@@ -102,6 +103,7 @@ pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use matmul::Matmul;
 pub use max_pool2d_with_index::MaxPool2dWithIndex;
+pub use of_shards::OfShards;
 pub use one_hot::OneHot;
 pub use pad::{Pad, PadMode};
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
@@ -196,6 +198,11 @@ pub trait Operation {
         false
     }
 
+    /// Whether it leaves rows of a table that were not looked up as if the step had not been theirs.
+    fn is_lazy(&self) -> bool {
+        false
+    }
+
     /// What it is in test runs, where that is something else: an operator of the same first inputs and outputs.
     fn in_test(&self) -> Option<Op> {
         None
@@ -224,6 +231,34 @@ pub trait Operation {
     /// How near to the exact results those of `output` are; behind the outputs, those of the inputs that it
     /// [changes](Operation::changes).
     fn accuracy(&self, output: usize) -> AccuracyClass;
+
+    /// What `output` over all rows is to what the operator gives for shards of them.
+    ///
+    /// What is row-wise keeps the rows, where its values have one kind of them.
+    fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
+        let rows = program.ty(operator.outputs[output]).rows;
+        let is_aligned =
+            |input: &VarId| program.ty(*input).rows.is_none_or(|of_input| Some(of_input) == rows);
+        match self.schema().effects.row_wise && operator.inputs.iter().all(is_aligned) {
+            true => OfShards::Rows,
+            false => OfShards::Other,
+        }
+    }
+
+    /// Whether the outputs are a linear function of these inputs, ascending, taken together, whatever the others are.
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        false
+    }
+
+    /// Of an operator of one input that is a linear one and a constant added to it: both.
+    fn affine(&self) -> Option<(Op, f64)> {
+        None
+    }
+
+    /// The value that decides which of its blocks run, and how often.
+    fn decided_by(&self, _program: &Program, _operator: &Operator) -> Option<VarId> {
+        None
+    }
 
     /// How values pass between the operator and the blocks it owns: pairs of (from, to). Empty for operators without
     /// blocks, whose outputs depend on all of their inputs.

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, row_numbers,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema, row_numbers,
 };
-use crate::program::{DType, Dim, RowsId, Type, VarId};
+use crate::program::{DType, Dim, Operator, Program, RowsId, Type, VarId};
 
 /// Uniform on `[min, max)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +144,10 @@ impl Operation for UniformRandom {
         (!self.path.is_empty()).then_some(&self.path)
     }
 
+    fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
+        row_numbers::drawn(operator, 0)
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("drawn in f64 and rounded once")
     }
@@ -198,6 +202,10 @@ impl Operation for GaussianRandom {
 
     fn stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
+    }
+
+    fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
+        row_numbers::drawn(operator, 0)
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

@@ -4,9 +4,9 @@
 use super::{
     AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
     CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number,
-    Operation, Sample, Schema, Size,
+    OfShards, Operation, Sample, Schema, Size,
 };
-use crate::program::{DType, Dim, Type, VarId};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
 
 /// Which reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,6 +181,20 @@ impl Operation for Reduce {
         let chosen = g.emit(Compare { kind: CompareKind::Equal }, &[x, out])?;
         let chosen = g.emit(Cast { dtype }, &[chosen])?;
         Ok(vec![Some(g.emit(Binary { kind: BinaryKind::Mul }, &[grad, chosen])?)])
+    }
+
+    fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
+        match (program.ty(operator.outputs[output]).rows, self.kind) {
+            (Some(_), _) => OfShards::Rows,
+            (None, ReduceKind::Sum) => OfShards::Sum,
+            (None, ReduceKind::Mean) => OfShards::Mean,
+            (None, ReduceKind::Max | ReduceKind::Min | ReduceKind::Prod) => OfShards::Other,
+            (None, ReduceKind::Any | ReduceKind::All) => OfShards::Other,
+        }
+    }
+
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        matches!(self.kind, ReduceKind::Sum | ReduceKind::Mean)
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

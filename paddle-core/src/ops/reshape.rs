@@ -48,6 +48,10 @@ impl Operation for Reshape {
         Ok(vec![Some(g.emit(Reshape { dims }, &[grad])?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

@@ -1,9 +1,10 @@
 //! `row_numbers`: 0, 1, 2, … along rows.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Schema,
 };
-use crate::program::{DType, RowsId, Type, VarId};
+use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
 
 /// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and
 /// so says which ones these are.
@@ -36,6 +37,11 @@ pub(super) fn check(cx: &Infer<'_>, first: usize, rows: Option<RowsId>) -> Resul
     }
 }
 
+/// What is drawn by the numbers of rows, input `first`, goes with the rows; without, by their places.
+pub(super) fn drawn(operator: &Operator, first: usize) -> OfShards {
+    if operator.inputs.len() > first { OfShards::Rows } else { OfShards::Drawn }
+}
+
 impl Operation for RowNumbers {
     fn schema(&self) -> &'static Schema {
         &Schema {
@@ -62,6 +68,10 @@ impl Operation for RowNumbers {
 
     fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(Vec::new())
+    }
+
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Numbers
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

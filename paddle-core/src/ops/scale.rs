@@ -1,6 +1,8 @@
 //! `scale`: an affine function with constant coefficients.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Op, Operation, Sample, Schema,
+};
 use crate::program::{Type, VarId};
 
 /// `Out = scale · X + bias`, of numbers. On integers the coefficients are truncated to whole numbers.
@@ -33,6 +35,14 @@ impl Operation for Scale {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Scale { scale: self.scale, bias: 0.0 }, &[grad])?)])
+    }
+
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        self.bias == 0.0
+    }
+
+    fn affine(&self) -> Option<(Op, f64)> {
+        Some((Scale { bias: 0.0, ..*self }.into(), self.bias))
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

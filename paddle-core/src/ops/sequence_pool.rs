@@ -2,9 +2,9 @@
 
 use super::{
     AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Operation, Sample, Schema,
+    MismatchKind, OfShards, Operation, Sample, Schema,
 };
-use crate::program::{RowOrigin, RowsId, Type, VarId};
+use crate::program::{Operator, Program, RowOrigin, RowsId, Type, VarId};
 
 /// How the tokens of a sequence become one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +117,11 @@ impl Operation for SequencePool {
 
     fn sequences(&self) -> Option<usize> {
         Some(0)
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

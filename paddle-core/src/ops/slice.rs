@@ -217,6 +217,10 @@ impl Operation for Slice {
         Ok(vec![Some(g.emit(SliceGrad(self.clone()), &[input, grad])?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

@@ -36,6 +36,10 @@ impl Operation for StopGradient {
         false
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("a copy")
     }

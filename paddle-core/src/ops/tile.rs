@@ -67,6 +67,10 @@ impl Operation for Tile {
         Ok(vec![Some(g.emit(sum, &[grad])?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

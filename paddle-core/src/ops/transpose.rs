@@ -60,6 +60,10 @@ impl Operation for Transpose {
         Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
     }
 
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

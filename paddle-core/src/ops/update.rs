@@ -272,6 +272,10 @@ impl Operation for Update {
         false
     }
 
+    fn is_lazy(&self) -> bool {
+        matches!(self, Update::Adam(Adam { lazy_mode: true, .. }))
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Accumulating("averages, and a difference of the parameter and its step")
     }

@@ -172,6 +172,10 @@ impl Operation for While {
         flow
     }
 
+    fn decided_by(&self, program: &Program, operator: &Operator) -> Option<VarId> {
+        program.block(operator.blocks[0]).results.first().copied()
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("what its blocks compute is judged by itself")
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clip::{Clip, clip};
+use super::fed::create_scalar;
 use crate::ops::{
     self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
 };
@@ -83,6 +84,11 @@ impl Rows {
         let padding_idx = padding.pop_first().filter(|_| padding.is_empty())?;
         Some(Rows { lookups, padding_idx })
     }
+}
+
+/// Whether a gradient of the global block is a sum of rows.
+pub(super) fn is_sparse(program: &Program, gradient: VarId) -> bool {
+    Rows::of(program, gradient).is_some()
 }
 
 impl Update<'_> {
@@ -196,7 +202,7 @@ pub fn optimize(
         let learning_rate = match rates.get(&dtype) {
             Some(&rate) => rate,
             None => {
-                let rate = create_rate(program, dtype)?;
+                let rate = create_scalar(program, "learning_rate", dtype)?;
                 rates.insert(dtype, rate);
                 inputs.push(rate);
                 rate
@@ -212,17 +218,6 @@ pub fn optimize(
         rule(&mut update)?;
     }
     Ok(inputs)
-}
-
-/// Adds an input with the first free name.
-fn create_rate(program: &mut Program, dtype: DType) -> Result<VarId, BuildError> {
-    let mut name = "learning_rate".to_string();
-    let mut suffix = 0;
-    while program.find(&name).is_some() {
-        suffix += 1;
-        name = format!("learning_rate_{suffix}");
-    }
-    program.create_input(&name, Type::scalar(dtype))
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! Pipelines: lists of passes that read like recipes. The verifier runs after each pass and names the guilty one.
 
+use std::cell::RefCell;
 use std::fmt;
 
+use super::accumulate::{accumulate, from_sums};
 use super::backward::backward;
 use super::freeze::freeze;
-use super::optimize::{Settings, UpdateRule, optimize};
+use super::optimize::{Settings, UpdateRule, is_sparse, optimize};
+use super::shard::{Sharding, shard};
 use super::test_mode::test_mode;
 use crate::ops::GradientError;
-use crate::program::{BuildError, Program, VerifyError};
+use crate::program::{BuildError, Program, RowsId, VerifyError};
 
 /// Why a pipeline stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +106,68 @@ impl<'a> Pipeline<'a> {
         }
         Ok(())
     }
+}
+
+/// A training step in shards, as two programs.
+pub struct ShardedTraining {
+    /// Computes a shard, and adds its gradients to their sums. Behind the inputs of the network and those of
+    /// [`sharding`](Self::sharding), it is told whether this is the first shard.
+    pub compute: Program,
+    /// Updates the parameters from the sums. Its inputs are learning rates.
+    pub update: Program,
+    /// What a shard is fed with, and what it gives.
+    pub sharding: Sharding,
+}
+
+impl ShardedTraining {
+    /// From a network to its training step in shards of the rows `batch`: as [`Pipeline::training`], in two programs.
+    pub fn new(
+        network: &Program,
+        batch: Option<RowsId>,
+        settings: &Settings,
+        is_frozen: &dyn Fn(&str) -> bool,
+        rule: &UpdateRule<'_>,
+    ) -> Result<Self, PassError> {
+        let sharding = RefCell::new(Sharding::default());
+        let mut compute = network.clone();
+        Pipeline::new([
+            Pass::new("freeze", |program| Ok(freeze(program, is_frozen)?)),
+            Pass::new("shard", |program| {
+                *sharding.borrow_mut() = shard(program, batch)?;
+                Ok(())
+            }),
+            Pass::new("backward", |program| Ok(backward(program)?)),
+            Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?)),
+        ])
+        .run(&mut compute)?;
+        let mut update = from_sums(&compute)?;
+        let optimize = |program: &mut Program| Ok(optimize(program, settings, rule).map(drop)?);
+        Pipeline::new([Pass::new("optimize", optimize)]).run(&mut update)?;
+        refuse_lazy(&compute, &update)?;
+        Ok(ShardedTraining { compute, update, sharding: sharding.into_inner() })
+    }
+}
+
+/// Shards add gradients of whole tables up, which do not tell what was looked up.
+fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
+    for operator in &update.block(Program::GLOBAL).ops {
+        let changed = operator.op.operation().changes().first().map(|&slot| operator.inputs[slot]);
+        let Some(changed) = changed.filter(|_| operator.op.operation().is_lazy()) else { continue };
+        let name = &update.var(changed).name;
+        let is_sparse = compute
+            .gradients()
+            .iter()
+            .any(|pair| compute.var(pair.parameter).name == *name && is_sparse(compute, pair.gradient));
+        if is_sparse {
+            let message = format!(
+                "`{}` updates only the rows of `{name}` that are looked up, but shards add up gradients of all of it; \
+                 train without shards, or not lazily",
+                operator.op.operation().called()
+            );
+            return Err(GradientError { place: None, message });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

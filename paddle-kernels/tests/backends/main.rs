@@ -18,6 +18,7 @@ mod reference;
 mod rows;
 mod run;
 mod samples;
+mod shards;
 mod table;
 mod terms;
 mod tolerance;

@@ -240,6 +240,16 @@ impl Operation for Binary {
         self.kind != BinaryKind::FloorDiv
     }
 
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        match self.kind {
+            BinaryKind::Add | BinaryKind::Sub => inputs == [0, 1],
+            BinaryKind::Mul => inputs.len() == 1,
+            BinaryKind::Div => inputs == [0],
+            BinaryKind::Max | BinaryKind::Min | BinaryKind::FMax | BinaryKind::FMin => false,
+            BinaryKind::Heaviside | BinaryKind::Mod | BinaryKind::FloorDiv | BinaryKind::Pow => false,
+        }
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         self.kind.accuracy()
     }

@@ -1,0 +1,46 @@
+//! `accumulate`: a training step in two programs. One computes gradients and adds them to sums, once for each shard;
+//! the other one updates the parameters from these sums.
+
+use super::fed::create_scalar;
+use crate::ops::{Binary, BinaryKind, Fill, Op, Select, Store};
+use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, VarId};
+
+/// The slot of the states that gradients are added up in. What is in them does not outlive a step.
+pub const SUM_OF_GRADIENTS: &str = "SumOfGradients";
+
+const SITE: Site = Site { role: Role::Optimize, place: None };
+
+/// Appends to a program with gradients that each is added to a sum, a state of its parameter.
+///
+/// Adds the input `is_first`, a truth value, behind the others, and returns it: with it, sums begin anew.
+pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
+    let is_first = create_scalar(program, "is_first", DType::Bool)?;
+    for pair in program.gradients().to_vec() {
+        let sum = create_sum(program, pair.parameter)?;
+        let mut append = |op: Op, inputs: &[VarId]| program.append_op(Program::GLOBAL, op, inputs, SITE);
+        let added = append(Binary { kind: BinaryKind::Add }.into(), &[sum, pair.gradient])?;
+        let next = append(Select.into(), &[is_first, pair.gradient, added[0]])?;
+        append(Store.into(), &[sum, next[0]])?;
+    }
+    Ok(is_first)
+}
+
+/// The program whose gradients are the sums of those of `program`: it has the parameters that are trained and nothing else,
+/// for [`optimize`](super::optimize::optimize) to append the updates to.
+pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
+    let mut updating = Program::new();
+    for pair in program.gradients() {
+        let Some(initializer) = program.initializer(pair.parameter) else { continue };
+        let (name, options) = (&program.var(pair.parameter).name, program.parameter_options(pair.parameter));
+        let wanted = ParameterUse { initializer: initializer.op.clone(), options, site: Site::default() };
+        let parameter = updating.create_parameter(name, wanted)?;
+        let sum = create_sum(&mut updating, parameter)?;
+        updating.record_gradient(parameter, sum);
+    }
+    Ok(updating)
+}
+
+fn create_sum(program: &mut Program, parameter: VarId) -> Result<VarId, BuildError> {
+    let zeros = Fill::zeros(program.ty(parameter).clone());
+    program.create_state(parameter, SUM_OF_GRADIENTS, zeros)
+}

@@ -1,0 +1,282 @@
+//! What the values of a shard are to those of the whole batch.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use super::Refused;
+use crate::ops::{OfShards, Op};
+use crate::program::{
+    BlockId, Definition, Dim, Operator, Program, Role, RowOrigin, RowsId, SymbolId, Type, VarId,
+};
+
+/// What the value of a shard is to that of the whole batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fact {
+    /// It is that value, in every shard.
+    Same,
+    /// It has that value's rows: those of the shard.
+    Rows,
+    /// The values of all shards add up to that one.
+    Part,
+    /// Nothing is known, because of an operator.
+    Other(Reason),
+}
+
+/// The operator because of which nothing is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reason {
+    block: BlockId,
+    at: usize,
+    why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Why {
+    /// It computes with all rows.
+    AllRows,
+    /// It draws numbers by their places.
+    Places,
+    /// It is a mean over rows of which only the run knows how many there are.
+    Chosen,
+    /// It reads a sum over rows, and is not linear.
+    NotLinear,
+    /// It reads a sum over rows for each row.
+    ForEachRow,
+    /// A value is a sum over rows on one way into or out of its blocks, and not on another.
+    Ways,
+    /// It depends on the number of rows.
+    Count,
+}
+
+impl Reason {
+    /// What is said of it.
+    pub(super) fn refused(self, program: &Program) -> Refused {
+        let operator = &program.block(self.block).ops[self.at];
+        let why = match self.why {
+            Why::AllRows => "computes with all rows of the batch together",
+            Why::Places => "draws its numbers by their places in the batch, and not by the rows",
+            Why::Chosen => {
+                "is a mean over the rows that a branch runs on, and how many these are is only known in the end"
+            }
+            Why::NotLinear => "is not linear, and reads a sum or a mean over all rows",
+            Why::ForEachRow => "reads, for each row, a sum or a mean over all of them",
+            Why::Ways => "has a sum or a mean over all rows on one way, and another value on the other",
+            Why::Count => "depends on the number of rows",
+        };
+        Refused::by(program, operator, why)
+    }
+}
+
+/// How an operator that reads sums over rows computes another one.
+pub(super) enum Linear {
+    /// As it is.
+    Plain,
+    /// If these inputs, which are the same in every shard, are divided among the shards.
+    Shared(Vec<usize>),
+    /// As another one, to whose result each shard adds its share of a constant.
+    Affine(Op, f64),
+}
+
+/// The facts of all values of a network.
+pub(super) struct Facts {
+    /// Whether rows are cut: those of the batch, and what is drawn from them.
+    cut: Vec<bool>,
+    /// Their numbers.
+    counts: BTreeSet<SymbolId>,
+    facts: Vec<Option<Fact>>,
+}
+
+impl Facts {
+    /// Of a network whose rows `batch` are cut.
+    pub(super) fn of(program: &Program, batch: Option<RowsId>) -> Self {
+        let spaces = program.row_spaces();
+        let around = |rows| std::iter::successors(Some(rows), |&rows| program.row_space(rows).parent);
+        let cut: Vec<bool> = (0..spaces.len() as u32)
+            .map(|rows| around(RowsId(rows)).any(|rows| Some(rows) == batch))
+            .collect();
+        let counts = spaces.iter().zip(&cut).filter(|(_, cut)| **cut).map(|(space, _)| space.size).collect();
+        let mut facts = Facts { cut, counts, facts: vec![None; program.vars().len()] };
+        for (var, value) in program.vars().iter().enumerate() {
+            facts.facts[var] = match value.definition {
+                Definition::Input | Definition::Parameter | Definition::State => {
+                    Some(if facts.is_cut(&value.ty) { Fact::Rows } else { Fact::Same })
+                }
+                Definition::BlockParameter | Definition::Operator => None,
+            };
+        }
+        // Loops bring values back to where they began.
+        while facts.go_through(program) {}
+        facts
+    }
+
+    /// What is known of a value. Values that no operator reaches have none.
+    pub(super) fn get(&self, var: VarId) -> Option<Fact> {
+        self.facts.get(var.0 as usize).copied().flatten()
+    }
+
+    /// Whether the rows of a type are cut.
+    pub(super) fn is_cut(&self, ty: &Type) -> bool {
+        ty.rows.is_some_and(|rows| self.cut[rows.0 as usize])
+    }
+
+    /// Whether a size depends on how many rows there are.
+    pub(super) fn counts_rows(&self, dim: &Dim) -> bool {
+        self.is_count(&dim.symbols())
+    }
+
+    /// Whether one of these is a number of rows.
+    pub(super) fn is_count(&self, symbols: &[SymbolId]) -> bool {
+        symbols.iter().any(|symbol| self.counts.contains(symbol))
+    }
+
+    /// Adds to the facts what follows from them. False if that is nothing.
+    fn go_through(&mut self, program: &Program) -> bool {
+        let before = self.facts.clone();
+        for (id, block) in program.blocks().iter().enumerate() {
+            for (at, operator) in block.ops.iter().enumerate() {
+                let reason = |why| Fact::Other(Reason { block: BlockId(id as u32), at, why });
+                if operator.op.effects().blocks {
+                    self.pass_blocks(program, operator, &reason);
+                    continue;
+                }
+                for (output, &var) in operator.outputs.iter().enumerate() {
+                    if let Some(fact) = self.output(program, operator, output, &reason) {
+                        self.add(var, fact, fact);
+                    }
+                }
+            }
+        }
+        self.facts != before
+    }
+
+    /// A value has one fact; a second one leaves `otherwise`.
+    fn add(&mut self, var: VarId, fact: Fact, otherwise: Fact) {
+        let known = &mut self.facts[var.0 as usize];
+        *known = Some(match *known {
+            None => fact,
+            Some(Fact::Other(reason)) => Fact::Other(reason),
+            Some(known) if known == fact => fact,
+            Some(_) => otherwise,
+        });
+    }
+
+    /// The values that pass between an operator and its blocks.
+    fn pass_blocks(&mut self, program: &Program, operator: &Operator, reason: &dyn Fn(Why) -> Fact) {
+        let operation = operator.op.operation();
+        // Of a condition for each row, each shard has its rows.
+        let decided = operation.decided_by(program, operator).map(|var| self.get(var));
+        let goes_apart = match decided {
+            // Until it is known, nothing speaks against it: it may depend on what passes.
+            Some(None | Some(Fact::Same | Fact::Rows)) => None,
+            Some(Some(Fact::Part)) | None => Some(reason(Why::AllRows)),
+            Some(Some(other)) => Some(other),
+        };
+        for (from, to) in operation.flow(program, operator) {
+            if let Some(fact) = self.get(from) {
+                let fact = goes_apart.unwrap_or(fact);
+                let otherwise = if matches!(fact, Fact::Other(_)) { fact } else { reason(Why::Ways) };
+                self.add(to, fact, otherwise);
+            }
+        }
+    }
+
+    /// What is known of an output, once that of the inputs is.
+    fn output(
+        &self,
+        program: &Program,
+        operator: &Operator,
+        output: usize,
+        reason: &dyn Fn(Why) -> Fact,
+    ) -> Option<Fact> {
+        let mut parts = false;
+        for input in operator.read() {
+            match self.get(input)? {
+                Fact::Other(other) => return Some(Fact::Other(other)),
+                Fact::Part => parts = true,
+                Fact::Same | Fact::Rows => {}
+            }
+        }
+        let ty = program.ty(operator.outputs[output]);
+        let has_rows = |var: &VarId| self.is_cut(program.ty(*var));
+        let of_rows = operator.inputs.iter().any(has_rows);
+        if self.reads_counts(operator) || ty.dims.iter().any(|dim| self.counts_rows(dim)) {
+            return Some(reason(Why::Count));
+        }
+        if parts {
+            return Some(match self.linear(program, operator) {
+                _ if of_rows || self.is_cut(ty) => reason(Why::ForEachRow),
+                Some(_) if ty.dtype.is_float() => Fact::Part,
+                _ => reason(Why::NotLinear),
+            });
+        }
+        if !of_rows && !self.is_cut(ty) {
+            return Some(Fact::Same);
+        }
+        Some(match (operator.op.operation().of_shards(program, operator, output), self.is_cut(ty)) {
+            (OfShards::Rows | OfShards::Numbers, true) => Fact::Rows,
+            (OfShards::Sum, false) => Fact::Part,
+            (OfShards::Mean, false) => match self.fed_rows(program, operator) {
+                Some(_) => Fact::Part,
+                None => reason(Why::Chosen),
+            },
+            (OfShards::Drawn, true) => match self.fed_rows(program, operator) {
+                Some(_) => Fact::Rows,
+                None => reason(Why::Places),
+            },
+            _ => reason(Why::AllRows),
+        })
+    }
+
+    /// The rows that an operator reads or numbers, if each batch says how many they are.
+    pub(super) fn fed_rows(&self, program: &Program, operator: &Operator) -> Option<RowsId> {
+        let rows = operator.inputs.iter().chain(&operator.outputs).map(|&var| program.ty(var));
+        let rows = rows.filter(|ty| self.is_cut(ty)).find_map(|ty| ty.rows)?;
+        let is_fed = match program.row_space(rows).origin {
+            RowOrigin::Root => true,
+            RowOrigin::Tokens => program.inputs().iter().any(|&input| program.ty(input).rows == Some(rows)),
+            RowOrigin::Chosen => false,
+        };
+        is_fed.then_some(rows)
+    }
+
+    /// Whether an attribute depends on how many rows there are.
+    fn reads_counts(&self, operator: &Operator) -> bool {
+        let found = Cell::new(false);
+        let look = |symbol| {
+            found.set(found.get() || self.counts.contains(&symbol));
+            Dim::symbol(symbol)
+        };
+        // Nothing is replaced: a size that overflows is one that does not look further.
+        let looked = operator.op.substitute(&look);
+        looked.is_err() || found.get()
+    }
+
+    /// How an operator computes a sum over rows from those that it reads, if it does.
+    pub(super) fn linear(&self, program: &Program, operator: &Operator) -> Option<Linear> {
+        let operation = operator.op.operation();
+        let is = |fact| {
+            let of = operator.inputs.iter().enumerate();
+            let of = of.filter(move |(k, var)| operation.reads(*k) && self.get(**var) == Some(fact));
+            of.map(|(k, _)| k).collect::<Vec<_>>()
+        };
+        let (parts, same) = (is(Fact::Part), is(Fact::Same));
+        if operation.is_linear(&parts) {
+            return Some(Linear::Plain);
+        }
+        let mut all = [&parts[..], &same].concat();
+        all.sort_unstable();
+        if operation.is_linear(&all) && same.iter().all(|&k| program.ty(operator.inputs[k]).dtype.is_float())
+        {
+            return Some(Linear::Shared(same));
+        }
+        let (op, constant) = operation.affine()?;
+        op.operation().is_linear(&parts).then_some(Linear::Affine(op, constant))
+    }
+}
+
+/// The first operator of the network that changes parameters or statistics by a batch: with which shards would do it
+/// one after the other.
+pub(super) fn changes_state(program: &Program) -> Option<&Operator> {
+    let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
+    operators.find(|operator| operator.op.effects().state && operator.site.role == Role::Forward)
+}

@@ -1,0 +1,102 @@
+//! A network's training step, planned for one set of parameters.
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use paddle_core::passes::Pipeline;
+use paddle_core::passes::optimize::Settings;
+use paddle_core::plan::{Backend, Numbers};
+use paddle_core::program::{Program, VarId};
+
+use super::shards::Shards;
+use crate::Error;
+use crate::batch::Rows;
+use crate::element::Values;
+use crate::metrics::Metrics;
+use crate::model::Model;
+use crate::network::Spec;
+use crate::options::Options;
+use crate::parameter_name::ParameterGroup;
+use crate::parameters::Parameters;
+use crate::session::Session;
+use crate::updater::Updater;
+use crate::updater::states::States;
+
+/// A network's forward, backward and update for one set of parameters, of which some are frozen.
+pub(super) struct Plan<B: Backend> {
+    frozen: Vec<ParameterGroup>,
+    numbers: Numbers,
+    shards: NonZero<usize>,
+    /// All of it, or, where batches are cut into shards, all but the update.
+    pub(super) session: Session<B>,
+    in_shards: Option<Shards<B>>,
+    /// The learning rate, once per element type of parameters.
+    pub(super) rates: Vec<Values>,
+    pub(super) metrics: Metrics,
+}
+
+impl<B: Backend + Clone> Plan<B> {
+    pub(super) fn new(
+        model: &Arc<Model>,
+        parameters: &Parameters<B>,
+        options: &Options,
+        states: &mut States<B>,
+        updater: &impl Updater,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let mut program = model.program.clone();
+        let (frozen, numbers, shards) = (options.frozen.clone(), options.numbers, options.shard_count()?);
+        let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
+        if shards.get() > 1 {
+            let (session, in_shards, metrics, rates) =
+                Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;
+            return Ok(Plan { frozen, numbers, shards, session, in_shards: Some(in_shards), rates, metrics });
+        }
+        let metrics = Metrics::new(model, &mut program)?;
+        Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
+        states.extend(parameters.backend(), &program)?;
+        let rates = scalars(&program, &program.inputs()[model.program.inputs().len()..]);
+        let session = Session::new(model, &program, parameters, &states.storage, numbers)?;
+        Ok(Plan { frozen, numbers, shards, session, in_shards: None, rates, metrics })
+    }
+}
+
+/// Room for the values of inputs of one element.
+pub(super) fn scalars(program: &Program, inputs: &[VarId]) -> Vec<Values> {
+    inputs.iter().map(|&input| Values::new(program.ty(input).dtype)).collect()
+}
+
+impl<B: Backend> Plan<B> {
+    /// Whether it was made with these options, as far as they say what is computed.
+    pub(super) fn is_with(&self, options: &Options) -> bool {
+        let shards = options.shard_count().ok();
+        self.frozen == options.frozen && self.numbers == options.numbers && shards == Some(self.shards)
+    }
+
+    /// Says which step of which seed is next, and how fast it learns.
+    pub(super) fn begin(&mut self, seed: u64, step: u64, rate: f64) {
+        self.rates.iter_mut().for_each(|value| value.set_scalar(rate));
+        let update = self.in_shards.as_mut().map(|shards| &mut shards.update);
+        for executor in [Some(&mut self.session.executor), update].into_iter().flatten() {
+            executor.set_seed(seed);
+            executor.set_step(step);
+        }
+    }
+
+    /// Returns the rows and the cost.
+    pub(super) fn step<S: Spec>(
+        &mut self,
+        rows: &impl Rows<S>,
+        parameters: &mut B::Buffer,
+        states: &mut B::Buffer,
+    ) -> Result<(usize, f32), Error> {
+        if let Some(shards) = &mut self.in_shards {
+            return shards.step(&mut self.session, rows, &self.rates, &mut self.metrics, parameters, states);
+        }
+        let rows = self.session.compute(rows, &self.rates, parameters)?;
+        let cost = self.session.scalar(0) as f32;
+        self.metrics.take(&self.session, rows);
+        self.session.executor.update(parameters, states)?;
+        Ok((rows, cost))
+    }
+}

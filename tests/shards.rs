@@ -1,0 +1,490 @@
+//! Batches that are cut into shards: what comes out is what the whole batch gives, and a function of the number of shards
+//! alone.
+
+use std::collections::BTreeMap;
+
+use paddle::attribute::network;
+use paddle::{Adam, Clip, Cpu, Decay, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, Updater};
+
+/// Networks whose costs are sums or means over rows.
+#[network]
+pub mod networks {
+    /// Linear regression, with the mean of the prediction.
+    pub fn line(x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>) -> (Tensor<f32>, Tensor<f32>) {
+        let price = fc(x, 1);
+        let average = mean(price);
+        (mean(square(price - y)), average)
+    }
+
+    /// The same in double precision, with everything that may be done with a mean.
+    pub fn double(x: Tensor<f64, _, 3>, y: Tensor<f64, _, 1>, weight: Tensor<f64>) -> Tensor<f64> {
+        let price = fc(x, 2, param = "line");
+        let by_column = mean(square(price - y), axis = 0);
+        let pull = cast(sum(square(embedding([0, 1, 1], [4, 2], param = "table"))), f64);
+        let products = transpose(matmul(price, x, transpose_x = true), [1, 0]);
+        let first = sum(by_column * weight) / 3.0 - mean(reshape(by_column, [2, 1]) + pull) * 0.25;
+        1.0 - (first + 0.5 * sum(products) / (weight + 2.0)) + weight
+    }
+
+    /// Draws, classes, and how many are right.
+    pub fn classes(
+        x: Tensor<f32, _, 7>,
+        label: Tensor<i64, _, 1>,
+    ) -> (Tensor<f32>, Tensor<f32>, Tensor<f32>) {
+        let hidden = dropout(fc(x, 9, act = relu), 0.5);
+        let noisy = hidden + 0.1 * gaussian_random(x, [9]);
+        let logits = fc(noisy, 4);
+        let right = accuracy(softmax(logits), label);
+        let losses = softmax_with_cross_entropy(logits, label);
+        let per_noise = sum(losses) / sum(square(noisy));
+        (mean(losses), right, per_noise)
+    }
+
+    fn semantic(words: Seq<i64>) -> Tensor<f32, _, 4> {
+        let word = embedding(words, [20, 4], param = "embedding");
+        softmax(fc(sequence_pool(dropout(word, 0.25), average), 4, param = "semantic"))
+    }
+
+    /// Three branches with the same parameters.
+    pub fn ranking(a: Seq<i64>, q: Seq<i64>, b: Seq<i64>) -> Tensor<f32> {
+        let near = cross_entropy(semantic(a), semantic(q), soft_label = true);
+        let far = cross_entropy(semantic(b), semantic(q), soft_label = true);
+        mean(rank_loss(1.0, far, near))
+    }
+
+    /// Means over tokens, with and without rows of their own.
+    pub fn tokens(words: Seq<Tensor<f32, 3>>) -> Tensor<f32> {
+        let each = fc(words, 2, act = tanh);
+        let shortened = sum(each, axis = -1, keep_dim = true);
+        mean(square(each)) + 0.5 * mean(square(sequence_pool(shortened, sum)))
+    }
+
+    /// A branch for each row, with draws in one of them, and a loop of as many rounds as is fed.
+    pub fn control(x: Tensor<f32, _, 5>, switch: Tensor<f32, _, 1>, rounds: Tensor<i64>) -> Tensor<f32> {
+        let mut h = if switch > 0.5 {
+            dropout(fc(x, 5, act = tanh, param = "yes"), 0.5)
+        } else {
+            fc(x, 5, param = "no")
+        };
+        let mut i = 0;
+        while i < rounds {
+            h = tanh(fc(h, 5, param = "round"));
+            i += 1;
+        }
+        if rounds > 1 { mean(h) } else { sum(h) }
+    }
+
+    /// What dropout leaves of a row that tells its elements apart by bits.
+    pub fn drawn(x: Tensor<f32, _, 3>) -> (Tensor<f32>, Tensor<f32>) {
+        let left = sum(dropout(x, 0.5, mode = downgrade_in_infer));
+        (mean(fc(x, 1)), left)
+    }
+}
+
+use networks::{classes, control, double, drawn, line, ranking, tokens};
+
+/// A number in [-1, 1) that is a function of `i`.
+fn number(i: usize) -> f32 {
+    let mixed = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+}
+
+fn numbers<const N: usize>(seed: usize) -> [f32; N] {
+    std::array::from_fn(|j| number(1000 * seed + j))
+}
+
+/// What is seen of a training.
+#[derive(Clone, Debug, PartialEq)]
+struct Trained {
+    /// Cost and metrics of each step.
+    outcomes: Vec<Vec<f64>>,
+    parameters: BTreeMap<String, Vec<f64>>,
+}
+
+impl Trained {
+    /// The bits, where NaN is itself.
+    fn bits(&self) -> Vec<u64> {
+        let numbers = self.outcomes.iter().chain(self.parameters.values());
+        numbers.flatten().map(|x| x.to_bits()).collect()
+    }
+}
+
+fn train<S: Spec, U: Updater>(
+    net: &Network<S>,
+    batches: &[impl Rows<S>],
+    mut trainer: Trainer<U>,
+    threads: usize,
+    options: &Options,
+) -> Trained {
+    let mut parameters = Parameters::create_on(Cpu::with_threads(threads).unwrap(), net, 7).unwrap();
+    let mut outcomes = Vec::new();
+    for batch in batches.iter().cycle().take(2 * batches.len() + 1) {
+        let outcome = trainer.step_with(net, &mut parameters, batch, options).unwrap();
+        let metrics = outcome.metrics().iter().copied();
+        outcomes.push(std::iter::once(outcome.cost()).chain(metrics).map(f64::from).collect());
+    }
+    let values = |name: &str| match parameters.get::<f32>(name) {
+        Ok(values) => values.iter().copied().map(f64::from).collect(),
+        Err(_) => parameters.get::<f64>(name).unwrap().iter().copied().collect(),
+    };
+    let parameters = parameters.names().map(|name| (name.to_string(), values(name))).collect();
+    Trained { outcomes, parameters }
+}
+
+fn near(found: &[f64], expected: &[f64], within: f64) -> bool {
+    let one = |(&x, &y): (&f64, &f64)| (x - y).abs() <= within * y.abs().max(1.0) || x.is_nan() && y.is_nan();
+    found.len() == expected.len() && found.iter().zip(expected).all(one)
+}
+
+/// Shards give what the whole batch gives, but for rounding, and the same bits on any number of threads.
+fn agree_within<S: Spec, U: Updater>(
+    net: &Network<S>,
+    batches: &[impl Rows<S>],
+    trainer: impl Fn() -> Trainer<U>,
+    options: &Options,
+    within: f64,
+) {
+    let trained = |shards, threads| train(net, batches, trainer(), threads, &options.clone().shards(shards));
+    let whole = train(net, batches, trainer(), 1, options);
+    assert_eq!(trained(1, 2).bits(), whole.bits(), "one shard is the batch");
+    assert!(whole.parameters.values().flatten().all(|x| x.is_finite()));
+    for shards in [2, 3, 7] {
+        let found = trained(shards, 1);
+        for (step, (found, expected)) in found.outcomes.iter().zip(&whole.outcomes).enumerate() {
+            assert!(
+                near(found, expected, within),
+                "{shards} shards, step {step}: {found:?}, not {expected:?}"
+            );
+        }
+        for (name, expected) in &whole.parameters {
+            let found = &found.parameters[name];
+            assert!(near(found, expected, within), "{shards} shards, `{name}`: {found:?}, not {expected:?}");
+        }
+        for threads in [2, 3] {
+            assert_eq!(trained(shards, threads).bits(), found.bits(), "{shards} shards, {threads} threads");
+        }
+    }
+}
+
+fn agree<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
+    agree_within(net, batches, || Trainer::new(Sgd::new(0.1)), &Options::default(), 1e-5);
+}
+
+fn lines(seed: usize, count: usize) -> Vec<line::Row> {
+    (seed..seed + count).map(|i| line::Row { x: numbers(i), y: number(i + 77) }).collect()
+}
+
+#[test]
+fn a_line() {
+    agree(&line(), &[lines(0, 10), lines(50, 1), lines(100, 14), lines(200, 5)]);
+}
+
+#[test]
+fn everything_that_is_linear() {
+    let rows = |seed: usize, count: usize| {
+        let row = |i| double::Row { x: numbers(i).map(f64::from), y: number(i + 77).into(), weight: 0.75 };
+        (seed..seed + count).map(row).collect::<Vec<_>>()
+    };
+    let batches = [rows(0, 10), rows(100, 15), rows(200, 5)];
+    agree_within(&double(), &batches, || Trainer::new(Sgd::new(0.01)), &Options::default(), 1e-7);
+}
+
+fn of_classes(seed: usize, count: usize) -> Vec<classes::Row> {
+    (seed..seed + count).map(|i| classes::Row { x: numbers(i), label: (i % 4) as i64 }).collect()
+}
+
+#[test]
+fn draws_classes_and_quotients() {
+    agree(&classes(), &[of_classes(0, 10), of_classes(50, 1), of_classes(100, 15), of_classes(200, 5)]);
+}
+
+#[test]
+fn gradients_are_clipped_and_decay_once_their_sum_is_known() {
+    let batches = [of_classes(0, 10), of_classes(100, 15), of_classes(200, 5)];
+    // Smaller than the norm of any shard's gradient.
+    let trainer = || Trainer::new(Sgd::new(0.5)).clip(Clip::GlobalNorm(0.05)).decay(Decay::L2(0.1));
+    agree_within(&classes(), &batches, trainer, &Options::default(), 1e-5);
+    let trainer = || Trainer::new(Adam::new(0.01)).clip(Clip::Value(0.01));
+    agree_within(&classes(), &batches, trainer, &Options::default(), 1e-4);
+}
+
+#[test]
+fn what_is_frozen_stays() {
+    let batches = [of_classes(0, 10), of_classes(100, 15)];
+    let options = Options::default().freeze(networks::params::logits);
+    agree_within(&classes(), &batches, || Trainer::new(Adam::new(0.01)), &options, 1e-4);
+}
+
+#[test]
+fn sequences_of_any_length() {
+    let words =
+        |seed: usize| -> Vec<i64> { (0..seed * seed % 5).map(|j| (seed * 7 + j * 3) as i64 % 20).collect() };
+    let rows = |seed: usize, count: usize| {
+        let row = |i: usize| ranking::Row { a: words(i), q: words(i + 31), b: words(i + 57) };
+        (seed..seed + count).map(row).collect::<Vec<_>>()
+    };
+    agree(&ranking(), &[rows(0, 10), rows(100, 15), rows(200, 5)]);
+    let rows = |seed: usize, count: usize| {
+        let words = |i: usize| (0..i * i % 5).map(|j| numbers(i + 31 * j)).collect::<Vec<[f32; 3]>>();
+        (seed..seed + count).map(words).collect::<Vec<_>>()
+    };
+    agree(&tokens(), &[rows(0, 10), rows(100, 15), rows(200, 5)]);
+}
+
+#[test]
+fn branches_for_each_row_and_loops() {
+    let rows = |seed: usize, count: usize, rounds: i64, high: fn(usize) -> bool| {
+        let switch = |i| f32::from(u8::from(high(i)));
+        let row = |i: usize| control::Row { x: numbers(seed + i), switch: switch(i), rounds };
+        (0..count).map(row).collect::<Vec<_>>()
+    };
+    let mixed = rows(0, 13, 3, |i| i % 3 == 0);
+    agree(
+        &control(),
+        &[mixed, rows(300, 9, 1, |i| i < 4), rows(600, 5, 0, |_| true), rows(90, 3, 2, |i| i > 1)],
+    );
+}
+
+#[test]
+fn rows_draw_what_they_draw_without_shards() {
+    let net = drawn();
+    // 21 bits, which single precision adds up exactly.
+    let rows: Vec<_> = (0..7).map(|i| [0, 1, 2].map(|j| (1 << (3 * i + j)) as f32)).collect();
+    let left = |shards| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Sgd::new(0.1)).seed(3);
+        let options = Options::default().shards(shards);
+        let step = |_| {
+            let outcome = trainer.step_with(&net, &mut parameters, &rows, &options).unwrap();
+            outcome.metric("left").unwrap()
+        };
+        (0..5).map(step).collect::<Vec<_>>()
+    };
+    let whole = left(1);
+    assert!(whole.windows(2).all(|pair| pair[0] != pair[1]));
+    for shards in [2, 3, 7, 20] {
+        assert_eq!(left(shards), whole, "{shards} shards");
+    }
+}
+
+/// Trains in two shards, which is refused.
+fn refusal<S: Spec>(net: &Network<S>, rows: &impl Rows<S>) -> String {
+    let mut parameters = Parameters::create(net).unwrap();
+    let options = Options::default().shards(2);
+    let error = Trainer::new(Sgd::new(0.1)).step_with(net, &mut parameters, rows, &options).unwrap_err();
+    let text = error.to_string();
+    let place = format!("{}:", file!());
+    match text.strip_prefix(&place).and_then(|rest| rest.split_once(": ")) {
+        Some((place, message)) => {
+            let (line, column) = place.split_once(':').unwrap();
+            let source = include_str!("shards.rs").lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+            let at: String = source.chars().skip(column.parse::<usize>().unwrap() - 1).collect();
+            let word: String = at.chars().take_while(|c| !" (".contains(*c)).collect();
+            format!("at `{word}`: {message}")
+        }
+        None => text,
+    }
+}
+
+/// What is said of an operator because of which shards do not add up.
+fn because(at: &str, of: &str, operator: &str, why: &str) -> String {
+    format!(
+        "at `{at}`: {of} cannot be computed in shards, because it is no sum or mean over rows: `{operator}` {why}; \
+         train without shards, or compute it of each row alone"
+    )
+}
+
+#[test]
+fn what_is_no_sum_over_rows_is_refused() {
+    let rows = [[0.5_f32, 1.0, 2.0], [1.0, 0.0, -1.0], [0.0, 0.0, 1.0]];
+    let all_rows = "computes with all rows of the batch together";
+    let not_linear = "is not linear, and reads a sum or a mean over all rows";
+    let for_each_row = "reads, for each row, a sum or a mean over all of them";
+
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| mean(batch_norm(fc(x, 2))));
+    assert_eq!(refusal(&net, &rows), because("batch_norm", "the cost", "batch_norm", all_rows));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| sum(max(fc(x, 2), axis = 0)));
+    assert_eq!(refusal(&net, &rows), because("max", "the cost", "reduce_max", all_rows));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = fc(x, 1);
+        mean(y) * mean(x)
+    });
+    assert_eq!(refusal(&net, &rows), because("*", "the cost", "elementwise_mul", not_linear));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| sqrt(mean(square(fc(x, 1)))));
+    assert_eq!(refusal(&net, &rows), because("sqrt", "the cost", "sqrt", not_linear));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = fc(x, 2);
+        sum(tanh(matmul(y, y, transpose_x = true)))
+    });
+    assert_eq!(refusal(&net, &rows), because("tanh", "the cost", "tanh", not_linear));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = fc(x, 1);
+        mean(square(y - mean(y)))
+    });
+    assert_eq!(refusal(&net, &rows), because("-", "the cost", "elementwise_sub", for_each_row));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = fc(x, 1);
+        mean(if y > 0.0 { y - mean(y) } else { y })
+    });
+    let chosen =
+        "is a mean over the rows that a branch runs on, and how many these are is only known in the end";
+    assert_eq!(refusal(&net, &rows), because("mean", "the cost", "reduce_mean", chosen));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = mean(fc(x, 1));
+        if y > 0.0 { y } else { -y }
+    });
+    assert_eq!(refusal(&net, &rows), because(">", "the cost", "greater_than", not_linear));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>, flag: Tensor<bool>| {
+        let y = fc(x, 1);
+        if flag { mean(y) } else { 1.5 }
+    });
+    let rows_and_flag = rows.map(|x| net.row(x, true));
+    let ways = "has a sum or a mean over all rows on one way, and another value on the other";
+    assert_eq!(refusal(&net, &rows_and_flag), because("if", "the cost", "if", ways));
+
+    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
+        let y = fc(x, 1);
+        let largest = max(y);
+        (mean(y), largest)
+    });
+    assert_eq!(refusal(&net, &rows), because("max", "the metric `largest`", "reduce_max", all_rows));
+    let net = paddle::network!(|x: Tensor<f32, _, 3>, label: Tensor<i64, _, 1>| {
+        let y = fc(x, 2);
+        let area = auc(softmax(y), label);
+        (mean(y), area)
+    });
+    let labelled = rows.map(|x| net.row(x, 1));
+    let changes = "changes what it keeps by all rows of a batch";
+    assert_eq!(refusal(&net, &labelled), because("auc", "the network", "auc", changes));
+}
+
+#[test]
+fn no_shards_are_refused() {
+    let net = line();
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    let error =
+        trainer.step_with(&net, &mut parameters, lines(0, 3), &Options::default().shards(0)).unwrap_err();
+    assert!(matches!(error, paddle::Error::Shards(paddle::NoShards)));
+    assert_eq!(error.to_string(), "a batch cannot be cut into 0 shards; with 1 it stays whole");
+}
+
+#[test]
+fn a_batch_without_rows_has_one_shard() {
+    let net = classes();
+    let empty: [classes::Row; 0] = [];
+    let step = |shards| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Sgd::new(0.1)).decay(Decay::L2(0.1));
+        let options = Options::default().shards(shards);
+        let outcome = trainer.step_with(&net, &mut parameters, &empty[..], &options).unwrap();
+        let (rows, cost, metrics) = (outcome.rows(), outcome.cost(), outcome.metrics().to_vec());
+        (
+            rows,
+            cost,
+            metrics.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+            parameters.get::<f32>("logits.w").unwrap(),
+        )
+    };
+    assert_eq!(step(5), step(1));
+}
+
+#[test]
+fn a_shard_that_fails_leaves_nothing_behind() {
+    let net = classes();
+    let options = Options::default().shards(3);
+    let good = of_classes(0, 9);
+    let mut bad = of_classes(50, 9);
+    bad[5].label = 4;
+    let after = |batches: &[&[classes::Row]]| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Adam::new(0.1));
+        let failed: Vec<_> = batches
+            .iter()
+            .map(|batch| {
+                trainer.step_with(&net, &mut parameters, *batch, &options).err().map(|e| e.to_string())
+            })
+            .collect();
+        (failed, parameters.get::<f32>("logits.w").unwrap())
+    };
+    let (failed, left) = after(&[&good, &bad]);
+    assert!(failed[0].is_none() && failed[1].as_ref().is_some_and(|error| error.contains('4')), "{failed:?}");
+    assert_eq!(after(&[&good]).1, left);
+    // The same bits, but for draws, which are those of the step: without any, a batch that fails before changes nothing.
+    let net = line();
+    let lines_after = |batches: &[Vec<line::Row>]| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Sgd::new(0.1));
+        let results: Vec<_> = batches
+            .iter()
+            .map(|batch| {
+                let options = options.clone().check_numbers();
+                trainer.step_with(&net, &mut parameters, batch, &options).is_ok()
+            })
+            .collect();
+        (results, parameters.get::<f32>("price.w").unwrap())
+    };
+    let mut infinite = lines(70, 9);
+    infinite[7].x[1] = f32::INFINITY;
+    let (results, found) = lines_after(&[infinite, lines(0, 9)]);
+    assert_eq!((results, found), (vec![false, true], lines_after(&[lines(0, 9)]).1));
+}
+
+#[test]
+fn sums_are_not_kept_from_step_to_step() {
+    let net = line();
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = Trainer::new(Adam::new(0.1));
+    trainer.step_with(&net, &mut parameters, lines(0, 5), &Options::default().shards(2)).unwrap();
+    let in_shards: Vec<_> =
+        trainer.states(&parameters).map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    let mut other = Trainer::new(Adam::new(0.1));
+    other.step(&net, &mut parameters, lines(0, 5)).unwrap();
+    let whole: Vec<_> = other.states(&parameters).map(|(a, b)| (a.to_string(), b.to_string())).collect();
+    assert!(!whole.is_empty());
+    assert_eq!(in_shards, whole);
+    assert!(trainer.state::<f32>(&parameters, "price.w", "SumOfGradients").is_err());
+}
+
+#[test]
+fn a_training_in_shards_goes_on_from_a_checkpoint() {
+    let (net, options) = (line(), Options::default().shards(3));
+    let path = std::env::temp_dir().join(format!("paddle-shards-{}.safetensors", std::process::id()));
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = Trainer::new(Adam::new(0.1));
+    // States that come after sums of gradients, in the order of creation, are found all the same.
+    trainer
+        .step_with(&net, &mut parameters, lines(0, 5), &options.clone().freeze(networks::params::price::b))
+        .unwrap();
+    trainer.step_with(&net, &mut parameters, lines(9, 7), &options).unwrap();
+    trainer.save_checkpoint(&net, &parameters, &path).unwrap();
+    let mut resumed = (Parameters::create_with_seed(&net, 9).unwrap(), Trainer::new(Adam::new(0.1)));
+    resumed.1.resume(&net, &mut resumed.0, &path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let mut costs = Vec::new();
+    for (parameters, trainer) in [(&mut parameters, &mut trainer), (&mut resumed.0, &mut resumed.1)] {
+        let cost = |batch| trainer.step_with(&net, parameters, batch, &options).unwrap().cost().to_bits();
+        costs.push([lines(30, 8), lines(60, 2)].map(cost));
+    }
+    assert_eq!(costs[0], costs[1]);
+    assert_eq!(parameters.get::<f32>("price.w").unwrap(), resumed.0.get::<f32>("price.w").unwrap());
+}
+
+#[test]
+fn lazy_updates_are_refused_where_they_would_be_others() {
+    let words = |i: i64| ranking::Row { a: vec![i], q: vec![i + 1, 2], b: vec![] };
+    let options = Options::default().shards(2);
+    let (mut trainer, mut parameters) =
+        (Trainer::new(Adam::new(0.1).lazy()), Parameters::create(&ranking()).unwrap());
+    let rows = [words(0), words(5)];
+    let error = trainer.step_with(&ranking(), &mut parameters, &rows, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`adam` updates only the rows of `embedding.w` that are looked up, but shards add up gradients of all of it; \
+         train without shards, or not lazily"
+    );
+    // Nothing is looked up.
+    let mut parameters = Parameters::create(&line()).unwrap();
+    trainer.step_with(&line(), &mut parameters, lines(0, 4), &options).unwrap();
+}
