@@ -40,6 +40,7 @@
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
+//! | draw it | [`plot`]; [`Options::curve`] |
 
 extern crate self as paddle;
 
@@ -64,6 +65,7 @@ pub mod operator;
 mod options;
 mod parameter_name;
 mod parameters;
+pub mod plot;
 mod position;
 mod progress;
 mod random;

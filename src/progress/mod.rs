@@ -60,6 +60,7 @@ pub(crate) struct Watchers {
 impl Watchers {
     /// Those that were asked for.
     pub(crate) fn new(options: &Options, model: &Model) -> Result<Self, FileError> {
+        let names: Vec<_> = model.metrics().map(|(_, metric)| metric.name.clone()).collect();
         let mut others: Vec<Box<dyn Watcher>> = Vec::new();
         let mut bar = None;
         if options.progress {
@@ -74,11 +75,11 @@ impl Watchers {
             others.push(Box::new(Log::open(path)?));
         }
         if let Some(path) = &options.curve {
-            others.push(Box::new(Curve::new(path)));
+            others.push(Box::new(Curve::new(path, &names)));
         }
         Ok(Watchers {
             network: model.signature.network.clone(),
-            names: model.metrics().map(|(_, metric)| metric.name.clone()).collect(),
+            names,
             begun: Instant::now(),
             pass: (Duration::ZERO, 0),
             bar,

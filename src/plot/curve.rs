@@ -1,0 +1,168 @@
+//! Values over the steps of a training, as a picture.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use plotters::prelude::{BLUE, ChartBuilder, IntoDrawingArea, LineSeries, SVGBackend, WHITE};
+
+use crate::files::{FileError, FileFault, atomic};
+
+/// The size of the picture, for each curve.
+const SIZE: (u32, u32) = (800, 300);
+
+/// The most points of a curve: about two per pixel.
+const POINTS: usize = 2048;
+
+/// Curves, one below the other, of values over the steps of a training.
+///
+/// [`Options::curve`](crate::Options::curve) draws those of a call of `train`; this is for loops of your own. However many steps
+/// there are, it keeps some thousand points of each curve: of long trainings a point is a mean.
+///
+/// ```
+/// use paddle::plot::Curve;
+///
+/// let mut curve = Curve::new(["discriminator", "generator"]);
+/// for step in 0..100 {
+///     curve.add([0.7 + 1.0 / (1.0 + step as f32), 0.7]);
+/// }
+/// # let path = std::env::temp_dir().join(format!("paddle-curve-{}.svg", std::process::id()));
+/// curve.save(&path)?;
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::FileError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Curve {
+    series: Vec<Series>,
+}
+
+impl Curve {
+    /// Curves of these names, without values yet.
+    pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Curve { series: names.into_iter().map(|name| Series::new(name.into())).collect() }
+    }
+
+    /// Adds the values of a step, in the order of the names. NaN and infinities are gaps.
+    pub fn add(&mut self, values: impl IntoIterator<Item = f32>) {
+        self.series.iter_mut().zip(values).for_each(|(series, value)| series.add(value));
+    }
+
+    /// Draws them into a file, as SVG. It is written as a whole or not at all.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let path = path.as_ref();
+        let write = |picture: String| atomic::write(path, |file| file.write_all(picture.as_bytes()));
+        draw(&self.series).and_then(write).map_err(|error| FileFault::Write(error).of(path))
+    }
+}
+
+/// One curve. Of long trainings a point is the mean over several batches.
+#[derive(Clone, Debug)]
+struct Series {
+    name: String,
+    points: Vec<f64>,
+    /// The batches of a point.
+    stride: usize,
+    /// The sum of those that are not a point yet, and their number.
+    rest: (f64, usize),
+}
+
+impl Series {
+    fn new(name: String) -> Self {
+        Series { name, points: Vec::new(), stride: 1, rest: (0.0, 0) }
+    }
+
+    fn add(&mut self, value: f32) {
+        self.rest = (self.rest.0 + f64::from(value), self.rest.1 + 1);
+        if self.rest.1 < self.stride {
+            return;
+        }
+        if self.points.len() == POINTS {
+            self.points = self.points.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
+            self.stride *= 2;
+            if self.rest.1 < self.stride {
+                return;
+            }
+        }
+        self.points.push(self.rest.0 / self.stride as f64);
+        self.rest = (0.0, 0);
+    }
+
+    /// The points that can be drawn: the number of the last batch, and the value.
+    fn drawn(&self) -> impl Iterator<Item = (f64, f64)> {
+        let at = |(i, &value): (usize, &f64)| (((i + 1) * self.stride) as f64, value);
+        self.points.iter().enumerate().map(at).filter(|(_, value)| value.is_finite())
+    }
+
+    /// From the least value to the largest, and not empty.
+    fn range(&self) -> (f64, f64) {
+        let (least, most) =
+            self.drawn().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (_, value)| {
+                (least.min(value), most.max(value))
+            });
+        if least > most {
+            return (0.0, 1.0);
+        }
+        let margin = if most > least { 0.05 * (most - least) } else { (0.05 * most.abs()).max(1e-6) };
+        (least - margin, most + margin)
+    }
+}
+
+fn draw(series: &[Series]) -> io::Result<String> {
+    let mut picture = String::new();
+    {
+        let height = SIZE.1.saturating_mul(series.len() as u32);
+        let area = SVGBackend::with_string(&mut picture, (SIZE.0, height)).into_drawing_area();
+        area.fill(&WHITE).map_err(io::Error::other)?;
+        for (area, series) in area.split_evenly((series.len(), 1)).iter().zip(series) {
+            let (least, most) = series.range();
+            let batches = (series.points.len() * series.stride).max(1) as f64;
+            let mut chart = ChartBuilder::on(area)
+                .margin(12)
+                .caption(&series.name, ("sans-serif", 18))
+                .x_label_area_size(36)
+                .y_label_area_size(72)
+                .build_cartesian_2d(0.0..batches, least..most)
+                .map_err(io::Error::other)?;
+            let labels = |value: &f64| format!("{value:.0}");
+            chart
+                .configure_mesh()
+                .x_desc("batches")
+                .x_label_formatter(&labels)
+                .draw()
+                .map_err(io::Error::other)?;
+            chart.draw_series(LineSeries::new(series.drawn(), &BLUE)).map_err(io::Error::other)?;
+        }
+        area.present().map_err(io::Error::other)?;
+    }
+    Ok(picture)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_curves_are_means() {
+        let mut series = Series::new("cost".to_string());
+        (0..POINTS).for_each(|i| series.add(i as f32));
+        assert_eq!((series.stride, series.points.len(), series.points[2]), (1, POINTS, 2.0));
+        (POINTS..3 * POINTS).for_each(|i| series.add(i as f32));
+        assert_eq!((series.stride, series.points.len()), (4, 3 * POINTS / 4));
+        for (i, &point) in series.points.iter().enumerate() {
+            assert_eq!(point, 4.0 * i as f64 + 1.5);
+        }
+        assert_eq!(series.drawn().last().unwrap().0, 3.0 * POINTS as f64);
+    }
+
+    #[test]
+    fn what_is_drawn_is_finite() {
+        for values in [&[][..], &[f32::NAN], &[3.0], &[0.0, 0.0], &[1.0, f32::INFINITY, -1.0]] {
+            let mut series = Series::new("a < b".to_string());
+            values.iter().for_each(|&value| series.add(value));
+            let (least, most) = series.range();
+            assert!(least.is_finite() && least < most);
+            let picture = draw(&[series]).unwrap();
+            assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"), "{picture}");
+            assert!(picture.contains("a &lt; b") && !picture.contains("NaN"), "{picture}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Pictures of trainings and of what networks make.
+
+mod curve;
+mod grid;
+
+pub use curve::Curve;
+pub use grid::grid;
