@@ -92,7 +92,7 @@ fn play(settings: &Settings, mut digits: Vec<[[f32; 8]; 8]>) -> Result<Array3<f3
             let made = noise(&mut rng, images.len());
             let rows: Vec<_> = images.iter().zip(made).map(|(&image, noise)| d1.row(image, noise)).collect();
             let told = d.step_with(&d1, &mut parameters, &rows, &only_d)?.cost();
-            let taken = g.step_with(&d0, &mut parameters, &noise(&mut rng, images.len()), &only_g)?.cost();
+            let taken = g.step_with(&d0, &mut parameters, noise(&mut rng, images.len()), &only_g)?.cost();
             curve.add([told, taken]);
         }
         if pass % 50 == 0 || pass == passes {
