@@ -36,7 +36,7 @@
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
-//! | keep it | [`files`]; [`Trainer::resume`] and [`Options::checkpoint`] for the training |
+//! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
@@ -45,6 +45,7 @@
 extern crate self as paddle;
 
 mod batch;
+pub mod checkpoint;
 #[doc(hidden)]
 pub mod const_text;
 pub mod data;

@@ -237,7 +237,7 @@ pub trait Networks: sealed::Models {}
 
 impl<T: sealed::Models> Networks for T {}
 
-mod sealed {
+pub(crate) mod sealed {
     use std::sync::Arc;
 
     use super::{Error, Model, Network, ParamSpec, Spec};

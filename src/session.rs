@@ -44,12 +44,13 @@ impl<B: Backend + Clone> Session<B> {
 impl<B: Backend> Session<B> {
     /// Whether it was planned for these.
     pub(crate) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>) -> bool {
-        Weak::as_ptr(&self.model) == Arc::as_ptr(model) && self.is_of(parameters)
+        Weak::as_ptr(&self.model) == Arc::as_ptr(model)
+            && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
     }
 
-    /// Whether it was planned for these parameters.
-    pub(crate) fn is_of(&self, parameters: &Arc<()>) -> bool {
-        Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
+    /// Which parameters it was planned for.
+    pub(crate) fn parameters(&self) -> &Weak<()> {
+        &self.parameters
     }
 
     /// Whether its network and its parameters are still there.

@@ -1,6 +1,6 @@
 //! The trainer: steps, and the loop over a reader.
 
-mod checkpoint;
+pub(crate) mod checkpoint;
 mod plan;
 mod shards;
 
@@ -196,6 +196,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let result = train_loop::resume(&mut call, reader, position, &mut passes);
         self.progress(model).passes = passes;
         result
+    }
+
+    fn known_progress(&self, model: &Arc<Model>) -> Option<&Progress> {
+        let of = |(other, _): &&(Weak<Model>, Progress)| Weak::as_ptr(other) == Arc::as_ptr(model);
+        self.progress.iter().find(of).map(|(_, progress)| progress)
     }
 
     fn progress(&mut self, model: &Arc<Model>) -> &mut Progress {

@@ -74,6 +74,13 @@ pub enum FileFault {
         /// What it is instead.
         why: &'static str,
     },
+    /// It is a checkpoint of other trainers or networks.
+    Trainings {
+        /// The networks of each of its trainers.
+        found: Vec<Vec<String>>,
+        /// Those that were to go on.
+        expected: Vec<Vec<String>>,
+    },
     /// It is a checkpoint of another updater.
     Updater {
         /// A parameter.
@@ -135,6 +142,13 @@ impl fmt::Display for FileFault {
             Self::NoCheckpoint { why } => {
                 write!(f, "this is no checkpoint: {why}; `Parameters::load` reads parameters")
             }
+            Self::Trainings { found, expected } => write!(
+                f,
+                "this is a checkpoint of trainers of {}, but {} are to go on; give the trainers and networks that it was \
+                 saved with, in their order",
+                listed(found),
+                listed(expected)
+            ),
             Self::Updater { parameter, found, expected } => write!(
                 f,
                 "this is a checkpoint of another updater: it kept {found:?} of `{parameter}`, but this one keeps \
@@ -143,6 +157,12 @@ impl fmt::Display for FileFault {
             Self::Wire(error) => write!(f, "{error}"),
         }
     }
+}
+
+/// Networks by their trainers: `(d) and (g, h)`.
+fn listed(trainers: &[Vec<String>]) -> String {
+    let networks = |networks: &Vec<String>| format!("({})", networks.join(", "));
+    trainers.iter().map(networks).collect::<Vec<_>>().join(" and ")
 }
 
 impl Error for FileError {
@@ -157,6 +177,7 @@ impl Error for FileError {
             | FileFault::Long { .. }
             | FileFault::Differs(_)
             | FileFault::NoCheckpoint { .. }
+            | FileFault::Trainings { .. }
             | FileFault::Updater { .. }
             | FileFault::Name { .. } => None,
         }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use paddle_core::convert::element;
-use paddle_core::plan::{Backend, Stored, state_name};
+use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::{TensorRecord, read_params, write_params};
 
 use super::checkpoint::Checkpoint;
@@ -53,9 +53,8 @@ impl<B: Backend> Parameters<B> {
         load: Load<'_>,
     ) -> Result<(LoadReport, Vec<(usize, Values)>), FileError> {
         let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
-        for (parameter, slot) in Checkpoint::of(file, path).map_or(Vec::new(), |checkpoint| checkpoint.states)
-        {
-            extra.remove(&state_name(&parameter, &slot));
+        for tensor in Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors) {
+            extra.remove(&tensor);
         }
         for stored in self.iter() {
             let tensor = match load {

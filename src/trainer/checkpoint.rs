@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, state_name};
-use paddle_core::program::Type;
+use paddle_core::plan::Backend;
 
 use super::Trainer;
 use crate::Error;
-use crate::files::checkpoint::{Checkpoint, TEXT};
-use crate::files::safetensors::{self, Tensor, TensorFile, shown};
-use crate::files::{FileFault, Load, LoadReport, Mismatch};
+use crate::checkpoint::{self, sealed::Part};
+use crate::files::FileFault;
+use crate::files::checkpoint::{NetworkRecord, TrainerRecord};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
@@ -25,17 +24,15 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// passes and steps, the seed. It is one safetensors file, written as a whole or not at all.
     ///
     /// [`Options::checkpoint`](crate::Options::checkpoint) does it within [`train`](Self::train), and keeps the place
-    /// within the pass, too.
+    /// within the pass, too. [`checkpoint::save`] does it for several networks, and trainers.
     pub fn save_checkpoint<S: Spec>(
-        &mut self,
+        &self,
         net: &Network<S>,
         parameters: &Parameters<B>,
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
-        let model = net.model()?;
-        let progress = self.progress(model);
-        let position = progress.resumed.clone().unwrap_or_else(|| Position::before(progress.passes));
-        self.write_checkpoint(model, parameters, &position, path.as_ref())
+        let record = self.record(std::slice::from_ref(net.model()?));
+        Ok(checkpoint::write(path.as_ref(), parameters, vec![(record, self.states_of(parameters))])?)
     }
 
     /// Goes back to a checkpoint: what follows is, bit for bit, what followed when it was taken. Nothing is changed by an
@@ -71,116 +68,96 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
-        let (model, path) = (net.model()?, path.as_ref());
-        let mut file = TensorFile::open(path)?;
-        let checkpoint = Checkpoint::of(&file, path)?;
-        self.check_slots(model, &checkpoint, path)?;
-        let (_, values) = parameters.read(&mut file, path, Load::Strict)?;
-        let states = read_states(parameters, &mut file, &checkpoint, path)?;
-        parameters.upload(&values);
-        self.plans.retain(|plan| !plan.session.is_of(parameters.identity()));
-        self.states.retain(|states| !states.is_of(parameters));
-        self.states.push(states);
-        let Checkpoint { steps, seed, position, .. } = checkpoint;
-        self.seed = seed;
-        let progress = self.progress(model);
-        (progress.steps, progress.passes) = (steps, position.pass);
-        progress.resumed = Some(position);
-        Ok(())
+        let part = Part { models: vec![Arc::clone(net.model()?)], trainer: self };
+        checkpoint::read(path.as_ref(), parameters, &mut [part])
     }
 
     /// The number of steps that a network was trained by.
-    pub fn steps<S: Spec>(&mut self, net: &Network<S>) -> Result<u64, Error> {
-        Ok(self.progress(net.model()?).steps)
+    pub fn steps<S: Spec>(&self, net: &Network<S>) -> Result<u64, Error> {
+        Ok(self.known_progress(net.model()?).map_or(0, |progress| progress.steps))
     }
 
     pub(super) fn write_checkpoint(
-        &mut self,
+        &self,
         model: &Arc<Model>,
         parameters: &Parameters<B>,
         position: &Position,
         path: &Path,
     ) -> Result<(), Error> {
-        let (seed, steps) = (self.seed, self.progress(model).steps);
-        let states = self.states.iter().find(|states| states.is_of(parameters));
-        let keys = states.into_iter().flat_map(States::keys);
-        let keys = keys.map(|(parameter, slot)| (parameter.to_string(), slot.to_string()));
-        let checkpoint = Checkpoint { steps, seed, position: position.clone(), states: keys.collect() };
-        let backend = parameters.backend();
-        Ok(parameters.with(|state| {
-            let of_parameters = parameters.iter();
-            let of_parameters =
-                of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, &state.values));
-            let mut tensors: Vec<_> = of_parameters.collect();
-            if let Some(states) = states {
-                tensors.extend(states.iter().map(|((parameter, slot), stored)| {
-                    Tensor::new(&state_name(parameter, slot), stored, backend, &states.buffer)
-                }));
-            }
-            safetensors::write(path, Some((TEXT, checkpoint.text())), &tensors)
-        })?)
+        let mut record = self.record(std::slice::from_ref(model));
+        record.networks.iter_mut().for_each(|network| network.position = position.clone());
+        Ok(checkpoint::write(path, parameters, vec![(record, self.states_of(parameters))])?)
     }
+}
+
+/// A trainer, whatever its updater, as far as checkpoints are concerned.
+pub(crate) trait Resumable<B: Backend> {
+    /// How far it is with these networks. Its states are not among it.
+    fn record(&self, models: &[Arc<Model>]) -> TrainerRecord;
+
+    /// What its updater keeps of the parameters.
+    fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>>;
 
     /// Compares the slots of a checkpoint with those that the updater has. Parameters that were frozen have none.
-    fn check_slots(&self, model: &Model, checkpoint: &Checkpoint, path: &Path) -> Result<(), Error> {
-        let mut program = model.program.clone();
-        Pipeline::training(&self.settings, &|_| false, &|update| self.updater.update(update))
-            .run(&mut program)?;
-        let mut expected: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for state in program.states() {
-            expected.entry(&program.var(state.parameter).name).or_default().insert(&state.slot);
-        }
-        let trained = model.program.parameters().map(|var| model.program.var(var).name.as_str());
-        for parameter in trained {
-            let expected = expected.remove(parameter).unwrap_or_default();
-            let slots = checkpoint.states.iter().filter(|(of, _)| of == parameter);
-            let found: BTreeSet<_> = slots.map(|(_, slot)| slot.as_str()).collect();
-            let frozen = found.is_empty() && (checkpoint.steps == 0 || !checkpoint.states.is_empty());
-            if found != expected && !frozen {
-                let list = |slots: BTreeSet<&str>| slots.into_iter().map(str::to_string).collect();
-                let (parameter, found, expected) = (parameter.to_string(), list(found), list(expected));
-                return Err(FileFault::Updater { parameter, found, expected }.of(path).into());
+    fn check(&self, models: &[Arc<Model>], record: &TrainerRecord, path: &Path) -> Result<(), Error>;
+
+    /// Takes it back to what a checkpoint says.
+    fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>);
+}
+
+impl<U: Updater, B: Backend + Clone> Resumable<B> for Trainer<U, B> {
+    fn record(&self, models: &[Arc<Model>]) -> TrainerRecord {
+        let network = |model: &Arc<Model>| {
+            let name = Some(model.signature.network.clone());
+            let Some(progress) = self.known_progress(model) else {
+                return NetworkRecord { name, steps: 0, position: Position::before(0) };
+            };
+            let position = progress.resumed.clone().unwrap_or_else(|| Position::before(progress.passes));
+            NetworkRecord { name, steps: progress.steps, position }
+        };
+        TrainerRecord { seed: self.seed, networks: models.iter().map(network).collect(), states: Vec::new() }
+    }
+
+    fn states_of(&self, parameters: &Parameters<B>) -> Option<&States<B>> {
+        self.states.iter().find(|states| states.is_of(parameters))
+    }
+
+    fn check(&self, models: &[Arc<Model>], record: &TrainerRecord, path: &Path) -> Result<(), Error> {
+        let has_stepped = record.networks.iter().any(|network| network.steps > 0);
+        for model in models {
+            let mut program = model.program.clone();
+            Pipeline::training(&self.settings, &|_| false, &|update| self.updater.update(update))
+                .run(&mut program)?;
+            let mut expected: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+            for state in program.states() {
+                expected.entry(&program.var(state.parameter).name).or_default().insert(&state.slot);
+            }
+            let trained = model.program.parameters().map(|var| model.program.var(var).name.as_str());
+            for parameter in trained {
+                let expected = expected.remove(parameter).unwrap_or_default();
+                let slots = record.states.iter().filter(|(of, _)| of == parameter);
+                let found: BTreeSet<_> = slots.map(|(_, slot)| slot.as_str()).collect();
+                let frozen = found.is_empty() && (!has_stepped || !record.states.is_empty());
+                if found != expected && !frozen {
+                    let list = |slots: BTreeSet<&str>| slots.into_iter().map(str::to_string).collect();
+                    let (parameter, found, expected) = (parameter.to_string(), list(found), list(expected));
+                    return Err(FileFault::Updater { parameter, found, expected }.of(path).into());
+                }
             }
         }
         Ok(())
     }
-}
 
-/// What the updater kept of the parameters, with its values. Each is of its parameter's shape, or one element.
-fn read_states<B: Backend>(
-    parameters: &Parameters<B>,
-    file: &mut TensorFile,
-    checkpoint: &Checkpoint,
-    path: &Path,
-) -> Result<States<B>, Error> {
-    let (mut states, mut report) = (States::new(parameters)?, LoadReport::default());
-    let mut found = Vec::new();
-    for (parameter, slot) in &checkpoint.states {
-        let tensor = state_name(parameter, slot);
-        let Some(stored) = parameters.storage().find(parameter) else {
-            report.extra.push(tensor);
-            continue;
-        };
-        let shapes = [&stored.dims[..], &[1]];
-        match shapes.map(|dims| (dims, file.compare(&tensor, stored.dtype, dims))) {
-            [(dims, Some(Ok(()))), _] | [_, (dims, Some(Ok(())))] => {
-                found.push((parameter, slot, stored.dtype, dims))
-            }
-            [(_, Some(Err(found))), _] => {
-                let (parameter, expected) = (tensor.clone(), shown(stored.dtype, &stored.dims));
-                report.mismatched.push(Mismatch { parameter, tensor, found, expected });
-            }
-            [(_, None), _] => report.missing.push(tensor),
+    fn go_back(&mut self, models: &[Arc<Model>], record: TrainerRecord, states: States<B>) {
+        let is_of_others = |identity: &Weak<()>| !Weak::ptr_eq(identity, states.identity());
+        self.plans.retain(|plan| is_of_others(plan.session.parameters()));
+        self.states.retain(|other| is_of_others(other.identity()));
+        self.states.push(states);
+        self.seed = record.seed;
+        for (model, NetworkRecord { steps, position, .. }) in models.iter().zip(record.networks) {
+            let progress = self.progress(model);
+            (progress.steps, progress.passes) = (steps, position.pass);
+            progress.resumed = Some(position);
         }
     }
-    if (report.missing.len(), report.extra.len(), report.mismatched.len()) != (0, 0, 0) {
-        return Err(FileFault::Differs(report).of(path).into());
-    }
-    for (parameter, slot, dtype, dims) in found {
-        let name = state_name(parameter, slot);
-        let values = file.read(&name, dtype)?;
-        let dims: Vec<_> = dims.iter().map(|&dim| dim as i64).collect();
-        states.insert(parameters.backend(), (parameter, slot), &Type::new(dtype, dims), &values)?;
-    }
-    Ok(states)
 }

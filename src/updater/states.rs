@@ -1,5 +1,6 @@
 //! What a trainer's updater keeps of one set of parameters.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use paddle_core::passes::accumulate::SUM_OF_GRADIENTS;
@@ -8,6 +9,8 @@ use paddle_core::program::{Program, Type};
 
 use crate::Error;
 use crate::element::Values;
+use crate::files::safetensors::{TensorFile, shown};
+use crate::files::{FileFault, LoadReport, Mismatch};
 use crate::parameters::Parameters;
 
 /// The states of a set of parameters. Networks that share a parameter share its states.
@@ -25,6 +28,11 @@ impl<B: Backend> States<B> {
         let buffer = parameters.backend().allocate(0)?;
         let parameters = Arc::downgrade(parameters.identity());
         Ok(States { parameters, storage: Storage::new(), buffer, keys: Vec::new() })
+    }
+
+    /// Which set they are of.
+    pub(crate) fn identity(&self) -> &Weak<()> {
+        &self.parameters
     }
 
     /// Whether they are those of this set.
@@ -72,6 +80,44 @@ impl<B: Backend> States<B> {
         backend.upload(values.as_slice(), &mut self.buffer, offset);
         self.keys.push(Some((parameter.to_string(), slot.to_string())));
         Ok(())
+    }
+
+    /// Those of these parameters and slots, from the tensors of these names. Each is of its parameter's shape, or one
+    /// element.
+    pub(crate) fn read<'a>(
+        parameters: &Parameters<B>,
+        file: &mut TensorFile,
+        names: impl Iterator<Item = (&'a String, &'a String, String)>,
+        path: &Path,
+    ) -> Result<Self, Error> {
+        let (mut states, mut report) = (States::new(parameters)?, LoadReport::default());
+        let mut found = Vec::new();
+        for (parameter, slot, tensor) in names {
+            let Some(stored) = parameters.storage().find(parameter) else {
+                report.extra.push(tensor);
+                continue;
+            };
+            let shapes = [&stored.dims[..], &[1]];
+            match shapes.map(|dims| (dims, file.compare(&tensor, stored.dtype, dims))) {
+                [(dims, Some(Ok(()))), _] | [_, (dims, Some(Ok(())))] => {
+                    found.push((parameter, slot, tensor, stored.dtype, dims))
+                }
+                [(_, Some(Err(found))), _] => {
+                    let (parameter, expected) = (tensor.clone(), shown(stored.dtype, &stored.dims));
+                    report.mismatched.push(Mismatch { parameter, tensor, found, expected });
+                }
+                [(_, None), _] => report.missing.push(tensor),
+            }
+        }
+        if (report.missing.len(), report.extra.len(), report.mismatched.len()) != (0, 0, 0) {
+            return Err(FileFault::Differs(report).of(path).into());
+        }
+        for (parameter, slot, tensor, dtype, dims) in found {
+            let values = file.read(&tensor, dtype)?;
+            let dims: Vec<_> = dims.iter().map(|&dim| dim as i64).collect();
+            states.insert(parameters.backend(), (parameter, slot), &Type::new(dtype, dims), &values)?;
+        }
+        Ok(states)
     }
 
     /// Makes room for the states of a program that are not there yet, and initialises them.
