@@ -11,10 +11,12 @@
 //! `NOTES.md` beside this folder has what was measured.
 
 mod arguments;
+mod gan;
 mod mlp;
 mod process;
 mod profile;
 mod random;
+mod ranking;
 mod regression;
 mod workload;
 
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 fn measure_all(arguments: &Arguments) -> Run {
-    let all = ["W1", "W4"].map(str::to_string);
+    let all = ["W1", "W4", "W5", "W6"].map(str::to_string);
     let names = if arguments.workloads.is_empty() { &all[..] } else { &arguments.workloads };
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
@@ -75,7 +77,9 @@ fn workload<B: Backend + Clone + 'static>(name: &str, backend: B) -> Run<Box<dyn
     match name {
         "W1" => Ok(mlp::workload(backend)?),
         "W4" => Ok(regression::workload(backend)?),
-        _ => Err(format!("there is no workload `{name}`; there are W1 and W4").into()),
+        "W5" => Ok(ranking::workload(backend)?),
+        "W6" => Ok(gan::workload(backend)?),
+        _ => Err(format!("there is no workload `{name}`; there are W1, W4, W5 and W6").into()),
     }
 }
 

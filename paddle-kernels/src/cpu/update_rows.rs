@@ -121,27 +121,26 @@ impl<T: Float, R: Rule> Body for Kernel<T, R> {
             let places = &places[starts[at]..starts[at + 1]];
             for first in (0..size).step_by(BLOCK) {
                 let count = BLOCK.min(size - first);
-                // Each lookup by itself, as in the gradient of the whole table.
                 let mut sums = [T::ZERO; BLOCK];
-                for places in places.chunk_by(|(_, a, _), (_, b, _)| a == b) {
-                    let (mut of_lookup, gradient) = ([T::ZERO; BLOCK], gradient(places[0].1));
-                    for &(.., place) in places {
-                        let row = &gradient[place * size + first..][..count];
-                        of_lookup.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
+                let sums = &mut sums[..count];
+                // Each lookup by itself, as in the gradient of the whole table.
+                let mut lookups = places.chunk_by(|(_, a, _), (_, b, _)| a == b);
+                let add = |places: &[(usize, usize, usize)], sums: &mut [T]| {
+                    for &(_, lookup, place) in places {
+                        let row = &gradient(lookup)[place * size + first..][..count];
+                        sums.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
                     }
-                    sums.iter_mut().zip(of_lookup).for_each(|(sum, term)| *sum += term);
+                };
+                lookups.next().into_iter().for_each(|places| add(places, sums));
+                for places in lookups {
+                    let mut of_lookup = [T::ZERO; BLOCK];
+                    add(places, &mut of_lookup[..count]);
+                    sums.iter_mut().zip(&of_lookup).for_each(|(sum, term)| *sum += *term);
                 }
                 let [parameter, states @ ..] = &mut all;
                 let states: [&mut [T]; MOST_STATES] =
                     states.each_mut().map(|state| state.get_mut(first..first + count).unwrap_or_default());
-                sweep(
-                    machine.isa,
-                    &self.rule,
-                    once,
-                    &mut parameter[first..][..count],
-                    &sums[..count],
-                    states,
-                );
+                sweep(machine.isa, &self.rule, once, &mut parameter[first..][..count], sums, states);
             }
         });
         Ok(())
