@@ -22,8 +22,8 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 
 /// Everything that can go wrong between a network and its results.
 ///
-/// What comes from an operator is shown with the operator's place in the user's source.
-#[derive(Debug)]
+/// What comes from an operator is shown with the operator's place in the user's source. A `main` that returns one ends with
+/// its `Debug`, which is the same text; `{:#?}` has the structure.
 #[non_exhaustive]
 pub enum Error {
     /// Rows or arrays do not fit the network.
@@ -80,7 +80,18 @@ macro_rules! kinds {
         impl fmt::Display for Error {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Error::$variant(source) => source.fmt(f),)*
+                    $(Error::$variant(source) => fmt::Display::fmt(source, f),)*
+                }
+            }
+        }
+
+        impl fmt::Debug for Error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Error::$variant(source) if f.alternate() => {
+                        f.debug_tuple(stringify!($variant)).field(source).finish()
+                    })*
+                    _ => fmt::Display::fmt(self, f),
                 }
             }
         }
@@ -137,5 +148,17 @@ impl From<PassError> for Error {
             PassError::Build(error) => Error::Build(error),
             PassError::Verify(error) => Error::Verify(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_ends_with_the_text() {
+        let error = Error::from(NoBatch);
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert_eq!(format!("{error:#?}"), "NoBatch(\n    NoBatch,\n)");
     }
 }

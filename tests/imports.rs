@@ -136,3 +136,27 @@ fn another_crate_is_imported_from() {
     let parameters = paddle::parameters![abroad::cost, models::gan::d1].unwrap();
     assert!(parameters.get::<f32>(models::gan::params::D::hidden::w).is_ok());
 }
+
+/// Networks that a macro of the user makes, each at the same place.
+macro_rules! widths {
+    ($($name:ident = $width:literal),*) => {$(
+        /// A network of this width.
+        #[paddle::attribute::network]
+        pub mod $name {
+            /// One layer.
+            pub fn line(x: Tensor<f32, _, $width>) -> Tensor<f32, _, 1> {
+                fc(x, 1)
+            }
+        }
+    )*};
+}
+
+widths!(narrow = 2, wide = 8);
+
+#[test]
+fn a_macro_makes_several_networks_of_one_source() {
+    let shapes = [text(&narrow::line()), text(&wide::line())];
+    for (text, shape) in shapes.iter().zip(["[2, 1]", "[8, 1]"]) {
+        assert!(text.contains(&format!("parameter fc.w: f32{shape}")), "{text}");
+    }
+}

@@ -128,10 +128,12 @@ impl<S: Spec> fmt::Debug for Batch<S> {
 /// Rows of the network `S`: a `Vec`, an array or a slice of rows or of references to rows, or a [`Batch`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a batch of the network's rows",
-    label = "expected a `Vec`, an array or a slice of the network's rows, or a `Batch` of this network"
+    label = "expected a `Vec`, an array or a slice of the network's rows, or a `Batch` of this network",
+    note = "`net.row(..)` makes a row of the network `net`; a reader of rows becomes one of batches by `.batch(n)`"
 )]
 pub trait Rows<S: Spec>: sealed::Fill<S> {}
 
+#[diagnostic::do_not_recommend]
 impl<S: Spec, T: sealed::Fill<S>> Rows<S> for T {}
 
 pub(crate) mod sealed {
@@ -165,18 +167,21 @@ pub(crate) mod sealed {
         }
     }
 
+    #[diagnostic::do_not_recommend]
     impl<S: Spec, R: Borrow<S::Row>> Fill<S> for Vec<R> {
         fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
             fill::<S, R>(self, scratch)
         }
     }
 
+    #[diagnostic::do_not_recommend]
     impl<S: Spec, R: Borrow<S::Row>> Fill<S> for [R] {
         fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
             fill::<S, R>(self, scratch)
         }
     }
 
+    #[diagnostic::do_not_recommend]
     impl<S: Spec, R: Borrow<S::Row>, const N: usize> Fill<S> for [R; N] {
         fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError> {
             fill::<S, R>(self, scratch)

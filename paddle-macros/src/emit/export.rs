@@ -201,8 +201,9 @@ fn outside(tokens: TokenStream) -> Option<String> {
 /// Exported macros are all at the root of their crate, so each needs a name of its own.
 fn unique(ident: &Ident, tokens: &TokenStream) -> Ident {
     let mut hasher = DefaultHasher::new();
-    let at = ident.span().start();
-    (place::file(ident.span()), at.line, at.column, tokens.to_string()).hash(&mut hasher);
+    // The debug form tells apart what a macro of the user makes several times at one place.
+    let (span, at) = (ident.span(), ident.span().start());
+    (place::file(span), at.line, at.column, format!("{span:?}"), tokens.to_string()).hash(&mut hasher);
     let name = format!("__paddle_{}_{:016x}", text(ident), hasher.finish());
     Ident::new(&name, Span::call_site())
 }
