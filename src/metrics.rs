@@ -134,7 +134,8 @@ impl MetricSums {
         for (MetricSum { output, quotient, .. }, (_, spec)) in self.0.iter().zip(model.metrics()) {
             let added: &[usize] = quotient.as_ref().map_or(std::slice::from_ref(output), |parts| parts);
             if let Some(refused) = added.iter().find_map(|&output| sharding.outputs[output].as_ref()) {
-                return Err(refused.error(&format!("the metric `{}`", spec.name)));
+                let metric = format!("the metric `{}`", spec.name);
+                return Err(refused.error(&metric, "return what it is computed from"));
             }
         }
         Ok(())

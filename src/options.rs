@@ -62,9 +62,9 @@ impl Options {
         self
     }
 
-    /// The number of shards.
-    pub(crate) fn shard_count(&self) -> Result<NonZero<usize>, NoShards> {
-        NonZero::new(self.shards.unwrap_or(1)).ok_or(NoShards)
+    /// The number of shards. More than there can be rows are as many as these.
+    pub(crate) fn shard_count(&self) -> Result<NonZero<u32>, NoShards> {
+        NonZero::new(u32::try_from(self.shards.unwrap_or(1)).unwrap_or(u32::MAX)).ok_or(NoShards)
     }
 
     /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which

@@ -320,7 +320,7 @@ fn mistakes_of_form() {
     fails_at("program {\n  rows 3\n       ^", "expected the name of a row space, found `3`");
     fails_at(
         "program {\n  bloc 0 {\n  ^",
-        "expected `rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`, found `bloc`",
+        "expected `shards`, `rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`, found `bloc`",
     );
     fails_at("program { block 0 { }\n} more\n  ^", "expected the end of the text, found `more`");
     fails_at(
@@ -345,6 +345,7 @@ fn mistakes_of_form() {
 
 #[test]
 fn mistakes_of_meaning() {
+    fails_at("program { shards 0 }\n                 ^", "a batch cannot be cut into 0 shards");
     fails_at(
         "program { block 0 (x: f32[T]) { } }\n                          ^",
         "there is no size named `T`",
@@ -639,4 +640,22 @@ program {
         error.unwrap_err().to_string(),
         "line 1, column 40: `x` is f32[_], but `sequence_pool` needs whole sequences: its rows are no tokens"
     );
+}
+
+#[test]
+fn shards_come_back() {
+    let source = "\
+program {
+  shards 4
+  rows _
+  block 0 (x: f32[_]) {
+    return x
+  }
+}
+";
+    let program = text::parse(source).unwrap();
+    assert_eq!((program.shards().get(), program.to_string().as_str()), (4, source));
+    let whole = text::parse(&source.replace("shards 4", "shards 1")).unwrap();
+    assert_eq!(whole.to_string(), source.replace("  shards 4\n", ""));
+    assert!(text::parse(&source.replace("shards 4", "shards")).is_err());
 }

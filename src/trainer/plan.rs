@@ -26,7 +26,7 @@ use crate::updater::states::States;
 pub(super) struct Plan<B: Backend> {
     frozen: Vec<ParameterGroup>,
     numbers: Numbers,
-    shards: NonZero<usize>,
+    shards: NonZero<u32>,
     /// All of it, or, where batches are cut into shards, all but the update.
     pub(super) session: Session<B>,
     in_shards: Option<Shards<B>>,

@@ -4,12 +4,11 @@
 //! parameters are updated once. So the result is a function of the number of shards, and of nothing that computes them.
 
 use std::num::NonZero;
-use std::ops::Range;
 use std::sync::Arc;
 
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::passes::shard::{ShardInput, ShardNumber};
+use paddle_core::passes::shard::{ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard};
 use paddle_core::plan::{Backend, Executor, Part};
 
 use super::plan::scalars;
@@ -27,7 +26,7 @@ use crate::updater::states::States;
 
 /// What a step in shards needs beside the session that computes one shard.
 pub(super) struct Shards<B: Backend> {
-    count: NonZero<usize>,
+    count: NonZero<u32>,
     /// Updates the parameters from the sums of the gradients.
     pub(super) update: Executor<B>,
     cut: Cut,
@@ -49,6 +48,7 @@ impl<B: Backend + Clone> Shards<B> {
         settings: &Settings,
     ) -> Result<(Session<B>, Self, Metrics, Vec<Values>), Error> {
         let mut network = model.program.clone();
+        network.set_shards(options.shard_count()?);
         let sums = MetricSums::new(model, &mut network)?;
         let batch = network.find_rows("_");
         let ShardedTraining { compute, update, sharding } =
@@ -62,7 +62,7 @@ impl<B: Backend + Clone> Shards<B> {
         let rates = scalars(&update, update.inputs());
         let update = Executor::with_states(backend, &update, storage, &states.storage, options.numbers)?;
         let shards = Shards {
-            count: options.shard_count()?,
+            count: compute.shards(),
             update,
             cut: Cut::default(),
             inputs: sharding.inputs,
@@ -89,9 +89,8 @@ impl<B: Backend> Shards<B> {
         let count = table.rows()?;
         let mut cost = 0.0;
         self.metrics.begin();
-        // Only the last shards have no rows. They add nothing.
-        for at in 0..self.count.get().min(count).max(1) {
-            let rows = shard(count, self.count, at);
+        for at in 0..shards_with_rows(count, self.count) {
+            let rows = rows_of_shard(count, self.count, at);
             self.cut.take(table, &rows);
             let (numbers, is_first) = self.numbers.split_at_mut(self.inputs.len());
             for (input, value) in self.inputs.iter().zip(numbers) {
@@ -101,7 +100,7 @@ impl<B: Backend> Shards<B> {
                 };
                 value.set_scalar(match input.number {
                     ShardNumber::Before => rows.start as f64,
-                    ShardNumber::Share => share(rows.len(), count, at),
+                    ShardNumber::Share => share_of_shard(rows.len(), count, at),
                 });
             }
             is_first.iter_mut().for_each(|value| value.set_scalar(f64::from(u8::from(at == 0))));
@@ -118,43 +117,5 @@ impl<B: Backend> Shards<B> {
         self.update.begin(&|k| fed(&rates[k]))?;
         self.update.update(parameters, states)?;
         Ok((count, cost as f32))
-    }
-}
-
-/// The rows of the shard `at` of `count` rows: as many as in the others, or one more in the first ones.
-fn shard(count: usize, shards: NonZero<usize>, at: usize) -> Range<usize> {
-    let (each, more) = (count / shards, count % shards);
-    let start = at * each + at.min(more);
-    start..start + each + usize::from(at < more)
-}
-
-/// The share that a shard has of rows. Where there are none at all, the first one stands for the batch.
-fn share(rows: usize, count: usize, at: usize) -> f64 {
-    match count {
-        0 => f64::from(u8::from(at == 0)),
-        _ => rows as f64 / count as f64,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_follow_on_each_other_and_the_first_are_the_largest() {
-        for count in 0..40 {
-            for shards in (1..12).map(|shards| NonZero::new(shards).unwrap()) {
-                let cut: Vec<_> = (0..shards.get()).map(|at| shard(count, shards, at)).collect();
-                assert_eq!((cut[0].start, cut[shards.get() - 1].end), (0, count));
-                assert!(cut.windows(2).all(|pair| pair[0].end == pair[1].start));
-                assert!(cut.windows(2).all(|pair| pair[0].len() - pair[1].len() <= 1));
-                assert!(cut[0].len() - cut[shards.get() - 1].len() <= 1);
-                assert!(cut.iter().take(count.max(1)).skip(1).all(|rows| !rows.is_empty()) || count < 2);
-                let shares: f64 = cut.iter().enumerate().map(|(at, rows)| share(rows.len(), count, at)).sum();
-                assert!((shares - 1.0).abs() < 1e-12);
-            }
-        }
-        let whole = NonZero::new(usize::MAX).unwrap();
-        assert_eq!([0, 1].map(|at| shard(2, whole, at)), [0..1, 1..2]);
     }
 }

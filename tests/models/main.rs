@@ -164,3 +164,39 @@ fn both_backends_agree() {
         }
     }
 }
+
+/// Models whose costs or metrics are no sums over rows, and because of which operator.
+const NOT_IN_SHARDS: &[(&str, &str)] = &[
+    ("adaptive_steps", "while"),
+    ("batch_norm_network", "batch_norm"),
+    ("counted_votes", "reduce_max"),
+    ("double_precision_training", "batch_norm"),
+    ("found_and_moved", "auc"),
+    ("language_model", "exp"),
+    ("matrix_factorisation", "sqrt"),
+    ("mixture_of_experts", "square"),
+    ("normalised_by_hand", "elementwise_sub"),
+    ("regularised_branches", "batch_norm"),
+    ("row_spaces", "square"),
+    ("spread_and_masked", "elementwise_sub"),
+];
+
+#[test]
+fn shards_add_up_to_the_batch() {
+    let mut refused = Vec::new();
+    for &(name, networks) in MODELS {
+        for (k, network) in networks().iter().enumerate().filter(|(_, network)| network.trains()) {
+            let what = format!("{name}, network {k}");
+            let why = [5, 2, 1].map(|rows| network.run_in_shards(rows, 3, &what));
+            assert!(why.iter().all(|other| *other == why[0]), "{what}: {why:?}");
+            if let [Some(why), ..] = why {
+                let operator = why.split('`').rev().nth(1).unwrap_or_default().to_string();
+                refused.push((name, operator));
+            }
+        }
+    }
+    refused.dedup();
+    let refused: Vec<(&str, &str)> =
+        refused.iter().map(|(name, operator)| (*name, operator.as_str())).collect();
+    assert_eq!(refused, NOT_IN_SHARDS);
+}

@@ -5,7 +5,9 @@ use std::ops::Deref;
 use ndarray::{ArrayD, IxDyn};
 use paddle::core::plan::Backend;
 use paddle::core::program::{DType, Program, VarId};
-use paddle::{Batch, Cpu, Dynamic, Element, Network, Outputs, Parameters, Sgd, Spec, Trainer};
+use paddle::{
+    Batch, Cpu, Dynamic, Element, Error, Network, Options, Outputs, Parameters, Sgd, Spec, Trainer,
+};
 use paddle_kernels::reference::Reference;
 
 use crate::support::tensor::{Tensor, Values};
@@ -49,7 +51,8 @@ impl Model {
             return;
         }
         assert_eq!(self.untrainable, None, "{what}");
-        let (found, expected) = (step(cpu(), net, &batch), step(Reference::single(), net, &batch));
+        let (found, expected) =
+            (step(cpu(), net, &batch, 1).unwrap(), step(Reference::single(), net, &batch, 1).unwrap());
         for (name, (found, expected)) in self.trained().zip(found.iter().zip(&expected)) {
             let what = format!("{what}: {name} after a step");
             found.assert_close(expected, 1e-4, 1e-5, &what);
@@ -57,6 +60,27 @@ impl Model {
         }
         let moved = values(net, &create(cpu(), net)) != found[1..];
         assert!(moved || rows < 2, "{what}: a step changes nothing");
+    }
+
+    /// A step in shards of a batch of random rows has to give what one of the whole batch gives, unless it is refused:
+    /// then why.
+    pub(crate) fn run_in_shards(&self, rows: usize, shards: usize, what: &str) -> Option<String> {
+        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows)).collect();
+        let whole = step(cpu(), &self.network, &batch, 1).unwrap();
+        let found = match step(cpu(), &self.network, &batch, shards) {
+            Ok(found) => found,
+            Err(Error::Gradient(refused)) => return Some(refused.message),
+            Err(error) => panic!("{what}: {error}"),
+        };
+        for (name, (found, expected)) in self.trained().zip(found.iter().zip(&whole)) {
+            found.assert_close(
+                expected,
+                1e-4,
+                1e-5,
+                &format!("{what}, {rows} rows, {shards} shards: {name}"),
+            );
+        }
+        None
     }
 
     /// What a step gives: the cost, and the parameters.
@@ -124,12 +148,17 @@ fn infer<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tenso
 }
 
 /// The cost, and the parameters behind the step.
-fn step<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
+fn step<B: Backend + Clone>(
+    backend: B,
+    net: &Network<Dynamic>,
+    inputs: &[Tensor],
+    shards: usize,
+) -> Result<Vec<Tensor>, Error> {
     let mut parameters = create(backend, net);
     let mut trainer = Trainer::new(Sgd::new(0.1));
-    let outcome = trainer.step(net, &mut parameters, batch(net, inputs));
-    let cost = outcome.unwrap_or_else(|error| panic!("{error}")).cost();
-    [Tensor::f32(&[], &[cost])].into_iter().chain(values(net, &parameters)).collect()
+    let options = Options::default().shards(shards);
+    let cost = trainer.step_with(net, &mut parameters, batch(net, inputs), &options)?.cost();
+    Ok([Tensor::f32(&[], &[cost])].into_iter().chain(values(net, &parameters)).collect())
 }
 
 /// The values of the parameters.

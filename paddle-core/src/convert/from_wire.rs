@@ -2,6 +2,7 @@
 //! [module documentation](super).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 
 use super::blocks::{WireBlock, blocks};
 use super::constants::initializer;
@@ -105,6 +106,12 @@ impl<'a> Reader<'a> {
             let parents = tables.attr_longs("parents")?.unwrap_or_default();
             let outside = tables.attr_longs("outside")?.unwrap_or_default();
             let tokens = tables.attr_longs("tokens")?.unwrap_or_default();
+            let shards = tables.attr_long("shards")?.unwrap_or(1);
+            let Some(shards) = u32::try_from(shards).ok().and_then(NonZero::new) else {
+                let message = format!("a batch cannot be cut into {shards} shards");
+                return Err(Fault::Attribute { attribute: "shards", message });
+            };
+            this.program.set_shards(shards);
             declare(&mut this.program, symbols, &outside, rows, &sizes, &parents, &tokens).ok_or_else(
                 || {
                     let message = "it does not fit the other tables".to_string();

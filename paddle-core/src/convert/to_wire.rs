@@ -156,7 +156,11 @@ impl<'a> Writer<'a> {
         let desc = if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) };
         let taps = self.program.taps().iter().flat_map(|tap| [tap.name.clone(), self.name(tap.var)]);
         let taps: Vec<String> = taps.collect();
-        if taps.is_empty() { desc } else { desc.with_attr(OpAttr::strings("taps", taps)) }
+        let desc = if taps.is_empty() { desc } else { desc.with_attr(OpAttr::strings("taps", taps)) };
+        match self.program.shards().get() {
+            1 => desc,
+            shards => desc.with_attr(OpAttr::long("shards", shards.into())),
+        }
     }
 
     /// Condition, message, place.

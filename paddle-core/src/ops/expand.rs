@@ -125,6 +125,11 @@ impl Operation for Size {
         false
     }
 
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        let counts_rows = self.axes.is_empty() || self.axes.contains(&0);
+        if counts_rows { OfShards::Sum } else { OfShards::Same }
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("a whole number, rounded once")
     }

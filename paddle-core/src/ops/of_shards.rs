@@ -12,6 +12,8 @@ pub enum OfShards {
     Numbers,
     /// The same, once the operator is given the numbers of its rows, behind its inputs, by which it then draws.
     Drawn,
+    /// What it is in each of them.
+    Same,
     /// Their sum.
     Sum,
     /// Their mean, weighted by the rows of each.

@@ -2,8 +2,9 @@
 //! the other one updates the parameters from these sums.
 
 use super::fed::create_scalar;
-use crate::ops::{Binary, BinaryKind, Fill, Op, Select, Store};
-use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, VarId};
+use super::optimize::is_sparse;
+use crate::ops::{Binary, BinaryKind, Fill, GradientError, Op, Select, Store};
+use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, Type, VarId};
 
 /// The slot of the states that gradients are added up in. What is in them does not outlive a step.
 pub const SUM_OF_GRADIENTS: &str = "SumOfGradients";
@@ -17,9 +18,11 @@ pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
     let is_first = create_scalar(program, "is_first", DType::Bool)?;
     for pair in program.gradients().to_vec() {
         let sum = create_sum(program, pair.parameter)?;
+        let zero = Type::scalar(program.ty(sum).dtype);
         let mut append = |op: Op, inputs: &[VarId]| program.append_op(Program::GLOBAL, op, inputs, SITE);
-        let added = append(Binary { kind: BinaryKind::Add }.into(), &[sum, pair.gradient])?;
-        let next = append(Select.into(), &[is_first, pair.gradient, added[0]])?;
+        let zero = append(Fill::zeros(zero).into(), &[])?;
+        let before = append(Select.into(), &[is_first, zero[0], sum])?;
+        let next = append(Binary { kind: BinaryKind::Add }.into(), &[before[0], pair.gradient])?;
         append(Store.into(), &[sum, next[0]])?;
     }
     Ok(is_first)
@@ -29,6 +32,7 @@ pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
 /// for [`optimize`](super::optimize::optimize) to append the updates to.
 pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
     let mut updating = Program::new();
+    updating.set_shards(program.shards());
     for pair in program.gradients() {
         let Some(initializer) = program.initializer(pair.parameter) else { continue };
         let (name, options) = (&program.var(pair.parameter).name, program.parameter_options(pair.parameter));
@@ -38,6 +42,28 @@ pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
         updating.record_gradient(parameter, sum);
     }
     Ok(updating)
+}
+
+/// Errors if `update` is to leave rows alone that `compute` does not look up: sums of gradients do not tell which these are.
+pub(super) fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
+    for operator in &update.block(Program::GLOBAL).ops {
+        let changed = operator.op.operation().changes().first().map(|&slot| operator.inputs[slot]);
+        let Some(changed) = changed.filter(|_| operator.op.operation().is_lazy()) else { continue };
+        let name = &update.var(changed).name;
+        let is_sparse = compute
+            .gradients()
+            .iter()
+            .any(|pair| compute.var(pair.parameter).name == *name && is_sparse(compute, pair.gradient));
+        if is_sparse {
+            let message = format!(
+                "`{}` updates only the rows of `{name}` that are looked up, but shards add up gradients of all of it; \
+                 train without shards, or not lazily",
+                operator.op.operation().called()
+            );
+            return Err(GradientError { place: None, message });
+        }
+    }
+    Ok(())
 }
 
 fn create_sum(program: &mut Program, parameter: VarId) -> Result<VarId, BuildError> {

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use super::accumulate::{accumulate, from_sums};
+use super::accumulate::{accumulate, from_sums, refuse_lazy};
 use super::backward::backward;
 use super::freeze::freeze;
-use super::optimize::{Settings, UpdateRule, is_sparse, optimize};
+use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
 use super::test_mode::test_mode;
 use crate::ops::GradientError;
@@ -120,7 +120,7 @@ pub struct ShardedTraining {
 }
 
 impl ShardedTraining {
-    /// From a network to its training step in shards of the rows `batch`: as [`Pipeline::training`], in two programs.
+    /// From a network to its training step in shards of the rows `batch`, as many as it says ([`Program::shards`]): as [`Pipeline::training`], in two programs.
     pub fn new(
         network: &Program,
         batch: Option<RowsId>,
@@ -141,33 +141,15 @@ impl ShardedTraining {
         ])
         .run(&mut compute)?;
         let mut update = from_sums(&compute)?;
-        let optimize = |program: &mut Program| Ok(optimize(program, settings, rule).map(drop)?);
-        Pipeline::new([Pass::new("optimize", optimize)]).run(&mut update)?;
+        Pipeline::new([Pass::new("optimize", |program| Ok(optimize(program, settings, rule).map(drop)?))])
+            .run(&mut update)?;
+        // Sums are states: they last without being kept as gradients.
+        for pair in update.gradients().to_vec() {
+            update.forget_gradient(pair.parameter);
+        }
         refuse_lazy(&compute, &update)?;
         Ok(ShardedTraining { compute, update, sharding: sharding.into_inner() })
     }
-}
-
-/// Shards add gradients of whole tables up, which do not tell what was looked up.
-fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
-    for operator in &update.block(Program::GLOBAL).ops {
-        let changed = operator.op.operation().changes().first().map(|&slot| operator.inputs[slot]);
-        let Some(changed) = changed.filter(|_| operator.op.operation().is_lazy()) else { continue };
-        let name = &update.var(changed).name;
-        let is_sparse = compute
-            .gradients()
-            .iter()
-            .any(|pair| compute.var(pair.parameter).name == *name && is_sparse(compute, pair.gradient));
-        if is_sparse {
-            let message = format!(
-                "`{}` updates only the rows of `{name}` that are looked up, but shards add up gradients of all of it; \
-                 train without shards, or not lazily",
-                operator.op.operation().called()
-            );
-            return Err(GradientError { place: None, message });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -16,10 +16,12 @@
 //! [`Operation::is_linear`]: crate::ops::Operation::is_linear
 
 mod facts;
+mod rows;
 
 use std::collections::BTreeMap;
 
 use self::facts::{Fact, Facts, Linear, changes_state};
+pub use self::rows::{rows_of_shard, shards_with_rows, share_of_shard};
 use super::fed::create_scalar;
 use crate::ops::{Binary, BinaryKind, GradientError, OfShards, Op, RowNumbers, Scale};
 use crate::program::{
@@ -49,11 +51,11 @@ impl Refused {
         Refused { place, why: format!("`{}` {why}", operator.op.operation().called()) }
     }
 
-    /// The error that there is of what is called `of`, and what to do.
-    pub fn error(&self, of: &str) -> GradientError {
+    /// The error that there is of what is called `of`. `instead` says what to do, if not to train without shards.
+    pub fn error(&self, of: &str, instead: &str) -> GradientError {
         let message = format!(
             "{of} cannot be computed in shards, because it is no sum or mean over rows: {}; train without shards, or \
-             compute it of each row alone",
+             {instead}",
             self.why
         );
         GradientError { place: self.place.clone(), message }
@@ -97,11 +99,11 @@ pub fn shard(program: &mut Program, batch: Option<RowsId>) -> Result<Sharding, G
     };
     let outputs: Vec<_> = program.outputs().iter().map(refused).collect();
     if let Some(Some(refused)) = outputs.first() {
-        return Err(refused.error("the cost"));
+        return Err(refused.error("the cost", "compute it of each row alone"));
     }
     if let Some(operator) = changes_state(program) {
         let why = "changes what it keeps by all rows of a batch";
-        return Err(Refused::by(program, operator, why).error("the network"));
+        return Err(Refused::by(program, operator, why).error("the network", "leave that out"));
     }
     let mut shards = Shards {
         program,

@@ -28,6 +28,7 @@ mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::num::NonZero;
 
 pub use bind::BindError;
 pub use build::{BuildError, Words};
@@ -125,6 +126,8 @@ pub struct Program {
     states: Vec<UpdaterState>,
     taps: Vec<Tap>,
     checks: Vec<Check>,
+    /// One, if nothing is said.
+    shards: Option<NonZero<u32>>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,
     /// Values that were made to be written, and are not yet.
@@ -201,6 +204,17 @@ impl Program {
     /// (parameter, gradient) pairs, once `backward` has made them.
     pub fn gradients(&self) -> &[ParameterGradient] {
         &self.gradients
+    }
+
+    /// Into how many shards its batches are cut when it is trained: parts of the rows, each of which is computed alone. It
+    /// is a setting of the training, which everything that computes it has to agree on.
+    pub fn shards(&self) -> NonZero<u32> {
+        self.shards.unwrap_or(NonZero::<u32>::MIN)
+    }
+
+    /// Says into how many shards its batches are cut.
+    pub fn set_shards(&mut self, shards: NonZero<u32>) {
+        self.shards = Some(shards).filter(|shards| shards.get() > 1);
     }
 
     /// The network's inputs, in the order in which they are fed.

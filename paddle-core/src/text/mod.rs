@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! program {
+//!   shards 4                                                     // parts that a batch is cut into, if there are any
 //!   rows _                                                       // row spaces that the caller binds
 //!   tokens _.words of _                                          // those of sequences, one for each row of `_`
 //!   size T                                                       // sizes, likewise

@@ -1,6 +1,7 @@
 //! From tokens to the tree of [`syntax`](super::syntax).
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 use super::lex::{At, CHOSEN, Lexer, RETURN, Token, UNTRAINED, YIELD};
 use super::syntax::{
@@ -121,6 +122,7 @@ impl<'a> Parser<'a> {
         let (mut sizes, mut checks) = (Vec::new(), Vec::new());
         let (mut parameters, mut states) = (Vec::new(), Vec::new());
         let (mut gradients, mut taps) = (Vec::new(), Vec::new());
+        let mut shards = NonZero::<u32>::MIN;
         let global = loop {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
@@ -135,6 +137,10 @@ impl<'a> Parser<'a> {
                 let outside = self.skip_word("outside")?;
                 let kind = if outside { SizeKind::Outside } else { SizeKind::Fed };
                 sizes.push(SizeDeclaration { name, kind });
+            } else if self.skip_word("shards")? {
+                let at = self.at;
+                let none = || ParseError::new(at, "a batch cannot be cut into 0 shards");
+                shards = NonZero::new(self.count("a number of shards")?).ok_or_else(none)?;
             } else if self.skip_word("check")? {
                 checks.push(self.check()?);
             } else if self.skip_word("parameter")? {
@@ -163,7 +169,7 @@ impl<'a> Parser<'a> {
                 break self.block(0)?;
             } else {
                 return Err(self.expected(
-                    "`rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`",
+                    "`shards`, `rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`",
                 ));
             }
         };
@@ -171,7 +177,7 @@ impl<'a> Parser<'a> {
         if self.token != Token::End {
             return Err(self.expected("the end of the text"));
         }
-        Ok(ProgramText { sizes, checks, parameters, states, gradients, taps, global })
+        Ok(ProgramText { shards, sizes, checks, parameters, states, gradients, taps, global })
     }
 
     fn check(&mut self) -> Result<CheckText, ParseError> {

@@ -37,6 +37,9 @@ impl Printer<'_, '_, '_> {
     fn program(mut self) -> fmt::Result {
         let program = self.program;
         self.f.write_str("program {\n")?;
+        if program.shards().get() > 1 {
+            writeln!(self.f, "  shards {}", program.shards())?;
+        }
         // Every row space has a size of its own, added with it.
         let mut row_spaces = program.row_spaces().iter().peekable();
         for (id, symbol) in program.symbols().iter().enumerate() {

@@ -60,6 +60,7 @@ struct Positions {
 fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
     let text = syntax(text)?;
     let mut reader = Reader { program: Program::new(), sizes: BTreeMap::new(), rows: BTreeMap::new() };
+    reader.program.set_shards(text.shards);
     reader.declare_sizes(&text)?;
     let blocks = reader.create_blocks(&text.global)?;
     for check in &text.checks {

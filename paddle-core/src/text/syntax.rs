@@ -1,5 +1,7 @@
 //! The text form as a tree, before names are looked up.
 
+use std::num::NonZero;
+
 use super::lex::At;
 use crate::ops::{Attribute, Op};
 use crate::program::{DType, ParameterOptions, Role};
@@ -13,6 +15,7 @@ pub(super) struct Name {
 
 /// A whole text.
 pub(super) struct ProgramText {
+    pub(super) shards: NonZero<u32>,
     pub(super) sizes: Vec<SizeDeclaration>,
     pub(super) checks: Vec<CheckText>,
     pub(super) parameters: Vec<ParameterText>,

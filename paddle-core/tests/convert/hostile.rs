@@ -294,6 +294,12 @@ fn the_tables_of_our_dialect() {
         changed("if_per_row.txt", |desc| change(&mut find(desc, 0, "rust.program").attrs)).fault
     };
     assert_eq!(header(|attrs| attrs[0] = OpAttr::long("version", 2)), Fault::Newer { version: 2 });
+    for shards in [0, -1, i64::MAX] {
+        let fault = changed("if_per_row.txt", |desc| {
+            find(desc, 0, "rust.program").attrs.push(OpAttr::long("shards", shards));
+        });
+        assert!(matches!(fault.fault, Fault::Attribute { attribute: "shards", .. }), "{fault}");
+    }
     assert!(matches!(
         header(|attrs| drop(attrs.remove(3))),
         Fault::Attribute { attribute: "row_spaces", .. }

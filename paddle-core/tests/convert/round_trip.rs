@@ -1,14 +1,16 @@
 //! What is written in our own dialect is read back as it was.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
 
 use paddle_core::convert::{from_wire, to_wire};
 use paddle_core::ops::{
-    Assign, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op, Reduce, ReduceKind,
+    Adam, Assign, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op, Reduce, ReduceKind,
     Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
 };
+use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::backward::backward;
-use paddle_core::passes::optimize::{Settings, optimize};
+use paddle_core::passes::optimize::{Settings, Update, optimize};
 use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
@@ -57,6 +59,24 @@ fn training() -> Result<(), Box<dyn std::error::Error>> {
             update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
         })?;
         check(&name, &program);
+    }
+    Ok(())
+}
+
+/// The two programs of a step in shards, which say how many these are.
+#[test]
+fn training_in_shards() -> Result<(), Box<dyn std::error::Error>> {
+    let (_, mut network) =
+        golden().into_iter().find(|(name, _)| name.ends_with("while_scalar.txt")).ok_or("no such file")?;
+    network.set_shards(NonZero::new(3).ok_or("none")?);
+    check("the network", &network);
+    let batch = network.find_rows("_");
+    let settings = Settings::default();
+    let rule = |update: &mut Update<'_>| update.apply(Adam::default());
+    let step = ShardedTraining::new(&network, batch, &settings, &|_| false, &rule)?;
+    for (name, program) in [("compute", &step.compute), ("update", &step.update)] {
+        assert_eq!(program.shards().get(), 3, "{name}");
+        check(name, program);
     }
     Ok(())
 }

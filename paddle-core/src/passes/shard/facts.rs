@@ -1,6 +1,5 @@
 //! What the values of a shard are to those of the whole batch.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use super::Refused;
@@ -214,6 +213,7 @@ impl Facts {
         }
         Some(match (operator.op.operation().of_shards(program, operator, output), self.is_cut(ty)) {
             (OfShards::Rows | OfShards::Numbers, true) => Fact::Rows,
+            (OfShards::Same, false) => Fact::Same,
             (OfShards::Sum, false) => Fact::Part,
             (OfShards::Mean, false) => match self.fed_rows(program, operator) {
                 Some(_) => Fact::Part,
@@ -241,14 +241,7 @@ impl Facts {
 
     /// Whether an attribute depends on how many rows there are.
     fn reads_counts(&self, operator: &Operator) -> bool {
-        let found = Cell::new(false);
-        let look = |symbol| {
-            found.set(found.get() || self.counts.contains(&symbol));
-            Dim::symbol(symbol)
-        };
-        // Nothing is replaced: a size that overflows is one that does not look further.
-        let looked = operator.op.substitute(&look);
-        looked.is_err() || found.get()
+        operator.op.attributes().iter().any(|(_, attribute)| self.is_count(&attribute.symbols()))
     }
 
     /// How an operator computes a sum over rows from those that it reads, if it does.
