@@ -11,6 +11,8 @@ use super::gzip;
 pub struct Synset {
     /// What part of speech the words are.
     pub part_of_speech: PartOfSpeech,
+    /// The file of those who wrote the entry, which is a part of speech and what about: `noun.animal`, `verb.motion`, `adj.all`.
+    pub lexicographer_file: String,
     /// The first of the words.
     pub word: String,
     /// More general meanings, hypernyms; of adjectives, similar ones. As indices.
@@ -38,6 +40,7 @@ pub enum PartOfSpeech {
 /// let synsets = wordnet::synsets();
 /// let dog = synsets.iter().find(|synset| synset.word == "dog").expect("it is a common word");
 /// assert_eq!(dog.part_of_speech, PartOfSpeech::Noun);
+/// assert_eq!(dog.lexicographer_file, "noun.animal");
 /// assert!(dog.gloss.starts_with("a member of the genus Canis"));
 /// assert_eq!(synsets[dog.related[0]].word, "canine");
 /// ```
@@ -47,18 +50,19 @@ pub fn synsets() -> Vec<Synset> {
     text.and_then(|text| text.lines().map(parse).collect()).expect("the embedded file is valid")
 }
 
-/// A line: part of speech, word, related lines, gloss.
+/// A line: file of the lexicographers, word, related lines, gloss.
 fn parse(line: &str) -> Option<Synset> {
     let mut fields = line.split('\t');
-    let part_of_speech = match fields.next()? {
-        "n" => PartOfSpeech::Noun,
-        "v" => PartOfSpeech::Verb,
-        "a" => PartOfSpeech::Adjective,
+    let file = fields.next()?;
+    let part_of_speech = match file.split_once('.')?.0 {
+        "noun" => PartOfSpeech::Noun,
+        "verb" => PartOfSpeech::Verb,
+        "adj" => PartOfSpeech::Adjective,
         _ => return None,
     };
-    let word = fields.next()?.to_string();
+    let (lexicographer_file, word) = (file.to_string(), fields.next()?.to_string());
     let related = fields.next()?.split_whitespace().map(|line| line.parse().ok()).collect::<Option<_>>()?;
-    Some(Synset { part_of_speech, word, related, gloss: fields.next()?.to_string() })
+    Some(Synset { part_of_speech, lexicographer_file, word, related, gloss: fields.next()?.to_string() })
 }
 
 #[cfg(test)]
@@ -74,6 +78,9 @@ mod tests {
         assert_eq!((synsets.len(), parts), (49_016, [24_873, 10_564, 13_579]));
         assert_eq!(synsets.iter().map(|synset| synset.related.len()).sum::<usize>(), 54_743);
         assert_eq!(synsets.iter().map(|synset| synset.gloss.len()).sum::<usize>(), 3_851_914);
+        let files =
+            |part| synsets.iter().filter(|synset| synset.lexicographer_file.starts_with(part)).count();
+        assert_eq!(["noun.", "verb.", "adj."].map(files), parts);
         for synset in &synsets {
             assert!(!synset.word.is_empty() && !synset.gloss.is_empty());
             let alike = |&at: &usize| synsets[at].part_of_speech == synset.part_of_speech;
@@ -83,7 +90,13 @@ mod tests {
 
     #[test]
     fn other_lines_are_none() {
-        for line in ["", "n\tword\t0", "x\tword\t0\tgloss", "n\tword\tzero\tgloss"] {
+        for line in [
+            "",
+            "noun.act\tword\t0",
+            "adv.all\tword\t0\tgloss",
+            "noun\tword\t0\tgloss",
+            "noun.act\tword\tzero\tgloss",
+        ] {
             assert_eq!(parse(line), None, "{line}");
         }
     }
