@@ -106,6 +106,19 @@ impl Series {
     }
 }
 
+/// A value on an axis of this range, with as many digits as tell ten of them apart.
+fn label(value: f64, (least, most): (f64, f64)) -> String {
+    let (step, largest) = ((most - least) / 10.0, least.abs().max(most.abs()));
+    // Beside a value of the range, this one is 0.
+    let value = if value.abs() < step / 1e3 { 0.0 } else { value };
+    let digits = |of: f64| (of / step).log10().ceil().clamp(0.0, 15.0) as usize;
+    if (1e-3..1e5).contains(&largest) || value == 0.0 {
+        format!("{value:.*}", if largest < 1e-3 { 0 } else { digits(1.0) })
+    } else {
+        format!("{value:.*e}", digits(10_f64.powf(value.abs().log10().floor())))
+    }
+}
+
 fn draw(series: &[Series]) -> io::Result<String> {
     let mut picture = String::new();
     {
@@ -122,14 +135,20 @@ fn draw(series: &[Series]) -> io::Result<String> {
                 .y_label_area_size(72)
                 .build_cartesian_2d(0.0..batches, least..most)
                 .map_err(io::Error::other)?;
-            let labels = |value: &f64| format!("{value:.0}");
+            let count = |value: &f64| format!("{value:.0}");
+            let value = |value: &f64| label(*value, (least, most));
             chart
                 .configure_mesh()
                 .x_desc("batches")
-                .x_label_formatter(&labels)
+                .x_label_formatter(&count)
+                .y_label_formatter(&value)
+                .max_light_lines(0)
                 .draw()
                 .map_err(io::Error::other)?;
-            chart.draw_series(LineSeries::new(series.drawn(), &BLUE)).map_err(io::Error::other)?;
+            // A line through a single point is not seen.
+            let points = if series.drawn().nth(1).is_some() { 0 } else { 3 };
+            let line = LineSeries::new(series.drawn(), &BLUE).point_size(points);
+            chart.draw_series(line).map_err(io::Error::other)?;
         }
         area.present().map_err(io::Error::other)?;
     }
@@ -151,6 +170,20 @@ mod tests {
             assert_eq!(point, 4.0 * i as f64 + 1.5);
         }
         assert_eq!(series.drawn().last().unwrap().0, 3.0 * POINTS as f64);
+    }
+
+    #[test]
+    fn labels_have_the_digits_that_tell_them_apart() {
+        let labels = |range: (f64, f64), values: &[f64]| {
+            let labels: Vec<_> = values.iter().map(|&value| label(value, range)).collect();
+            labels.join(" ")
+        };
+        assert_eq!(labels((0.1, 2.4), &[0.5, 2.0]), "0.5 2.0");
+        assert_eq!(labels((-110.0, 5.0), &[-100.0, 0.0]), "-100 0");
+        assert_eq!(labels((0.095, 0.105), &[0.1, 0.104]), "0.100 0.104");
+        assert_eq!(labels((1e-7, 1.05e-5), &[2e-6, 1e-5]), "2e-6 1.0e-5");
+        assert_eq!(labels((2e6, 3e7), &[5e6, 3e7]), "5e6 3.0e7");
+        assert_eq!(labels((-1e-6, 9e-6), &[1e-21, 2e-6]), "0 2e-6");
     }
 
     #[test]
