@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use paddle_core::plan::Numbers;
+use paddle_core::program::Program;
 
 use crate::parameter_name::ParameterGroup;
 
@@ -20,7 +21,7 @@ pub struct Options {
     pub(crate) interruptible: bool,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) checkpoint_every: u64,
-    /// One, if nothing is said.
+    /// As many as the network says, if nothing is said.
     shards: Option<usize>,
 }
 
@@ -52,7 +53,8 @@ impl Options {
     /// Each shard is computed alone, and gradients are added up in the order of the shards before they are clipped and
     /// update. So the result is, but for rounding, that of the whole batch, and to the last bit a function of the number of
     /// shards, on whatever they are computed. Random numbers are those that the rows draw without shards; metrics are those of
-    /// the batch. One shard, which is what there is without this, is the batch.
+    /// the batch. One shard is the batch. Without this setting there are as many as the program of the network says, which is
+    /// one unless it was made with [`set_shards`](paddle_core::program::Program::set_shards).
     ///
     /// A step fails before anything is computed where shards would not add up to the batch: the cost has to be a sum or a mean
     /// over rows, or what is made of such linearly. `batch_norm`, the largest of all rows, a product of two means are not; the
@@ -62,9 +64,10 @@ impl Options {
         self
     }
 
-    /// The number of shards. More than there can be rows are as many as these.
-    pub(crate) fn shard_count(&self) -> Result<NonZero<u32>, NoShards> {
-        NonZero::new(u32::try_from(self.shards.unwrap_or(1)).unwrap_or(u32::MAX)).ok_or(NoShards)
+    /// The number of shards that batches of a network are cut into. More than there can be rows are as many as these.
+    pub(crate) fn shard_count(&self, network: &Program) -> Result<NonZero<u32>, NoShards> {
+        let Some(shards) = self.shards else { return Ok(network.shards()) };
+        NonZero::new(u32::try_from(shards).unwrap_or(u32::MAX)).ok_or(NoShards)
     }
 
     /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which

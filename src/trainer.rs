@@ -228,8 +228,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
                 self.states.len() - 1
             }
         };
-        let known =
-            |plan: &Plan<B>| plan.is_with(options) && plan.session.is_for(model, parameters.identity());
+        let known = |plan: &Plan<B>| plan.is_for(model, parameters.identity(), options);
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use paddle::attribute::network;
-use paddle::{Adam, Clip, Cpu, Decay, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, Updater};
+use paddle::{
+    Adam, Clip, Cpu, Decay, Dynamic, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, Updater,
+};
 
 /// Networks whose costs are sums or means over rows.
 #[network]
@@ -494,4 +496,39 @@ fn lazy_updates_are_refused_where_they_would_be_others() {
     // Nothing is looked up.
     let mut parameters = Parameters::create(&line()).unwrap();
     trainer.step_with(&line(), &mut parameters, lines(0, 4), &options).unwrap();
+}
+
+#[test]
+fn a_program_may_say_how_many_shards_there_are() {
+    let mut program = line().program().unwrap().clone();
+    let whole = Network::from_program(program.clone()).unwrap();
+    program.set_shards(std::num::NonZero::new(3).unwrap());
+    let told: Network<Dynamic<([f32; 3], f32)>> = Network::from_program(program).unwrap();
+    let rows: Vec<_> = lines(0, 10).iter().map(|row| (row.x, row.y)).collect();
+    let trained = |net: &Network<Dynamic<_>>, options: &Options| {
+        train(net, std::slice::from_ref(&rows), Trainer::new(Sgd::new(0.1)), 1, options).bits()
+    };
+    let default = Options::default();
+    let (of_program, of_options) = (trained(&told, &default), trained(&whole, &default.clone().shards(3)));
+    assert_eq!(of_program, of_options);
+    assert_eq!(trained(&told, &default.clone().shards(1)), trained(&whole, &default));
+    assert_ne!(of_program, trained(&whole, &default));
+}
+
+#[test]
+fn rows_of_two_kinds_are_refused() {
+    let text = "program { rows _ rows N tokens N.words of N parameter w: f32[2, 1] = fill_constant(value=0.5)
+        block 0 (x: f32[_, 2], words: f32[N.words, 2]) {
+          y: f32[_, 1] = matmul_v2(x, w)
+          z: f32[N.words, 1] = matmul_v2(words, w)
+          a: f32[] = reduce_mean(y)
+          b: f32[] = reduce_mean(z)
+          cost: f32[] = elementwise_add(a, b)
+          return cost
+        } }";
+    type Row = ([f32; 2], Vec<[f32; 2]>);
+    let net: Network<Dynamic<Row>> = Network::from_program(paddle::core::text::parse(text).unwrap()).unwrap();
+    let rows = vec![([0.5, 1.0], vec![[1.0, 2.0]]), ([1.5, 0.0], vec![])];
+    let expected = "`x` and `words` have rows of different kinds, which shards cannot cut alike";
+    assert_eq!(refusal(&net, &rows), expected);
 }

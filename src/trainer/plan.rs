@@ -44,14 +44,15 @@ impl<B: Backend + Clone> Plan<B> {
         updater: &impl Updater,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let mut program = model.program.clone();
-        let (frozen, numbers, shards) = (options.frozen.clone(), options.numbers, options.shard_count()?);
+        let (frozen, numbers) = (options.frozen.clone(), options.numbers);
+        let shards = options.shard_count(&model.program)?;
         let is_frozen = |name: &str| frozen.iter().any(|group| group.contains(name));
         if shards.get() > 1 {
             let (session, in_shards, metrics, rates) =
                 Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;
             return Ok(Plan { frozen, numbers, shards, session, in_shards: Some(in_shards), rates, metrics });
         }
+        let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
         Pipeline::training(settings, &is_frozen, &|update| updater.update(update)).run(&mut program)?;
         states.extend(parameters.backend(), &program)?;
@@ -67,10 +68,13 @@ pub(super) fn scalars(program: &Program, inputs: &[VarId]) -> Vec<Values> {
 }
 
 impl<B: Backend> Plan<B> {
-    /// Whether it was made with these options, as far as they say what is computed.
-    pub(super) fn is_with(&self, options: &Options) -> bool {
-        let shards = options.shard_count().ok();
-        self.frozen == options.frozen && self.numbers == options.numbers && shards == Some(self.shards)
+    /// Whether it is that of a network and of parameters, with these options, as far as they say what is computed.
+    pub(super) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>, options: &Options) -> bool {
+        let shards = options.shard_count(&model.program).ok();
+        self.session.is_for(model, parameters)
+            && self.frozen == options.frozen
+            && self.numbers == options.numbers
+            && shards == Some(self.shards)
     }
 
     /// Says which step of which seed is next, and how fast it learns.

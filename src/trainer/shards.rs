@@ -6,10 +6,12 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
+use paddle_core::ops::GradientError;
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::optimize::Settings;
 use paddle_core::passes::shard::{ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard};
 use paddle_core::plan::{Backend, Executor, Part};
+use paddle_core::program::RowsId;
 
 use super::plan::scalars;
 use crate::Error;
@@ -48,9 +50,9 @@ impl<B: Backend + Clone> Shards<B> {
         settings: &Settings,
     ) -> Result<(Session<B>, Self, Metrics, Vec<Values>), Error> {
         let mut network = model.program.clone();
-        network.set_shards(options.shard_count()?);
+        network.set_shards(options.shard_count(&network)?);
         let sums = MetricSums::new(model, &mut network)?;
-        let batch = network.find_rows("_");
+        let batch = rows_of_batch(model)?;
         let ShardedTraining { compute, update, sharding } =
             ShardedTraining::new(&network, batch, settings, is_frozen, &|update| updater.update(update))?;
         sums.check(model, &sharding)?;
@@ -117,5 +119,25 @@ impl<B: Backend> Shards<B> {
         self.update.begin(&|k| fed(&rates[k]))?;
         self.update.update(parameters, states)?;
         Ok((count, cost as f32))
+    }
+}
+
+/// The rows that batches of a network have: those of all inputs that are fed row by row.
+fn rows_of_batch(model: &Model) -> Result<Option<RowsId>, GradientError> {
+    let program = &model.program;
+    let inputs = program.inputs().iter().zip(&model.signature.inputs).filter(|(_, spec)| spec.batched);
+    let mut roots = inputs.filter_map(|(&input, spec)| {
+        let around = |rows: &RowsId| program.row_space(*rows).parent;
+        Some((std::iter::successors(program.ty(input).rows, around).last()?, &spec.name))
+    });
+    let Some((batch, first)) = roots.next() else { return Ok(None) };
+    match roots.find(|(rows, _)| *rows != batch) {
+        None => Ok(Some(batch)),
+        Some((_, other)) => {
+            let message = format!(
+                "`{first}` and `{other}` have rows of different kinds, which shards cannot cut alike"
+            );
+            Err(GradientError { place: None, message })
+        }
     }
 }

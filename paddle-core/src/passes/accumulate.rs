@@ -2,28 +2,34 @@
 //! the other one updates the parameters from these sums.
 
 use super::fed::create_scalar;
-use super::optimize::is_sparse;
-use crate::ops::{Binary, BinaryKind, Fill, GradientError, Op, Select, Store};
-use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, Type, VarId};
+use super::optimize::{add_up, is_sparse};
+use crate::ops::{Fill, GradientError, If, Store};
+use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, VarId};
 
 /// The slot of the states that gradients are added up in. What is in them does not outlive a step.
 pub const SUM_OF_GRADIENTS: &str = "SumOfGradients";
 
 const SITE: Site = Site { role: Role::Optimize, place: None };
 
-/// Appends to a program with gradients that each is added to a sum, a state of its parameter.
+/// Appends to a program with gradients that each is added to a sum, a state of its parameter. Of a gradient that is a sum of
+/// rows, these are added, and the gradient of the whole parameter is not computed.
 ///
-/// Adds the input `is_first`, a truth value, behind the others, and returns it: with it, sums begin anew.
+/// Adds the input `is_first`, a truth value, behind the others, and returns it: with it, sums begin at 0.
 pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
     let is_first = create_scalar(program, "is_first", DType::Bool)?;
+    let blocks = program.create_branches(Program::GLOBAL, is_first)?;
+    let mut sums = Vec::new();
     for pair in program.gradients().to_vec() {
         let sum = create_sum(program, pair.parameter)?;
-        let zero = Type::scalar(program.ty(sum).dtype);
-        let mut append = |op: Op, inputs: &[VarId]| program.append_op(Program::GLOBAL, op, inputs, SITE);
-        let zero = append(Fill::zeros(zero).into(), &[])?;
-        let before = append(Select.into(), &[is_first, zero[0], sum])?;
-        let next = append(Binary { kind: BinaryKind::Add }.into(), &[before[0], pair.gradient])?;
-        append(Store.into(), &[sum, next[0]])?;
+        let zeros = Fill::zeros(program.ty(sum).clone());
+        let zeros = program.append_op(blocks[0], zeros, &[], SITE)?[0];
+        program.append_op(blocks[0], Store, &[sum, zeros], SITE)?;
+        sums.push((pair, sum));
+    }
+    program.append_block_op(Program::GLOBAL, If, &[is_first], &blocks, SITE)?;
+    for (pair, sum) in sums {
+        add_up(program, sum, pair.gradient, SITE)?;
+        program.forget_gradient(pair.parameter);
     }
     Ok(is_first)
 }

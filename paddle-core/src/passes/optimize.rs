@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clip::{Clip, clip};
 use super::fed::create_scalar;
 use crate::ops::{
-    self, Binary, BinaryKind, Fill, Number, Op, Scale, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
+    self, Binary, BinaryKind, Fill, Number, Op, Scale, Sgd, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
 };
 use crate::program::{
     BuildError, DType, Operator, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
@@ -89,6 +89,19 @@ impl Rows {
 /// Whether a gradient of the global block is a sum of rows.
 pub(super) fn is_sparse(program: &Program, gradient: VarId) -> bool {
     Rows::of(program, gradient).is_some()
+}
+
+/// Appends that a gradient is added to a sum of its type, a state: `sum -= -1 · gradient`.
+pub(super) fn add_up(
+    program: &mut Program,
+    sum: VarId,
+    gradient: VarId,
+    site: Site,
+) -> Result<(), BuildError> {
+    let minus_one = Fill { value: Number::Float(-1.0), ty: Type::scalar(program.ty(sum).dtype) };
+    let learning_rate = program.append_op(Program::GLOBAL, minus_one, &[], site)?[0];
+    let (rows, pair) = (Rows::of(program, gradient), ParameterGradient { parameter: sum, gradient });
+    Update { program, pair, learning_rate, decay: None, site, rows }.apply(Sgd {})
 }
 
 impl Update<'_> {
@@ -223,7 +236,7 @@ pub fn optimize(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{Fill, LookupTable, Number, Reduce, ReduceKind, Sgd};
+    use crate::ops::{Fill, LookupTable, Number, Reduce, ReduceKind};
     use crate::passes::backward::backward;
 
     fn sgd(update: &mut Update<'_>) -> Result<(), BuildError> {

@@ -137,7 +137,6 @@ impl ShardedTraining {
                 Ok(())
             }),
             Pass::new("backward", |program| Ok(backward(program)?)),
-            Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?)),
         ])
         .run(&mut compute)?;
         let mut update = from_sums(&compute)?;
@@ -148,6 +147,8 @@ impl ShardedTraining {
             update.forget_gradient(pair.parameter);
         }
         refuse_lazy(&compute, &update)?;
+        Pipeline::new([Pass::new("accumulate", |program| Ok(accumulate(program).map(drop)?))])
+            .run(&mut compute)?;
         Ok(ShardedTraining { compute, update, sharding: sharding.into_inner() })
     }
 }
