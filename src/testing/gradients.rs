@@ -1,14 +1,17 @@
 //! The gradients of a network with respect to its parameters, against differences.
 
+use std::sync::Arc;
+
 use paddle_core::passes::backward::backward;
 use paddle_core::plan::{HostSliceMut, Numbers, Storage};
-use paddle_core::program::{DType, VarId};
+use paddle_core::program::{DType, Program, VarId};
 use paddle_kernels::differences::{Compared, DifferenceError, STEP};
 use paddle_kernels::reference::Reference;
 
 use super::CheckError;
 use crate::Error;
 use crate::batch::Rows;
+use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
 use crate::random::SplitMix64;
@@ -21,7 +24,7 @@ const ELEMENTS: usize = 32;
 /// central difference in `f64`: apart by at most 10⁻⁶ · max(1, |gradient|, |difference|).
 ///
 /// Of a parameter with more than 32 elements, 32 are compared. For each, the network is run twice, naively: a few small rows
-/// will do, and convolutions of many channels take minutes. The rows are the caller's, since nobody else knows which
+/// will do, and convolutions of many channels take too long. The rows are the caller's, since nobody else knows which
 /// class ids, words or lengths a network expects.
 ///
 /// ```
@@ -41,23 +44,15 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
     let mut program = model.program.clone();
     backward(&mut program).map_err(Error::from)?;
     let pairs = program.gradients().to_vec();
-    let cost = program.outputs().iter().copied().take(1);
-    let outputs: Vec<VarId> = cost.chain(pairs.iter().map(|pair| pair.gradient)).collect();
-    program.set_outputs(&outputs).map_err(Error::from)?;
-    let mut session = Session::new(model, &program, &parameters, &Storage::new(), Numbers::Any)?;
-    let mut run = |parameters: &mut Parameters<Reference>| -> Result<Vec<Vec<f64>>, Error> {
-        session.compute(&rows, &[], parameters.buffer())?;
-        let fetch = |output: usize| {
-            let mut values = vec![0.0; session.executor.output_shape(output).iter().product()];
-            session.executor.fetch(output, HostSliceMut::F64(&mut values));
-            values
-        };
-        Ok((0..outputs.len()).map(fetch).collect())
-    };
-    let mut gradients = run(&mut parameters)?;
-    let cost = gradients.remove(0)[0];
+    let outputs =
+        [&program.outputs()[..1], &pairs.iter().map(|pair| pair.gradient).collect::<Vec<_>>()].concat();
+    let gradients = Outputs::new(model, &mut program, &outputs, &parameters)?.of(&rows, &mut parameters)?;
+    // Gradients are computed once, the cost again and again.
+    let mut cost = Outputs::new(model, &mut program, &outputs[..1], &parameters)?;
+    let mut cost_of = |parameters: &mut _| Ok::<_, Error>(cost.of(&rows, parameters)?[0][0]);
+    let at_start = cost_of(&mut parameters)?;
     let mut compared = Compared::default();
-    for (pair, gradient) in pairs.iter().zip(gradients) {
+    for (pair, gradient) in pairs.iter().zip(&gradients[1..]) {
         let parameter = program.var(pair.parameter);
         if parameter.ty.dtype != DType::F32 {
             continue;
@@ -78,9 +73,9 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
                 let there = value + step;
                 moved.iter_mut().nth(element).into_iter().for_each(|moved| *moved = there);
                 parameters.set(name, &moved)?;
-                let beside = run(&mut parameters)?[0][0];
+                let beside = cost_of(&mut parameters)?;
                 moved.iter_mut().nth(element).into_iter().for_each(|moved| *moved = value);
-                Ok((beside - cost) / (f64::from(there) - f64::from(value)))
+                Ok((beside - at_start) / (f64::from(there) - f64::from(value)))
             };
             let (above, below) = (slope(STEP)?, slope(-STEP)?);
             compared.compare(gradient, above, below).map_err(|difference| {
@@ -91,4 +86,38 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
         parameters.set(name, &values)?;
     }
     Ok(compared)
+}
+
+/// Some values of a program, and what computes them.
+struct Outputs {
+    count: usize,
+    session: Session<Reference>,
+}
+
+impl Outputs {
+    fn new(
+        model: &Arc<Model>,
+        program: &mut Program,
+        outputs: &[VarId],
+        parameters: &Parameters<Reference>,
+    ) -> Result<Self, Error> {
+        program.set_outputs(outputs)?;
+        let session = Session::new(model, program, parameters, &Storage::new(), Numbers::Any)?;
+        Ok(Outputs { count: outputs.len(), session })
+    }
+
+    fn of<S: Spec>(
+        &mut self,
+        rows: &impl Rows<S>,
+        parameters: &mut Parameters<Reference>,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        self.session.compute(rows, &[], parameters.buffer())?;
+        let executor = &self.session.executor;
+        let fetch = |output: usize| {
+            let mut values = vec![0.0; executor.output_shape(output).iter().product()];
+            executor.fetch(output, HostSliceMut::F64(&mut values));
+            values
+        };
+        Ok((0..self.count).map(fetch).collect())
+    }
 }
