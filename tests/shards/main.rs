@@ -1,12 +1,16 @@
 //! Batches that are cut into shards: what comes out is what the whole batch gives, and a function of the number of shards
 //! alone.
 
+mod refusals;
+
 use std::collections::BTreeMap;
 
 use paddle::attribute::network;
+use paddle::core::plan::Backend;
 use paddle::{
     Adam, Clip, Cpu, Decay, Dynamic, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, Updater,
 };
+use paddle_kernels::reference::Reference;
 
 /// Networks whose costs are sums or means over rows.
 #[network]
@@ -112,14 +116,14 @@ impl Trained {
     }
 }
 
-fn train<S: Spec, U: Updater>(
+fn train<S: Spec, U: Updater, B: Backend + Clone>(
     net: &Network<S>,
     batches: &[impl Rows<S>],
-    mut trainer: Trainer<U>,
-    threads: usize,
+    mut trainer: Trainer<U, B>,
+    backend: B,
     options: &Options,
 ) -> Trained {
-    let mut parameters = Parameters::create_on(Cpu::with_threads(threads).unwrap(), net, 7).unwrap();
+    let mut parameters = Parameters::create_on(backend, net, 7).unwrap();
     let mut outcomes = Vec::new();
     for batch in batches.iter().cycle().take(2 * batches.len() + 1) {
         let outcome = trainer.step_with(net, &mut parameters, batch, options).unwrap();
@@ -139,38 +143,72 @@ fn near(found: &[f64], expected: &[f64], within: f64) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(one)
 }
 
-/// Shards give what the whole batch gives, but for rounding, and the same bits on any number of threads.
-fn agree_within<S: Spec, U: Updater>(
-    net: &Network<S>,
-    batches: &[impl Rows<S>],
-    trainer: impl Fn() -> Trainer<U>,
-    options: &Options,
+/// How a network is trained.
+struct Way<F> {
+    updater: F,
+    clip: Option<Clip>,
+    decay: Option<Decay>,
+    /// How far what shards give may be from what the batch gives.
     within: f64,
-) {
-    let trained = |shards, threads| train(net, batches, trainer(), threads, &options.clone().shards(shards));
-    let whole = train(net, batches, trainer(), 1, options);
-    assert_eq!(trained(1, 2).bits(), whole.bits(), "one shard is the batch");
-    assert!(whole.parameters.values().flatten().all(|x| x.is_finite()));
-    for shards in [2, 3, 7] {
-        let found = trained(shards, 1);
-        for (step, (found, expected)) in found.outcomes.iter().zip(&whole.outcomes).enumerate() {
-            assert!(
-                near(found, expected, within),
-                "{shards} shards, step {step}: {found:?}, not {expected:?}"
-            );
+}
+
+impl<U: Updater, F: Fn() -> U> Way<F> {
+    fn new(updater: F, within: f64) -> Self {
+        Way { updater, clip: None, decay: None, within }
+    }
+
+    fn trainer<B: Backend + Clone>(&self) -> Trainer<U, B> {
+        let mut trainer = Trainer::new((self.updater)());
+        if let Some(clip) = self.clip {
+            trainer = trainer.clip(clip);
         }
-        for (name, expected) in &whole.parameters {
+        if let Some(decay) = self.decay {
+            trainer = trainer.decay(decay);
+        }
+        trainer
+    }
+
+    /// Shards give what the whole batch gives, but for rounding, on each backend, and the same bits on any number of
+    /// threads.
+    fn agrees<S: Spec>(&self, net: &Network<S>, batches: &[impl Rows<S>], options: &Options) {
+        let cpu = |threads| Cpu::with_threads(threads).unwrap();
+        let trained = |shards, threads| {
+            train(net, batches, self.trainer(), cpu(threads), &options.clone().shards(shards))
+        };
+        let whole = train(net, batches, self.trainer(), cpu(1), options);
+        assert_eq!(trained(1, 2).bits(), whole.bits(), "one shard is the batch");
+        assert!(whole.parameters.values().flatten().all(|x| x.is_finite()));
+        for shards in [2, 3, 7] {
+            let found = trained(shards, 1);
+            self.compare(&found, &whole, &format!("{shards} shards"));
+            for threads in [2, 3] {
+                assert_eq!(
+                    trained(shards, threads).bits(),
+                    found.bits(),
+                    "{shards} shards, {threads} threads"
+                );
+            }
+        }
+        // What was never written is garbage there.
+        let on_reference =
+            |options: &Options| train(net, batches, self.trainer(), Reference::double(), options);
+        let found = on_reference(&options.clone().shards(3));
+        self.compare(&found, &on_reference(options), "3 shards on the reference");
+    }
+
+    fn compare(&self, found: &Trained, expected: &Trained, what: &str) {
+        for (step, (found, expected)) in found.outcomes.iter().zip(&expected.outcomes).enumerate() {
+            assert!(near(found, expected, self.within), "{what}, step {step}: {found:?}, not {expected:?}");
+        }
+        for (name, expected) in &expected.parameters {
             let found = &found.parameters[name];
-            assert!(near(found, expected, within), "{shards} shards, `{name}`: {found:?}, not {expected:?}");
-        }
-        for threads in [2, 3] {
-            assert_eq!(trained(shards, threads).bits(), found.bits(), "{shards} shards, {threads} threads");
+            assert!(near(found, expected, self.within), "{what}, `{name}`: {found:?}, not {expected:?}");
         }
     }
 }
 
 fn agree<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
-    agree_within(net, batches, || Trainer::new(Sgd::new(0.1)), &Options::default(), 1e-5);
+    Way::new(|| Sgd::new(0.1), 1e-5).agrees(net, batches, &Options::default());
 }
 
 fn lines(seed: usize, count: usize) -> Vec<line::Row> {
@@ -189,7 +227,7 @@ fn everything_that_is_linear() {
         (seed..seed + count).map(row).collect::<Vec<_>>()
     };
     let batches = [rows(0, 10), rows(100, 15), rows(200, 5)];
-    agree_within(&double(), &batches, || Trainer::new(Sgd::new(0.01)), &Options::default(), 1e-7);
+    Way::new(|| Sgd::new(0.01), 1e-7).agrees(&double(), &batches, &Options::default());
 }
 
 fn of_classes(seed: usize, count: usize) -> Vec<classes::Row> {
@@ -205,17 +243,18 @@ fn draws_classes_and_quotients() {
 fn gradients_are_clipped_and_decay_once_their_sum_is_known() {
     let batches = [of_classes(0, 10), of_classes(100, 15), of_classes(200, 5)];
     // Smaller than the norm of any shard's gradient.
-    let trainer = || Trainer::new(Sgd::new(0.5)).clip(Clip::GlobalNorm(0.05)).decay(Decay::L2(0.1));
-    agree_within(&classes(), &batches, trainer, &Options::default(), 1e-5);
-    let trainer = || Trainer::new(Adam::new(0.01)).clip(Clip::Value(0.01));
-    agree_within(&classes(), &batches, trainer, &Options::default(), 1e-4);
+    let (clip, decay) = (Some(Clip::GlobalNorm(0.05)), Some(Decay::L2(0.1)));
+    let way = Way { clip, decay, ..Way::new(|| Sgd::new(0.5), 1e-5) };
+    way.agrees(&classes(), &batches, &Options::default());
+    let way = Way { clip: Some(Clip::Value(0.01)), ..Way::new(|| Adam::new(0.01), 1e-4) };
+    way.agrees(&classes(), &batches, &Options::default());
 }
 
 #[test]
 fn what_is_frozen_stays() {
     let batches = [of_classes(0, 10), of_classes(100, 15)];
     let options = Options::default().freeze(networks::params::logits);
-    agree_within(&classes(), &batches, || Trainer::new(Adam::new(0.01)), &options, 1e-4);
+    Way::new(|| Adam::new(0.01), 1e-4).agrees(&classes(), &batches, &options);
 }
 
 #[test]
@@ -268,113 +307,6 @@ fn rows_draw_what_they_draw_without_shards() {
     for shards in [2, 3, 7, 20] {
         assert_eq!(left(shards), whole, "{shards} shards");
     }
-}
-
-/// Trains in two shards, which is refused.
-fn refusal<S: Spec>(net: &Network<S>, rows: &impl Rows<S>) -> String {
-    let mut parameters = Parameters::create(net).unwrap();
-    let options = Options::default().shards(2);
-    let error = Trainer::new(Sgd::new(0.1)).step_with(net, &mut parameters, rows, &options).unwrap_err();
-    let text = error.to_string();
-    let place = format!("{}:", file!());
-    match text.strip_prefix(&place).and_then(|rest| rest.split_once(": ")) {
-        Some((place, message)) => {
-            let (line, column) = place.split_once(':').unwrap();
-            let source = include_str!("shards.rs").lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
-            let at: String = source.chars().skip(column.parse::<usize>().unwrap() - 1).collect();
-            let word: String = at.chars().take_while(|c| !" (".contains(*c)).collect();
-            format!("at `{word}`: {message}")
-        }
-        None => text,
-    }
-}
-
-/// What is said of an operator because of which shards do not add up.
-fn because(at: &str, of: &str, operator: &str, why: &str) -> String {
-    let instead = match of {
-        "the cost" => "compute it of each row alone",
-        "the network" => "leave that out",
-        _ => "return what it is computed from",
-    };
-    format!(
-        "at `{at}`: {of} cannot be computed in shards, because it is no sum or mean over rows: `{operator}` {why}; \
-         train without shards, or {instead}"
-    )
-}
-
-#[test]
-fn what_is_no_sum_over_rows_is_refused() {
-    let rows = [[0.5_f32, 1.0, 2.0], [1.0, 0.0, -1.0], [0.0, 0.0, 1.0]];
-    let all_rows = "computes with all rows of the batch together";
-    let not_linear = "is not linear, and reads a sum or a mean over all rows";
-    let for_each_row = "reads, for each row, a sum or a mean over all of them";
-
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| mean(batch_norm(fc(x, 2))));
-    assert_eq!(refusal(&net, &rows), because("batch_norm", "the cost", "batch_norm", all_rows));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| sum(max(fc(x, 2), axis = 0)));
-    assert_eq!(refusal(&net, &rows), because("max", "the cost", "reduce_max", all_rows));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = fc(x, 1);
-        mean(y) * mean(x)
-    });
-    assert_eq!(refusal(&net, &rows), because("*", "the cost", "elementwise_mul", not_linear));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| sqrt(mean(square(fc(x, 1)))));
-    assert_eq!(refusal(&net, &rows), because("sqrt", "the cost", "sqrt", not_linear));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = fc(x, 2);
-        sum(tanh(matmul(y, y, transpose_x = true)))
-    });
-    assert_eq!(refusal(&net, &rows), because("tanh", "the cost", "tanh", not_linear));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = fc(x, 1);
-        mean(square(y - mean(y)))
-    });
-    assert_eq!(refusal(&net, &rows), because("-", "the cost", "elementwise_sub", for_each_row));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = fc(x, 1);
-        mean(if y > 0.0 { y - mean(y) } else { y })
-    });
-    let chosen =
-        "is a mean over the rows that a branch runs on, and how many these are is only known in the end";
-    assert_eq!(refusal(&net, &rows), because("mean", "the cost", "reduce_mean", chosen));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = mean(fc(x, 1));
-        if y > 0.0 { y } else { -y }
-    });
-    assert_eq!(refusal(&net, &rows), because(">", "the cost", "greater_than", not_linear));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>, flag: Tensor<bool>| {
-        let y = fc(x, 1);
-        if flag { mean(y) } else { 1.5 }
-    });
-    let rows_and_flag = rows.map(|x| net.row(x, true));
-    let ways = "has a sum or a mean over all rows on one way, and another value on the other";
-    assert_eq!(refusal(&net, &rows_and_flag), because("if", "the cost", "if", ways));
-
-    let net = paddle::network!(|x: Tensor<f32, _, 3>| {
-        let y = fc(x, 1);
-        let largest = max(y);
-        (mean(y), largest)
-    });
-    assert_eq!(refusal(&net, &rows), because("max", "the metric `largest`", "reduce_max", all_rows));
-    let net = paddle::network!(|x: Tensor<f32, _, 3>, label: Tensor<i64, _, 1>| {
-        let y = fc(x, 2);
-        let area = auc(softmax(y), label);
-        (mean(y), area)
-    });
-    let labelled = rows.map(|x| net.row(x, 1));
-    let changes = "changes what it keeps by all rows of a batch";
-    assert_eq!(refusal(&net, &labelled), because("auc", "the network", "auc", changes));
-}
-
-#[test]
-fn no_shards_are_refused() {
-    let net = line();
-    let mut parameters = Parameters::create(&net).unwrap();
-    let mut trainer = Trainer::new(Sgd::new(0.1));
-    let error =
-        trainer.step_with(&net, &mut parameters, lines(0, 3), &Options::default().shards(0)).unwrap_err();
-    assert!(matches!(error, paddle::Error::Shards(paddle::NoShards)));
-    assert_eq!(error.to_string(), "a batch cannot be cut into 0 shards; with 1 it stays whole");
 }
 
 #[test]
@@ -481,24 +413,6 @@ fn a_training_in_shards_goes_on_from_a_checkpoint() {
 }
 
 #[test]
-fn lazy_updates_are_refused_where_they_would_be_others() {
-    let words = |i: i64| ranking::Row { a: vec![i], q: vec![i + 1, 2], b: vec![] };
-    let options = Options::default().shards(2);
-    let (mut trainer, mut parameters) =
-        (Trainer::new(Adam::new(0.1).lazy()), Parameters::create(&ranking()).unwrap());
-    let rows = [words(0), words(5)];
-    let error = trainer.step_with(&ranking(), &mut parameters, &rows, &options).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`adam` updates only the rows of `embedding.w` that are looked up, but shards add up gradients of all of it; \
-         train without shards, or not lazily"
-    );
-    // Nothing is looked up.
-    let mut parameters = Parameters::create(&line()).unwrap();
-    trainer.step_with(&line(), &mut parameters, lines(0, 4), &options).unwrap();
-}
-
-#[test]
 fn a_program_may_say_how_many_shards_there_are() {
     let mut program = line().program().unwrap().clone();
     let whole = Network::from_program(program.clone()).unwrap();
@@ -506,29 +420,12 @@ fn a_program_may_say_how_many_shards_there_are() {
     let told: Network<Dynamic<([f32; 3], f32)>> = Network::from_program(program).unwrap();
     let rows: Vec<_> = lines(0, 10).iter().map(|row| (row.x, row.y)).collect();
     let trained = |net: &Network<Dynamic<_>>, options: &Options| {
-        train(net, std::slice::from_ref(&rows), Trainer::new(Sgd::new(0.1)), 1, options).bits()
+        let cpu = Cpu::with_threads(1).unwrap();
+        train(net, std::slice::from_ref(&rows), Trainer::new(Sgd::new(0.1)), cpu, options).bits()
     };
     let default = Options::default();
     let (of_program, of_options) = (trained(&told, &default), trained(&whole, &default.clone().shards(3)));
     assert_eq!(of_program, of_options);
     assert_eq!(trained(&told, &default.clone().shards(1)), trained(&whole, &default));
     assert_ne!(of_program, trained(&whole, &default));
-}
-
-#[test]
-fn rows_of_two_kinds_are_refused() {
-    let text = "program { rows _ rows N tokens N.words of N parameter w: f32[2, 1] = fill_constant(value=0.5)
-        block 0 (x: f32[_, 2], words: f32[N.words, 2]) {
-          y: f32[_, 1] = matmul_v2(x, w)
-          z: f32[N.words, 1] = matmul_v2(words, w)
-          a: f32[] = reduce_mean(y)
-          b: f32[] = reduce_mean(z)
-          cost: f32[] = elementwise_add(a, b)
-          return cost
-        } }";
-    type Row = ([f32; 2], Vec<[f32; 2]>);
-    let net: Network<Dynamic<Row>> = Network::from_program(paddle::core::text::parse(text).unwrap()).unwrap();
-    let rows = vec![([0.5, 1.0], vec![[1.0, 2.0]]), ([1.5, 0.0], vec![])];
-    let expected = "`x` and `words` have rows of different kinds, which shards cannot cut alike";
-    assert_eq!(refusal(&net, &rows), expected);
 }
