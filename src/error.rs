@@ -32,6 +32,8 @@ pub enum Error {
     NoBatch(NoBatch),
     /// The reader failed.
     Reader(ReaderFailed),
+    /// A batch of a reader does not fit the network, or what it leads to cannot be computed.
+    BatchFailed(BatchFailed),
     /// A parameter is asked for, or given, that is not there or of another type.
     Parameter(ParameterError),
     /// An output is asked for that is not there or of another type.
@@ -66,6 +68,40 @@ pub enum Error {
     Shards(NoShards),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
+}
+
+/// Which batch of a reader does not fit the network, or leads to what cannot be computed. Both numbers count from 0.
+#[derive(Debug)]
+pub struct BatchFailed {
+    /// The number of the pass.
+    pub pass: usize,
+    /// The number of the batch within the pass.
+    pub batch: usize,
+    /// What happened.
+    pub error: Box<Error>,
+}
+
+impl fmt::Display for BatchFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BatchFailed { pass, batch, error } = self;
+        write!(f, "pass {pass}, batch {batch}: {error}")
+    }
+}
+
+impl error::Error for BatchFailed {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+impl Error {
+    /// The same with the place in what a reader yields, if it is of a batch, and not of the network or of anything else.
+    pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
+        match self {
+            Error::Batch(_) | Error::Run(_) => BatchFailed { pass, batch, error: Box::new(self) }.into(),
+            error => error,
+        }
+    }
 }
 
 /// One `From` for each kind, and what is said of it.
@@ -110,6 +146,7 @@ kinds! {
     Batch(BatchError);
     NoBatch(NoBatch);
     Reader(ReaderFailed);
+    BatchFailed(BatchFailed);
     Parameter(ParameterError);
     Output(OutputError);
     Storage(StorageError);

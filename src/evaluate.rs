@@ -53,12 +53,13 @@ where
             Item::EndPass => continue,
             Item::Failed(failure) => return Err(ReaderFailed { pass: 0, batch: batches, failure }.into()),
         };
-        with_metrics(net, parameters, batch, |count, of_batch, measured| {
-            batches += 1;
+        let tested = with_metrics(net, parameters, batch, |count, of_batch, measured| {
             rows += count;
             cost.add(Metric { value: of_batch, weight: count as f64 });
             metrics.iter_mut().zip(measured.iter()).for_each(|(mean, metric)| mean.add(metric));
-        })?;
+        });
+        tested.map_err(|error| error.of_batch((0, batches)))?;
+        batches += 1;
     }
     if batches == 0 {
         return Err(NoBatch.into());

@@ -82,7 +82,7 @@ pub mod updater;
 
 pub use batch::{Batch, BatchError, Cell, Column, Columns, Row, Rows, Shape};
 pub use element::Element;
-pub use error::Error;
+pub use error::{BatchFailed, Error};
 pub use evaluate::{Tested, test};
 pub use event::{Event, EventKind};
 pub use files::{FileError, Load};

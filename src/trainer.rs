@@ -184,6 +184,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let mut call = Call {
             watchers,
             interrupt,
+            at: (0, 0),
             rows: 0,
             trainer: self,
             net,
@@ -308,6 +309,8 @@ struct Call<'a, S: Spec, D, U, B: Backend, H> {
     handler: H,
     watchers: Watchers,
     interrupt: Option<Interrupt>,
+    /// The pass and the batch that are trained on.
+    at: (usize, usize),
     /// The rows of the step before.
     rows: usize,
     batch: PhantomData<fn(D)>,
@@ -329,7 +332,10 @@ where
     }
 
     fn step(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Step, Error> {
-        let outcome = self.trainer.step_with(self.net, self.parameters, batch, self.options)?;
+        let outcome = self
+            .trainer
+            .step_with(self.net, self.parameters, batch, self.options)
+            .map_err(|error| error.of_batch(self.at))?;
         metrics.iter_mut().zip(outcome.metrics.iter()).for_each(|(to, metric)| *to = metric);
         self.rows = outcome.rows();
         Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
@@ -347,6 +353,9 @@ where
     }
 
     fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {
+        if let EventKind::BeginIteration { pass, batch } = kind {
+            self.at = (pass, batch);
+        }
         self.watchers.see(kind, self.rows)?;
         let event = Event::new(kind, self.model, self.parameters);
         self.watchers.aside(kind, || (self.handler)(&event))?;

@@ -52,6 +52,12 @@ where
     result.unwrap_err()
 }
 
+/// What a batch of a reader failed by.
+fn failed(error: &Error) -> &Error {
+    let Error::BatchFailed(failed) = error else { panic!("{error:#?}") };
+    &failed.error
+}
+
 /// The place of a layer in this file, by its text.
 fn place(layer: &str) -> String {
     let source = include_str!("bad_input.rs");
@@ -65,9 +71,9 @@ fn a_label_out_of_range() {
     for label in [4, -1, i64::MIN] {
         let rows = [0, 3, 1, label].map(|label| net.row([0.5, 0.1 * label as f32, -1.0], label));
         let error = refused(&net, rows.iter().batch(2), 1);
-        assert!(matches!(error, Error::Run(_)), "{error:?}");
+        assert!(matches!(failed(&error), Error::Run(_)), "{error:#?}");
         let expected = format!(
-            "{}: `softmax_with_cross_entropy`: the class id of row 1 is {label}, but there are 4 classes; ids have to be \
+            "pass 0, batch 1: {}: `softmax_with_cross_entropy`: the class id of row 1 is {label}, but there are 4 classes; ids have to be \
              at least 0 and below 4",
             place("softmax_with_cross_entropy(logits")
         );
@@ -82,9 +88,9 @@ fn a_word_outside_of_the_vocabulary() {
         let texts = [vec![1, 2], vec![9], vec![], vec![3, word]];
         let rows = texts.map(|words| net.row(words, 1.0));
         let error = refused(&net, rows.iter().batch(1), 3);
-        assert!(matches!(error, Error::Run(_)), "{error:?}");
+        assert!(matches!(failed(&error), Error::Run(_)), "{error:#?}");
         let expected = format!(
-            "{}: `lookup_table_v2`: id number 1 is {word}, but the table has 10 entries; ids have to be at least 0 and \
+            "pass 0, batch 3: {}: `lookup_table_v2`: id number 1 is {word}, but the table has 10 entries; ids have to be at least 0 and \
              below 10",
             place("embedding(words")
         );
@@ -103,10 +109,10 @@ fn a_wrong_width() {
     let net = nets::points();
     let rows = [3, 3, 2, 1].map(|points| net.row(vec![[0.5, points as f32]; points], 1.0));
     let error = refused(&net, rows.iter().batch(2), 1);
-    assert!(matches!(error, Error::Batch(BatchError::Ragged { .. })), "{error:?}");
+    assert!(matches!(failed(&error), Error::Batch(BatchError::Ragged { .. })), "{error:#?}");
     assert_eq!(
         error.to_string(),
-        "input `points`: row 1 is [1, 2], but row 0 is [2, 2]; all rows of one batch have the same sizes"
+        "pass 0, batch 1: input `points`: row 1 is [1, 2], but row 0 is [2, 2]; all rows of one batch have the same sizes"
     );
 }
 

@@ -94,4 +94,15 @@ fn what_cannot_be_tested() {
     let parameters = Parameters::create(&cost).unwrap();
     let nothing = std::iter::empty::<Vec<_>>().chain(None.map(|x: [f32; 2]| vec![cost.row(x)]));
     assert!(matches!(test(&cost, &parameters, nothing), Err(Error::NoBatch(_))));
+
+    let sorted = network!(|x: Tensor<f32, _, 2>, label: Tensor<i64, _, 1>| {
+        mean(softmax_with_cross_entropy(fc(x, 2), label))
+    });
+    let parameters = Parameters::create(&sorted).unwrap();
+    let rows = [0, 1, 2].map(|label| sorted.row([0.0, 1.0], label));
+    let error = test(&sorted, &parameters, rows.iter().batch(2)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("pass 0, batch 1: ") && error.contains("the class id of row 0 is 2"),
+        "{error}"
+    );
 }

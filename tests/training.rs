@@ -148,7 +148,9 @@ fn a_bad_batch_ends_the_training() {
         trace.push(word(event));
         Ok(())
     });
-    assert!(matches!(result, Err(Error::Batch(BatchError::NoValue { input, .. })) if input == "x"));
+    let Err(Error::BatchFailed(failed)) = result else { panic!("{result:?}") };
+    assert_eq!((failed.pass, failed.batch), (0, 1));
+    assert!(matches!(*failed.error, Error::Batch(BatchError::NoValue { input, .. }) if input == "x"));
     assert_eq!(trace.join(" "), "BT BP0 BI0.0 EI0.0 BI0.1");
 }
 
