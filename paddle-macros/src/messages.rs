@@ -150,14 +150,27 @@ messages! {
 
 /// "; did you mean `price`?", if one of the candidates is near.
 pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
     // Another name of one letter is no nearer than any other.
     let length = name.chars().count();
     let limit = (length / 3).max(1).min(length.saturating_sub(1));
-    let near = candidates.into_iter().map(|candidate| (osa_distance(name, candidate), candidate));
-    match near.filter(|(distance, _)| *distance <= limit).min() {
-        Some((_, candidate)) => format!("; did you mean `{candidate}`?"),
+    let near = candidates.iter().map(|candidate| (osa_distance(name, candidate), *candidate));
+    let near = near.filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate);
+    let alike = candidates.iter().copied().filter(|candidate| shares_words(name, candidate));
+    match near.or_else(|| alike.min_by_key(|candidate| candidate.len().abs_diff(name.len()))) {
+        Some(candidate) => format!("; did you mean `{candidate}`?"),
         None => String::new(),
     }
+}
+
+/// Whether one of two names is the last words of the other, as `sum` is of `reduce_sum`, or the candidate begins with the name, as
+/// `conv2d` does with `conv`. The first words of a name say less: `square_root` is no `square`. Two letters say nothing.
+fn shares_words(name: &str, candidate: &str) -> bool {
+    if name.len().min(candidate.len()) < 3 {
+        return false;
+    }
+    let behind = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'));
+    behind(name, candidate) || behind(candidate, name) || candidate.starts_with(name)
 }
 
 /// "; did you mean `max`?", or else all that there are.
@@ -181,5 +194,10 @@ mod tests {
         assert_eq!(did_you_mean("tahn", ["tanh"]), "; did you mean `tanh`?");
         assert_eq!(did_you_mean("conv", ["softmax", "mean"]), "");
         assert_eq!(did_you_mean("q", ["x", "y"]), "");
+        assert_eq!(did_you_mean("reduce_sum", ["mean", "sum", "cumsum"]), "; did you mean `sum`?");
+        assert_eq!(did_you_mean("conv", ["conv2d_transpose", "conv2d"]), "; did you mean `conv2d`?");
+        assert_eq!(did_you_mean("pooled", ["pool2d", "led"]), "; did you mean `pool2d`?");
+        assert_eq!(did_you_mean("summary", ["sum", "mary"]), "");
+        assert_eq!(did_you_mean("square_root", ["square"]), "");
     }
 }
