@@ -1,11 +1,12 @@
 //! Readers in training, through the public interface: every adapter, and readers that fail.
 
+mod events;
 mod networks;
 
 use std::io;
 
+use events::word;
 use networks::{LINE, network};
-use paddle::event::EventKind;
 use paddle::reader::{DataSet, IntoItem, Item, LengthsDiffer, Panicked, Reader};
 use paddle::train_loop::{NoBatch, ReaderFailed};
 use paddle::{Batch, Dynamic, Error, Network, Options, Parameters, Rows, Sgd, Trainer, test};
@@ -28,14 +29,7 @@ where
     let mut trace = Vec::new();
     let result =
         Trainer::new(Sgd::new(0.1)).train(&net, &mut parameters, reader, Options::default(), |event| {
-            trace.push(match event.kind() {
-                EventKind::BeginTraining => "BT".to_string(),
-                EventKind::BeginPass { pass } => format!("BP{pass}"),
-                EventKind::BeginIteration { pass, batch } => format!("BI{pass}.{batch}"),
-                EventKind::EndIteration { pass, batch, .. } => format!("EI{pass}.{batch}"),
-                EventKind::EndPass { pass, .. } => format!("EP{pass}"),
-                EventKind::EndTraining => "ET".to_string(),
-            });
+            trace.push(word(event));
             if trace.len() > 10_000 {
                 event.stop();
             }

@@ -1,7 +1,9 @@
 //! Training through the public interface: events, steps, inference, errors.
 
+mod events;
 mod networks;
 
+use events::word;
 use ndarray::{Array2, ArrayD, array};
 use networks::awkward::mlp;
 use networks::{LINE, LINE_PRICE, network};
@@ -27,18 +29,6 @@ fn line() -> (Line, Parameters, Trainer<Sgd>) {
     let net: Line = network(LINE);
     let parameters = Parameters::create(&net).unwrap();
     (net, parameters, Trainer::new(Sgd::new(0.1)))
-}
-
-/// What a handler sees, in a word.
-fn word(event: &Event<'_>) -> String {
-    match event.kind() {
-        EventKind::BeginTraining => "BT".to_string(),
-        EventKind::BeginPass { pass } => format!("BP{pass}"),
-        EventKind::BeginIteration { pass, batch } => format!("BI{pass}.{batch}"),
-        EventKind::EndIteration { pass, batch, .. } => format!("EI{pass}.{batch}"),
-        EventKind::EndPass { pass, .. } => format!("EP{pass}"),
-        EventKind::EndTraining => "ET".to_string(),
-    }
 }
 
 #[test]
