@@ -1,6 +1,6 @@
 //! Metrics: what they are of one batch, and of many.
 
-use paddle_core::ops::{Binary, BinaryKind, GradientError, Op};
+use paddle_core::ops::GradientError;
 use paddle_core::passes::shard::Sharding;
 use paddle_core::plan::{Backend, Executor};
 use paddle_core::program::{Program, VarId};
@@ -171,13 +171,10 @@ impl MetricSums {
 fn quotient(program: &Program, output: VarId) -> Option<[VarId; 2]> {
     let operators = &program.block(Program::GLOBAL).ops;
     let making = |value| operators.iter().find(|operator| operator.outputs.contains(&value));
-    let operator = making(output)?;
-    let parts = match operator.op {
-        Op::Accuracy(_) => [operator.outputs[1], operator.outputs[2]],
-        Op::Binary(Binary { kind: BinaryKind::Div }) => [operator.inputs[0], operator.inputs[1]],
-        _ => return None,
-    };
+    let operator = making(output).filter(|operator| operator.outputs[0] == output)?;
+    let parts = operator.op.operation().quotient(operator)?;
     // A constant weighs nothing.
-    let is_constant = matches!(making(parts[1])?.op, Op::Fill(_) | Op::AssignValue(_));
+    let divisor = making(parts[1])?;
+    let is_constant = divisor.op.effects().pure && divisor.inputs.is_empty();
     (program.ty(parts[1]).is_scalar() && !is_constant).then_some(parts)
 }

@@ -20,7 +20,6 @@ fn a_small_model() {
 #[test]
 fn a_few_pairs_teach_something() {
     let [learned, _] = run_with(1, 2, 2000);
-    println!("{learned}");
     assert!(learned > 0.7, "{learned}");
 }
 

@@ -70,6 +70,10 @@ impl Operation for Accuracy {
         if output == 0 { OfShards::Mean } else { OfShards::Sum }
     }
 
+    fn quotient(&self, operator: &Operator) -> Option<[VarId; 2]> {
+        Some([operator.outputs[1], operator.outputs[2]])
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("one division of whole numbers")
     }

@@ -250,6 +250,11 @@ pub trait Operation {
         false
     }
 
+    /// The two values that the first output is the quotient of, where means over batches are to add up each of them.
+    fn quotient(&self, _operator: &Operator) -> Option<[VarId; 2]> {
+        None
+    }
+
     /// Of an operator of one input that is a linear one and a constant added to it: both.
     fn affine(&self) -> Option<(Op, f64)> {
         None

@@ -34,9 +34,9 @@ impl Vocabulary {
         for text in texts {
             all.texts += 1;
             for word in words(text.as_ref()) {
-                let new = all.words.len();
-                let id = *all.ids.entry(word.clone()).or_insert(new as i64) as usize;
-                if id == new {
+                let id = all.id(&word).map_or(all.words.len(), |id| id as usize);
+                if id == all.words.len() {
+                    all.ids.insert(word.clone(), id as i64);
                     all.words.push(word);
                     all.texts_with.push(0);
                     seen_in.push(0);

@@ -6,7 +6,7 @@ use crate::ops::{
     AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample, Scale,
     Schema,
 };
-use crate::program::{Type, VarId};
+use crate::program::{Operator, Type, VarId};
 
 macro_rules! binary {
     ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal [$class:ident] |$x:ident, $y:ident| $formula:expr;)*) => {
@@ -238,6 +238,10 @@ impl Operation for Binary {
 
     fn is_differentiable(&self) -> bool {
         self.kind != BinaryKind::FloorDiv
+    }
+
+    fn quotient(&self, operator: &Operator) -> Option<[VarId; 2]> {
+        (self.kind == BinaryKind::Div).then_some([operator.inputs[0], operator.inputs[1]])
     }
 
     fn is_linear(&self, inputs: &[usize]) -> bool {
