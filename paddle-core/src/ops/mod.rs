@@ -178,9 +178,9 @@ pub trait Operation {
         true
     }
 
-    /// The input whose sequences it goes along: with its other inputs it reads the offsets of these.
-    fn sequences(&self) -> Option<usize> {
-        None
+    /// The inputs whose sequences it goes along: behind its inputs it reads the offsets of these, in this order.
+    fn sequences(&self) -> &'static [usize] {
+        &[]
     }
 
     /// Whether gradients pass to input `k`: not to labels.

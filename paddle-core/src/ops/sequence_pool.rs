@@ -115,8 +115,8 @@ impl Operation for SequencePool {
         Ok(vec![Some(g.emit(SequencePoolGrad { pooltype: self.pooltype }, &[x, grad])?)])
     }
 
-    fn sequences(&self) -> Option<usize> {
-        Some(0)
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
     }
 
     /// Sequences are whole in a shard.
@@ -185,8 +185,8 @@ impl Operation for SequencePoolGrad {
         k != 0 || self.pooltype == PoolType::Max
     }
 
-    fn sequences(&self) -> Option<usize> {
-        Some(0)
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

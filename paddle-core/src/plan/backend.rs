@@ -156,9 +156,9 @@ pub enum Operand {
 pub struct GroupOp {
     /// Kind and attributes.
     pub op: Op,
-    /// What it reads, in the order of the schema; then, for an operator that goes along sequences
-    /// ([`Operation::sequences`](crate::ops::Operation::sequences)), their offsets, i64: one more than sequences, the
-    /// first 0, none below the one before it, the last the number of tokens.
+    /// What it reads, in the order of the schema; then the offsets of each input whose sequences the operator goes
+    /// along ([`Operation::sequences`](crate::ops::Operation::sequences)), i64: one more than sequences, the first 0,
+    /// none below the one before it, the last the number of tokens.
     pub inputs: Vec<Operand>,
     /// What it writes.
     pub outputs: Vec<Operand>,

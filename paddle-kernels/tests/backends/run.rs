@@ -39,8 +39,8 @@ impl Case {
         let mut slots = sample.slots.clone();
         let mut values: Vec<Host> = sample.inputs.iter().map(|input| draw.input(input)).collect();
         let mut sizes = sample.row_counts();
-        if let Some(slot) = operator.op.operation().sequences() {
-            let offsets = sample.inputs[slots[slot]].offsets().expect("a sample of sequences");
+        for &slot in operator.op.operation().sequences() {
+            let offsets = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
             inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
             sizes.push(offsets.len());

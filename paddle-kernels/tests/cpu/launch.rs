@@ -117,20 +117,21 @@ impl Case {
         };
         let (mut inputs, outputs) = (layouts(program.inputs()), layouts(&operator.outputs));
         let (mut sizes, mut slots) = (sample.row_counts(), sample.slots.clone());
-        let sequences = operator.op.operation().sequences();
-        let offsets = sequences.and_then(|slot| sample.inputs[slots[slot]].offsets());
-        if let Some(offsets) = &offsets {
+        let mut offsets = Vec::new();
+        for &slot in operator.op.operation().sequences() {
+            let of_input = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
             inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
-            sizes.push(offsets.len());
+            sizes.push(of_input.len());
+            offsets.push(Values::I64(of_input));
         }
         let mut case = Case::of(operator.op.clone(), &[], &outputs);
         case.group.ops[0].inputs = slots.into_iter().map(Operand::Input).collect();
         // Ids have to be those of some element.
-        let values = inputs.iter().enumerate().map(|(i, layout)| {
+        let values = sample.inputs.iter().zip(&inputs).enumerate().map(|(i, (input, layout))| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
             // Arbitrary floating-point numbers are from -2 to 2.
-            let (low, high) = sample.inputs.get(i).map_or((-2.0, 2.0), |input| input.range);
+            let (low, high) = input.range;
             let within = |value: f64| low + (value + 2.0) / 4.0 * (high - low);
             match values {
                 Values::I64(values) => {
@@ -144,10 +145,7 @@ impl Case {
                 values => values,
             }
         });
-        case.inputs = values.collect();
-        if let (Some(offsets), Some(last)) = (offsets, case.inputs.last_mut()) {
-            *last = Values::I64(offsets);
-        }
+        case.inputs = values.chain(offsets).collect();
         case.group.inputs = inputs;
         case.sizes = sizes;
         case

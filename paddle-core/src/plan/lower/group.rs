@@ -11,10 +11,10 @@ use super::Lowering;
 use crate::ops::{Fill, Op};
 use crate::program::{BlockId, Operator, Program, RowsId, VarId};
 
-/// The tokens of the sequences that an operator goes along.
-fn sequences(program: &Program, operator: &Operator) -> Option<RowsId> {
-    let input = operator.op.operation().sequences()?;
-    program.ty(operator.inputs[input]).rows
+/// The tokens of the sequences that an operator goes along, in the order of its offsets.
+fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
+    let inputs = operator.op.operation().sequences().iter();
+    inputs.filter_map(|&input| program.ty(operator.inputs[input]).rows)
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
@@ -67,7 +67,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 known.insert(input, operand);
                 reads.push(operand);
             }
-            if let Some(rows) = sequences(program, operator) {
+            for rows in sequences(program, operator) {
                 group.inputs.push(self.offsets_layout(rows)?);
                 reads.push(Operand::Input(group.inputs.len() - 1));
             }
@@ -97,7 +97,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             operands.push(if read { self.read(input)? } else { self.nowhere(input) });
         }
         // It is not element-wise, so it is alone in its group.
-        if let Some(rows) = sequences(program, first) {
+        for rows in sequences(program, first) {
             operands.push(self.offsets(rows)?);
         }
         for output in outputs {
