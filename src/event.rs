@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use paddle_core::plan::Backend;
+use paddle_core::plan::{Backend, RunStats};
 use paddle_kernels::cpu::Cpu;
 
 use crate::Error;
@@ -19,12 +19,18 @@ pub struct Event<'a, B: Backend = Cpu> {
     kind: EventKind<'a>,
     model: &'a Model,
     parameters: &'a Parameters<B>,
+    stats: Option<&'a RunStats>,
     stopped: Cell<bool>,
 }
 
 impl<'a, B: Backend> Event<'a, B> {
-    pub(crate) fn new(kind: EventKind<'a>, model: &'a Model, parameters: &'a Parameters<B>) -> Self {
-        Event { kind, model, parameters, stopped: Cell::new(false) }
+    pub(crate) fn new(
+        kind: EventKind<'a>,
+        model: &'a Model,
+        parameters: &'a Parameters<B>,
+        stats: Option<&'a RunStats>,
+    ) -> Self {
+        Event { kind, model, parameters, stats, stopped: Cell::new(false) }
     }
 
     /// The moment.
@@ -46,6 +52,11 @@ impl<'a, B: Backend> Event<'a, B> {
     pub fn metric(&self, name: &str) -> Option<f32> {
         let at = self.model.metrics().position(|(_, metric)| metric.name == name)?;
         self.metrics().get(at).copied()
+    }
+
+    /// On how many rows the products of the batch that ends here ran; none elsewhere.
+    pub fn stats(&self) -> Option<&'a RunStats> {
+        self.stats
     }
 
     /// The parameters as they are now.

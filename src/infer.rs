@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayViewD, IxDyn};
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Numbers, Storage};
+use paddle_core::plan::{Backend, Numbers, RunStats, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -54,7 +54,7 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
             });
             Output { name: name.to_string(), shape, values, offsets }
         });
-        Ok(Outputs { outputs: fetched.collect() })
+        Ok(Outputs { outputs: fetched.collect(), stats: session.executor.stats().clone() })
     })
 }
 
@@ -138,6 +138,7 @@ impl<B: Backend + Clone> Inference<B> {
 #[derive(Clone, Debug)]
 pub struct Outputs {
     outputs: Vec<Output>,
+    stats: RunStats,
 }
 
 #[derive(Clone, Debug)]
@@ -180,6 +181,11 @@ impl Outputs {
     /// are no tokens.
     pub fn offsets(&self, k: usize) -> Option<&[usize]> {
         self.outputs.get(k)?.offsets.as_deref()
+    }
+
+    /// On how many rows the network's products ran.
+    pub fn stats(&self) -> &RunStats {
+        &self.stats
     }
 
     fn list(&self) -> Vec<String> {

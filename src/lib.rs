@@ -39,7 +39,7 @@
 //! | keep it | [`files`]; [`Trainer::resume`], [`Options::checkpoint`] and [`checkpoint`] for the training |
 //! | run it | [`infer`]; [`load_inference_model`] for those of PaddlePaddle |
 //! | test it | [`testing`] |
-//! | look into it | [`summary()`], [`Network::program`]; [`core`] has the levels below |
+//! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | draw it | [`plot`]; [`Options::curve`] |
 
 extern crate self as paddle;
@@ -94,6 +94,8 @@ pub use options::{NoShards, Options};
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;
+pub use paddle_core::plan::{ProductStats, RunStats};
+pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
 pub use paddle_macros::network;
 #[doc(hidden)]

@@ -69,6 +69,7 @@ impl<B: Backend> Session<B> {
         let table = rows.columns(&mut self.scratch)?;
         let count = table.rows()?;
         let inputs = table.len();
+        self.executor.clear_stats();
         self.executor.begin(&|k| match k.checked_sub(inputs) {
             None => table.feed(k),
             Some(k) => fed(&scalars[k]),

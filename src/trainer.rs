@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::passes::clip::Clip;
 use paddle_core::passes::optimize::{Decay, Settings};
-use paddle_core::plan::Backend;
+use paddle_core::plan::{Backend, RunStats};
 use paddle_kernels::cpu::Cpu;
 
 use self::plan::Plan;
@@ -73,6 +73,7 @@ pub struct Outcome<'a> {
     cost: f32,
     rows: usize,
     metrics: &'a Metrics,
+    stats: &'a RunStats,
 }
 
 impl<'a> Outcome<'a> {
@@ -95,6 +96,28 @@ impl<'a> Outcome<'a> {
     pub fn metric(&self, name: &str) -> Option<f32> {
         let at = self.metrics.names.iter().position(|metric| metric == name)?;
         self.metrics.values.get(at).copied()
+    }
+
+    /// On how many rows the network's products ran, forward and backward; of a batch in shards, on those of all of them.
+    ///
+    /// ```
+    /// use paddle::{Parameters, Role, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+    ///     let answer = if y > 0.0 { fc(x, 1) } else { scale(fc(x, 1), 2.0) };
+    ///     mean(square(answer - y))
+    /// });
+    /// let rows = [net.row([0.0, 1.0], 1.0), net.row([1.0, 1.0], -2.0), net.row([1.0, 0.0], 1.0)];
+    /// let mut parameters = Parameters::create(&net)?;
+    /// let mut trainer = Trainer::new(Sgd::new(0.1));
+    /// let outcome = trainer.step(&net, &mut parameters, rows)?;
+    /// let products = outcome.stats().products().iter().filter(|product| product.role == Role::Forward);
+    /// // Each branch on its rows only.
+    /// assert_eq!(products.map(|product| product.rows).collect::<Vec<_>>(), [2, 1]);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    pub fn stats(&self) -> &'a RunStats {
+        self.stats
     }
 }
 
@@ -149,7 +172,19 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
         let () = Trainable::<S>::CHECK;
-        let model = net.model()?;
+        let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, rows, options)?;
+        let Plan { metrics, session, .. } = &self.plans[at];
+        Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
+    }
+
+    /// A step, and by which plan.
+    fn step_planned<S: Spec>(
+        &mut self,
+        model: &Arc<Model>,
+        parameters: &mut Parameters<B>,
+        rows: impl Rows<S>,
+        options: &Options,
+    ) -> Result<(usize, Step), Error> {
         let (seed, step) = (self.seed, self.progress(model).steps);
         self.progress(model).steps += 1;
         let (at, states) = self.plan(model, parameters, options)?;
@@ -157,7 +192,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let plan = &mut self.plans[at];
         plan.begin(seed, step, rate);
         let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
-        Ok(Outcome { cost, rows, metrics: &plan.metrics })
+        Ok((at, Step { cost, rows }))
     }
 
     /// Trains on all batches of a reader, and tells `handler` of each event.
@@ -186,8 +221,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             interrupt,
             at: (0, 0),
             rows: 0,
+            plan: None,
             trainer: self,
-            net,
             model,
             parameters,
             options: &options,
@@ -302,7 +337,6 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
 /// One call of [`Trainer::train`]. `D` is what the reader yields.
 struct Call<'a, S: Spec, D, U, B: Backend, H> {
     trainer: &'a mut Trainer<U, B>,
-    net: &'a Network<S>,
     model: &'a Arc<Model>,
     parameters: &'a mut Parameters<B>,
     options: &'a Options,
@@ -313,7 +347,9 @@ struct Call<'a, S: Spec, D, U, B: Backend, H> {
     at: (usize, usize),
     /// The rows of the step before.
     rows: usize,
-    batch: PhantomData<fn(D)>,
+    /// Which plan of the trainer it was taken by.
+    plan: Option<usize>,
+    batch: PhantomData<fn(S, D)>,
 }
 
 impl<S, D, U, B, H> Training for Call<'_, S, D, U, B, H>
@@ -332,13 +368,14 @@ where
     }
 
     fn step(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Step, Error> {
-        let outcome = self
+        let (plan, step) = self
             .trainer
-            .step_with(self.net, self.parameters, batch, self.options)
+            .step_planned::<S>(self.model, self.parameters, batch, self.options)
             .map_err(|error| error.of_batch(self.at))?;
-        metrics.iter_mut().zip(outcome.metrics.iter()).for_each(|(to, metric)| *to = metric);
-        self.rows = outcome.rows();
-        Ok(Step { rows: outcome.rows(), cost: outcome.cost() })
+        let measured = self.trainer.plans[plan].metrics.iter();
+        metrics.iter_mut().zip(measured).for_each(|(to, metric)| *to = metric);
+        (self.rows, self.plan) = (step.rows, Some(plan));
+        Ok(step)
     }
 
     fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
@@ -357,7 +394,9 @@ where
             self.at = (pass, batch);
         }
         self.watchers.see(kind, self.rows)?;
-        let event = Event::new(kind, self.model, self.parameters);
+        let ended = matches!(kind, EventKind::EndIteration { .. }).then_some(self.plan).flatten();
+        let stats = ended.map(|plan| self.trainer.plans[plan].session.executor.stats());
+        let event = Event::new(kind, self.model, self.parameters, stats);
         self.watchers.aside(kind, || (self.handler)(&event))?;
         let stopped = event.stopped() || self.interrupt.as_ref().is_some_and(Interrupt::came);
         Ok(if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

@@ -91,6 +91,7 @@ impl<B: Backend> Shards<B> {
         let count = table.rows()?;
         let mut cost = 0.0;
         self.metrics.begin();
+        executor.clear_stats();
         for at in 0..shards_with_rows(count, self.count) {
             let rows = rows_of_shard(count, self.count, at);
             self.cut.take(table, &rows);

@@ -1,8 +1,8 @@
 //! `contract`: the sum, over everything but the last axis, of what is beside each other.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Matmul, Mismatch, MismatchKind, OfShards,
-    Operation, Sample, Schema,
+    AccuracyClass, Contraction, Effects, Factor, Gradient, GradientError, Infer, Matmul, Mismatch,
+    MismatchKind, OfShards, Operation, Sample, Schema,
 };
 use crate::program::{Operator, Program, Type, VarId};
 
@@ -61,6 +61,11 @@ impl Operation for Contract {
 
     fn is_linear(&self, inputs: &[usize]) -> bool {
         inputs.len() == 1
+    }
+
+    fn contraction(&self, program: &Program, operator: &Operator) -> Option<Contraction> {
+        let factor = |input: usize| Factor::all_but_last(input, program.ty(operator.inputs[input]));
+        Some(Contraction { factors: [0, 1].map(factor) })
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

@@ -1,8 +1,8 @@
 //! `matmul_v2`: products of matrices.
 
 use super::{
-    AccuracyClass, Contract, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards,
-    Operation, Reshape, Sample, Schema, Transpose,
+    AccuracyClass, Contract, Contraction, Effects, Factor, Gradient, GradientError, Infer, Mismatch,
+    MismatchKind, OfShards, Operation, Reshape, Sample, Schema, Transpose,
 };
 use crate::program::{Dim, Operator, Program, RowsId, Type, VarId};
 
@@ -194,6 +194,11 @@ impl Operation for Matmul {
 
     fn is_linear(&self, inputs: &[usize]) -> bool {
         inputs.len() == 1
+    }
+
+    fn contraction(&self, program: &Program, operator: &Operator) -> Option<Contraction> {
+        let factor = |input: usize, last| Factor::matrix(input, program.ty(operator.inputs[input]), last);
+        Some(Contraction { factors: [factor(0, !self.trans_x), factor(1, self.trans_y)] })
     }
 
     fn accuracy(&self, _output: usize) -> AccuracyClass {

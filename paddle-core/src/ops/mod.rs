@@ -19,6 +19,7 @@ pub(crate) mod compositions;
 mod concat;
 mod conditional;
 mod contract;
+mod contraction;
 mod conv2d;
 mod conv2d_transpose;
 mod cross_entropy;
@@ -80,6 +81,7 @@ pub use cast::Cast;
 pub use concat::{Concat, Split};
 pub use conditional::{If, Join};
 pub use contract::Contract;
+pub use contraction::{Contraction, Factor};
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use conv2d_transpose::Conv2dTranspose;
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
@@ -248,6 +250,12 @@ pub trait Operation {
     /// Whether the outputs are a linear function of these inputs, ascending, taken together, whatever the others are.
     fn is_linear(&self, _inputs: &[usize]) -> bool {
         false
+    }
+
+    /// Which two inputs it multiplies and sums over which of their axes, if the first output is nothing but that: a matrix
+    /// product.
+    fn contraction(&self, _program: &Program, _operator: &Operator) -> Option<Contraction> {
+        None
     }
 
     /// The two values that the first output is the quotient of, where means over batches are to add up each of them.

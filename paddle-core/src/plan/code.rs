@@ -2,6 +2,7 @@
 
 use super::backend::Extent;
 use super::numbers::Numbers;
+use super::stats::RunStats;
 use crate::ops::Join;
 use crate::program::{Check, Dim, Located, Place, SymbolId};
 
@@ -49,7 +50,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum Instruction<K> {
     /// Runs a kernel on operands: so many inputs, then outputs.
-    Launch { kernel: K, operands: Vec<SlotId>, inputs: usize, origin: Origin },
+    Launch { kernel: K, operands: Vec<SlotId>, inputs: usize, origin: Origin, product: Option<Product> },
     /// Brings the rows of a block's row space.
     Gather { space: usize, from: SlotId, to: SlotId },
     /// Copies a value.
@@ -69,6 +70,15 @@ pub(super) struct Origin {
     pub(super) operators: Vec<&'static str>,
     /// The source place of the first.
     pub(super) place: Option<Place>,
+}
+
+/// A matrix product, which is counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product {
+    /// The counter of its place.
+    pub(super) counter: usize,
+    /// Its rows.
+    pub(super) rows: Extent,
 }
 
 /// A copy between slots of one type.
@@ -201,6 +211,8 @@ pub(super) struct Plan<K> {
     pub(super) outputs: Vec<Output>,
     pub(super) files: Vec<String>,
     pub(super) numbers: Numbers,
+    /// The counters, at zero.
+    pub(super) stats: RunStats,
 }
 
 impl<K> Plan<K> {

@@ -8,6 +8,7 @@ use super::lower::lower;
 use super::machine::{Machine, State, nth_seed};
 use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_offsets};
+use super::stats::RunStats;
 use super::storage::Storage;
 use crate::program::{Check, DType, Dim, Program, SymbolId};
 
@@ -333,6 +334,16 @@ impl<B: Backend> Executor<B> {
         let result = self.run(Part::Update, parameters);
         std::mem::swap(&mut self.buffers[Memory::States as usize], states);
         result
+    }
+
+    /// What was run since [`clear_stats`](Executor::clear_stats), in all batches and parts.
+    pub fn stats(&self) -> &RunStats {
+        &self.state.stats
+    }
+
+    /// Counts from zero again.
+    pub fn clear_stats(&mut self) {
+        self.state.stats.clear();
     }
 
     /// The number of outputs.

@@ -5,6 +5,7 @@ use super::code::{Copy, Home, IfCode, Instruction, LoopId, Origin, Plan, SlotId,
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{Numbers, first_not_finite};
+use super::stats::RunStats;
 use crate::ops::Join;
 use crate::program::{DType, Located, SymbolId};
 
@@ -27,12 +28,19 @@ pub(super) struct State {
     records: Vec<usize>,
     /// The operands of the current launch.
     locations: Vec<Location>,
+    /// What was done since this was last cleared.
+    pub(super) stats: RunStats,
 }
 
 impl State {
     /// Of a plan whose sizes are not bound yet.
     pub(super) fn new<K>(plan: &Plan<K>) -> Self {
-        State { symbols: vec![0; plan.symbols.len()], sizes: vec![0; plan.extents.len()], ..State::default() }
+        State {
+            symbols: vec![0; plan.symbols.len()],
+            sizes: vec![0; plan.extents.len()],
+            stats: plan.stats.clone(),
+            ..State::default()
+        }
     }
 
     /// Ready for a run of `plan`.
@@ -94,8 +102,11 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
             match instruction {
-                Instruction::Launch { kernel, operands, inputs, origin } => {
+                Instruction::Launch { kernel, operands, inputs, origin, product } => {
                     self.launch(kernel, operands, origin)?;
+                    if let Some(product) = product {
+                        self.state.stats.count(product.counter, product.rows.get(&self.state.sizes));
+                    }
                     if self.plan.numbers == Numbers::Finite {
                         self.check_numbers(operands, *inputs, origin)?;
                     }

@@ -17,6 +17,7 @@ mod machine;
 mod numbers;
 mod offsets;
 mod show;
+mod stats;
 mod storage;
 
 pub use backend::{
@@ -27,4 +28,5 @@ pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::Numbers;
 pub use offsets::{OffsetsError, check_offsets};
+pub use stats::{ProductStats, RunStats};
 pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, state_name, stored_name};

@@ -3,6 +3,7 @@
 //!
 //! Everything is written over `Backend`. A new backend is one module in `on_every_backend`.
 
+mod contractions;
 mod draw;
 mod fused;
 mod generated;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::backend::{Backend, Group, GroupOp, Layout, Operand};
-use super::super::code::{Instruction, Origin};
+use super::super::code::{Instruction, Origin, Product};
 use super::super::error::PlanError;
 use super::super::live::At;
 use super::super::storage::stream;
@@ -105,7 +105,17 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         let operators = unit.iter().map(|&i| block.ops[i].op.name()).collect();
         let origin = Origin { operators, place: first.site.place };
-        Ok(Some(Instruction::Launch { kernel, operands, inputs: group.inputs.len(), origin }))
+        let product = unit.iter().find_map(|&i| self.product(&block.ops[i]));
+        Ok(Some(Instruction::Launch { kernel, operands, inputs: group.inputs.len(), origin, product }))
+    }
+
+    /// What is counted of an operator.
+    fn product(&mut self, operator: &Operator) -> Option<Product> {
+        let program = self.program;
+        let [first, _] = operator.op.operation().contraction(program, operator)?.factors;
+        let rows = *self.layout(operator.inputs[first.input]).shape.first()?;
+        let place = operator.site.place.map(|place| program.locate(place));
+        Some(Product { counter: self.stats.counter(place, operator.site.role), rows })
     }
 
     /// The operator that makes the value, if it is a constant.

@@ -17,6 +17,7 @@ use super::error::PlanError;
 use super::fuse::{is_constant, units};
 use super::live::{At, live};
 use super::numbers::Numbers;
+use super::stats::RunStats;
 use super::storage::Storage;
 use crate::ops::{Custom, Op};
 use crate::program::{BlockId, Dim, Operator, Program, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
@@ -74,6 +75,8 @@ struct Lowering<'a, B: Backend> {
     update_from: Option<usize>,
     /// Counts instructions through all blocks.
     now: usize,
+    /// Counters of the products that were lowered.
+    stats: RunStats,
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
@@ -139,6 +142,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             open: Vec::new(),
             update_from: None,
             now: 0,
+            stats: RunStats::default(),
         }
     }
 
@@ -304,6 +308,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             outputs,
             files: program.files().to_vec(),
             numbers: self.numbers,
+            stats: self.stats,
         })
     }
 }
