@@ -11,7 +11,7 @@ use fastrand::Rng;
 use ndarray::Ix2;
 use paddle::attribute::network;
 use paddle::data::text::{TfIdf, Vocabulary};
-use paddle::data::wordnet;
+use paddle::data::{is_held_out, wordnet};
 use paddle::reader::{DataSet, Reader};
 use paddle::{Adam, Options, Parameters, Trainer, infer};
 
@@ -62,10 +62,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// words that they share.
 fn run(settings: &Settings) -> Result<[f64; 2], Box<dyn Error>> {
     let synsets = wordnet::synsets();
-    // The last fifth by a fixed hash, FNV-1a, is in no pair that is trained on.
-    let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
-    let hash = |gloss: &str| gloss.bytes().fold(0xCBF2_9CE4_8422_2325, mixed);
-    let is_new: Vec<_> = synsets.iter().map(|synset| hash(&synset.gloss) / (u64::MAX / 5 + 1) == 4).collect();
+    // A fifth is in no pair that is trained on.
+    let is_new: Vec<_> = synsets.iter().map(|synset| is_held_out(&synset.gloss, 5)).collect();
     let pairs = (0..synsets.len()).flat_map(|q| synsets[q].related.iter().map(move |&a| (q, a)));
     let (testing, mut training): (Vec<_>, Vec<_>) = pairs.partition(|&(q, a)| is_new[q] || is_new[a]);
     Rng::with_seed(0).shuffle(&mut training);

@@ -23,6 +23,7 @@ mod error;
 mod gzip;
 pub mod housing;
 mod image;
+pub mod inflections;
 mod least_squares;
 pub mod mnist;
 mod split;
@@ -34,7 +35,7 @@ pub mod wordnet;
 pub use error::DataError;
 pub use image::Image;
 pub use least_squares::{LeastSquaresError, Linear, least_squares};
-pub use split::split;
+pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
 
 /// One row of a regression: `N` features and what to predict from them.

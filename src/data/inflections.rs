@@ -1,0 +1,263 @@
+//! 6,032 English words and their plurals or pasts, embedded: half of the forms are listed by WordNet 3.0, half are made by
+//! the rule of English spelling.
+//!
+//! `src/data/README.md` has the origin, the licence and how they were chosen.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::gzip;
+use super::split::is_held_out;
+
+/// A word and one of its forms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inflection {
+    /// The word as dictionaries have it, in letters from a to z.
+    pub lemma: String,
+    /// Which form.
+    pub kind: Kind,
+    /// The form, in such letters.
+    pub form: String,
+    /// Whether the form is one of WordNet's lists of exceptions, which also have forms that the rule makes (`stopped`). Those of
+    /// other words are made by the rule.
+    pub listed: bool,
+}
+
+/// Which form of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The plural of a noun.
+    NounPlural,
+    /// The past tense of a verb.
+    VerbPast,
+}
+
+/// One word in so many is held out.
+const ONE_IN: u64 = 10;
+
+/// The words to learn from, nouns first, by the alphabet.
+pub fn training() -> impl Iterator<Item = Inflection> {
+    part(false)
+}
+
+/// The words to judge by: about a tenth.
+///
+/// Words are split by the shortest listed lemma that they end in, or by themselves where there is none. So no word that is held
+/// out ends in a listed lemma of the others: nothing is to be gained from `take` for `overtake`.
+///
+/// ```
+/// use paddle::data::inflections::{self, Kind};
+///
+/// let known: Vec<_> = inflections::training().collect();
+/// let new: Vec<_> = inflections::held_out().collect();
+/// assert_eq!((known.len(), new.len()), (5461, 571));
+/// let child = known.iter().find(|word| word.lemma == "child").expect("it is a common word");
+/// assert_eq!((child.kind, &child.form[..], child.listed), (Kind::NounPlural, "children", true));
+/// ```
+pub fn held_out() -> impl Iterator<Item = Inflection> {
+    part(true)
+}
+
+fn part(held_out: bool) -> impl Iterator<Item = Inflection> {
+    let all = all();
+    let listed: HashSet<String> =
+        all.iter().filter(|word| word.listed).map(|word| word.lemma.clone()).collect();
+    all.into_iter().filter(move |word| {
+        let ends = (0..word.lemma.len()).rev().map(|at| &word.lemma[at..]);
+        let key = ends.into_iter().find(|end| listed.contains(*end)).unwrap_or(&word.lemma);
+        is_held_out(key, ONE_IN) == held_out
+    })
+}
+
+fn all() -> Vec<Inflection> {
+    let bytes = gzip::unpack(Path::new("inflections.tsv.gz"), include_bytes!("inflections.tsv.gz"));
+    let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.and_then(|text| text.lines().map(parse).collect()).expect("the embedded file is valid")
+}
+
+/// A line: part of speech, lemma, and the form if it is listed.
+fn parse(line: &str) -> Option<Inflection> {
+    let mut fields = line.split('\t');
+    let kind = match fields.next()? {
+        "noun" => Kind::NounPlural,
+        "verb" => Kind::VerbPast,
+        _ => return None,
+    };
+    let (lemma, listed) = (fields.next()?, fields.next());
+    let form = listed.map_or_else(|| regular(lemma, kind), str::to_string);
+    let in_letters = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_whole = in_letters(lemma) && in_letters(&form) && fields.next().is_none();
+    is_whole.then(|| Inflection { lemma: lemma.to_string(), kind, form, listed: listed.is_some() })
+}
+
+/// The form that the rule of English spelling makes of a word in lower case.
+///
+/// | kind | words that end in | form |
+/// | --- | --- | --- |
+/// | plural | s, x, z, ch or sh | `boxes` |
+/// | | a consonant and y | `cities` |
+/// | | something else | `days` |
+/// | past | e | `moved` |
+/// | | a consonant and y | `tried` |
+/// | | their only vowel and one consonant, but w, x or y | `stopped` |
+/// | | something else | `looked` |
+///
+/// `qu` counts as a consonant: `soliloquies`, `quizzed`.
+///
+/// ```
+/// use paddle::data::inflections::{Kind, regular};
+///
+/// assert_eq!(regular("city", Kind::NounPlural), "cities");
+/// assert_eq!(regular("stop", Kind::VerbPast), "stopped");
+/// assert_eq!(regular("go", Kind::VerbPast), "goed"); // it knows no better
+/// ```
+pub fn regular(lemma: &str, kind: Kind) -> String {
+    // As the rule sees it: a letter for `qu`, and a consonant for the y of `yen`.
+    let seen = lemma.replace("qu", "q");
+    let seen = seen.strip_prefix('y').unwrap_or(&seen);
+    let is_vowel = |letter: char| "aeiou".contains(letter);
+    let before_y = seen.strip_suffix('y').and_then(|rest| rest.chars().next_back());
+    if let (Some(stem), Some(false)) = (lemma.strip_suffix('y'), before_y.map(is_vowel)) {
+        return stem.to_string() + if kind == Kind::NounPlural { "ies" } else { "ied" };
+    }
+    match kind {
+        Kind::NounPlural if ["s", "x", "z", "ch", "sh"].iter().any(|end| lemma.ends_with(end)) => {
+            format!("{lemma}es")
+        }
+        Kind::NounPlural => format!("{lemma}s"),
+        Kind::VerbPast if lemma.ends_with('e') => format!("{lemma}d"),
+        Kind::VerbPast => {
+            let mut back = seen.chars().rev();
+            let sounds = |letter: char| is_vowel(letter) || letter == 'y';
+            let last = back.next().filter(|&letter| !sounds(letter) && !matches!(letter, 'w' | 'x'));
+            let is_doubled = back.next().is_some_and(sounds) && !back.any(sounds);
+            let double = last.filter(|_| is_doubled).map(String::from).unwrap_or_default();
+            format!("{lemma}{double}ed")
+        }
+    }
+}
+
+/// The share of the [held-out](held_out) words whose form is the one that the [rule](regular) makes.
+pub fn rule_baseline() -> f64 {
+    let by_rule: Vec<_> = held_out().map(|word| regular(&word.lemma, word.kind) == word.form).collect();
+    by_rule.iter().filter(|&&same| same).count() as f64 / by_rule.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers that the conversion counted.
+    #[test]
+    fn the_embedded_file_is_complete() {
+        let all = all();
+        let count =
+            |kind, listed| all.iter().filter(|word| (word.kind, word.listed) == (kind, listed)).count();
+        for (kind, expected) in [(Kind::NounPlural, 1785), (Kind::VerbPast, 1231)] {
+            assert_eq!([count(kind, true), count(kind, false)], [expected; 2], "{kind:?}");
+        }
+        assert_eq!(all.iter().map(|word| word.lemma.len()).sum::<usize>(), 40_079);
+        let letters = |listed| {
+            all.iter().filter(|word| word.listed == listed).map(|word| word.form.len()).sum::<usize>()
+        };
+        assert_eq!([letters(true), letters(false)], [23_887, 47_306 - 23_887]);
+        assert!(
+            all.windows(2).all(|pair| { (pair[0].kind, &pair[0].lemma) < (pair[1].kind, &pair[1].lemma) })
+        );
+    }
+
+    #[test]
+    fn forms_that_everyone_knows() {
+        let all = all();
+        for (lemma, kind, form, listed) in [
+            ("child", Kind::NounPlural, "children", true),
+            ("mouse", Kind::NounPlural, "mice", true),
+            ("city", Kind::NounPlural, "cities", false),
+            ("go", Kind::VerbPast, "went", true),
+            ("run", Kind::VerbPast, "ran", true),
+            ("sing", Kind::VerbPast, "sang", true),
+            ("stop", Kind::VerbPast, "stopped", true),
+            ("look", Kind::VerbPast, "looked", false),
+        ] {
+            let found = all.iter().find(|word| word.lemma == lemma && word.kind == kind).unwrap();
+            assert_eq!((&found.form[..], found.listed), (form, listed), "{lemma}");
+        }
+    }
+
+    #[test]
+    fn held_out_words_are_new() {
+        let (known, new): (Vec<_>, Vec<_>) = (training().collect(), held_out().collect());
+        let count = |words: &[Inflection], kind, listed| {
+            words.iter().filter(|word| (word.kind, word.listed) == (kind, listed)).count()
+        };
+        let counts = |words: &[Inflection]| {
+            [Kind::NounPlural, Kind::VerbPast]
+                .map(|kind| [true, false].map(|listed| count(words, kind, listed)))
+        };
+        assert_eq!(counts(&new), [[138, 175], [119, 139]]);
+        assert_eq!(counts(&known), [[1785 - 138, 1785 - 175], [1231 - 119, 1231 - 139]]);
+        for word in &new {
+            assert!(!known.iter().any(|known| known.lemma == word.lemma), "{word:?}");
+            let given_away = known.iter().find(|known| known.listed && word.lemma.ends_with(&known.lemma));
+            assert_eq!(given_away, None, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_rule_makes() {
+        let plural = |lemma: &str| regular(lemma, Kind::NounPlural);
+        for (lemma, form) in [
+            ("box", "boxes"),
+            ("bus", "buses"),
+            ("buzz", "buzzes"),
+            ("church", "churches"),
+            ("wish", "wishes"),
+            ("city", "cities"),
+            ("day", "days"),
+            ("soliloquy", "soliloquies"),
+            ("house", "houses"),
+            ("y", "ys"),
+            ("", "s"),
+        ] {
+            assert_eq!(plural(lemma), form);
+        }
+        let past = |lemma: &str| regular(lemma, Kind::VerbPast);
+        for (lemma, form) in [
+            ("move", "moved"),
+            ("agree", "agreed"),
+            ("try", "tried"),
+            ("stay", "stayed"),
+            ("stop", "stopped"),
+            ("up", "upped"),
+            ("yen", "yenned"),
+            ("quiz", "quizzed"),
+            ("rain", "rained"),
+            ("ask", "asked"),
+            ("visit", "visited"),
+            ("row", "rowed"),
+            ("fix", "fixed"),
+            ("do", "doed"),
+            ("", "ed"),
+            ("naïv", "naïved"),
+        ] {
+            assert_eq!(past(lemma), form);
+        }
+    }
+
+    /// 376 of 571, of which 62 are listed.
+    #[test]
+    fn how_far_the_rule_leads() {
+        assert_eq!(rule_baseline(), 376.0 / 571.0);
+        let listed = held_out().filter(|word| word.listed);
+        assert_eq!(listed.filter(|word| regular(&word.lemma, word.kind) == word.form).count(), 62);
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in
+            ["", "noun", "noun\t", "noun\tox\t", "noun\tox\toxen\t", "adj\tgood", "verb\tAdd", "verb\tco-opt"]
+        {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+}
