@@ -199,3 +199,45 @@ fn rows_of_the_wrong_shape() {
     assert_eq!(outputs.at::<f32>(0).unwrap().shape(), [2, 3]);
     assert_eq!(outputs.offsets(0), Some(&[0, 0, 2][..]));
 }
+
+#[test]
+fn attention_is_an_average_of_the_tokens() {
+    let net = network!(|query: Tensor<f32, _, 2>, keys: Seq<Tensor<f32, 2>>| {
+        let fits = sum(sequence_expand(query, keys) * keys, axis = 1, keep_dim = true);
+        let weights = sequence_softmax(fits);
+        (sequence_pool(keys * weights, sum), weights, sequence_length(keys), sequence_reverse(keys))
+    });
+    let rows = [
+        net.row([10.0, 0.0], vec![[1.0, 1.0], [3.0, 1.0], [3.0, 5.0]]),
+        net.row([0.0, 0.0], vec![]),
+        net.row([0.0, 0.0], vec![[1.0, 2.0], [3.0, 4.0]]),
+    ];
+    let found = infer(&net, &Parameters::create(&net).unwrap(), rows).unwrap();
+    let average = found.at::<f32>(0).unwrap().into_dimensionality::<ndarray::Ix2>().unwrap().to_owned();
+    let expected = array![[3.0, 3.0], [0.0, 0.0], [2.0, 3.0]];
+    assert!((average - expected).iter().all(|difference: &f32| difference.abs() < 1e-5));
+    assert_eq!(found.at::<f32>(1).unwrap().sum(), 2.0);
+    assert_eq!(found.at::<i64>(2).unwrap().as_slice().unwrap(), [3, 0, 2]);
+    let reversed = found.at::<f32>(3).unwrap();
+    assert_eq!(reversed.as_slice().unwrap(), [3.0, 5.0, 3.0, 1.0, 1.0, 1.0, 3.0, 4.0, 1.0, 2.0]);
+}
+
+/// Two inputs whose sequences are to be of the same lengths: where they are not, the error names the sequence.
+#[test]
+fn tokens_of_two_inputs_belong_together() {
+    let net = network!(|words: Seq<f32>, marks: Seq<f32>| words * sequence_align(marks, words));
+    let parameters = Parameters::create(&net).unwrap();
+    let rows = [net.row(vec![1.0, 2.0], vec![3.0, 4.0]), net.row(vec![5.0], vec![6.0])];
+    let found = infer(&net, &parameters, rows).unwrap();
+    assert_eq!(found.at::<f32>(0).unwrap().as_slice().unwrap(), [3.0, 8.0, 30.0]);
+    let rows = [
+        net.row(vec![1.0], vec![1.0]),
+        net.row(vec![5.0], vec![6.0, 7.0]),
+        net.row(vec![5.0, 1.0], vec![6.0]),
+    ];
+    let error = infer(&net, &parameters, rows).unwrap_err().to_string();
+    let expected =
+        "sequence 1 has 2 tokens, but the one that it belongs to 1 token; both have to be of the same length";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("tests/sequences.rs"), "{error}");
+}

@@ -26,6 +26,25 @@ pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelEr
     KernelError { message }
 }
 
+/// Sequences, given by their offsets, have to be as long as those that belong together with them.
+pub(crate) fn same_lengths(offsets: &[i64], others: &[i64]) -> Result<(), KernelError> {
+    let lengths = |offsets: &[i64], row: usize| offsets[row + 1] - offsets[row];
+    let rows = offsets.len().min(others.len()).saturating_sub(1);
+    let Some(row) = (0..rows).find(|&row| lengths(offsets, row) != lengths(others, row)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "sequence {row} has {}, but the one that it belongs to {}; both have to be of the same length",
+        tokens(lengths(offsets, row)),
+        tokens(lengths(others, row)),
+    );
+    Err(KernelError { message })
+}
+
+fn tokens(count: i64) -> String {
+    if count == 1 { "1 token".to_string() } else { format!("{count} tokens") }
+}
+
 /// A probability that is none.
 pub(crate) fn no_probability(found: f64, row: usize) -> KernelError {
     KernelError { message: format!("the probability of row {row} is {found}; it has to be from 0 to 1") }

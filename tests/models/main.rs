@@ -99,6 +99,7 @@ models! {
     row_spaces
     rows_and_loops
     self_attention
+    sequence_attention
     sequence_labels
     sequence_tagger
     several_labels

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddle::core::convert::{from_wire, is_known};
+use paddle::core::convert::{Fault, VariableFault, from_wire, is_known};
 use paddle::core::ops::Op;
 use paddle::core::passes::backward::gradients;
 use paddle::core::plan::Backend;
@@ -100,7 +100,12 @@ fn read(mut desc: ProgramDesc, fed: &BTreeSet<String>, fetched: Vec<String>) -> 
         |(k, name): (usize, &String)| OpDesc::new("fetch").with_input("X", [name]).with_attr(column(k));
     ops.extend(fed.iter().enumerate().map(feed));
     ops.extend(fetched.iter().enumerate().map(fetch));
-    let program = from_wire(&desc, None).map_err(|error| Uncut::Wrong(error.to_string()))?;
+    let program = from_wire(&desc, None).map_err(|error| match error.fault {
+        Fault::Variable { reason: VariableFault::Sequences, .. } => {
+            Uncut::Needs(["sequences of sequences".to_string()].into())
+        }
+        _ => Uncut::Wrong(error.to_string()),
+    })?;
     let missing = foreign(&program);
     if missing.is_empty() { Ok(Part { program, outputs: fetched }) } else { Err(Uncut::Needs(missing)) }
 }

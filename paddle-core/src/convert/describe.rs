@@ -40,6 +40,9 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         | Op::Predicate(_)
         | Op::RankLoss(_)
         | Op::Select(_)
+        | Op::SequenceExpandAs(_)
+        | Op::SequenceReverse(_)
+        | Op::SequenceSoftmax(_)
         | Op::StopGradient(_) => Vec::new(),
         Op::Concat(op) => vec![OpAttr::int("axis", int(op.axis))],
         Op::CrossEntropy(CrossEntropy { soft_label, ignore_index })
@@ -215,9 +218,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             update::describe_rows(op)
         }
         // These are not PaddlePaddle's.
-        Op::Contract(_) | Op::GatherRows(_) | Op::If(_) | Op::Store(_) | Op::WhileGrad(_) => {
-            ours(&mut desc, [])
-        }
+        Op::Contract(_)
+        | Op::GatherRows(_)
+        | Op::If(_)
+        | Op::SequenceAlign(_)
+        | Op::SequenceLength(_)
+        | Op::Store(_)
+        | Op::WhileGrad(_) => ours(&mut desc, []),
         Op::While(op) => ours(&mut desc, [OpAttr::long("limit", op.limit)]),
         Op::Size(op) => ours(&mut desc, [OpAttr::longs("axes", op.axes.clone())]),
         Op::Expand(op) => {

@@ -92,6 +92,7 @@ mod products;
 mod random;
 mod reading;
 mod reductions;
+mod sequences;
 mod shapes;
 mod to_wire;
 mod types;

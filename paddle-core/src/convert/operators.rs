@@ -12,11 +12,10 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Fill, Loss, LossGrad, Number, Op, Operation,
-    PoolType, Reshape, RowNumbers, Scale, SequencePool, SequencePoolGrad, Size, Unary, UnaryGrad, UnaryKind,
-    Update,
+    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, Reshape,
+    Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
 };
-use crate::program::{DType, Dim, Role, VarId};
+use crate::program::{Dim, Role};
 use crate::wire::VarKind;
 
 /// What a rule is.
@@ -135,7 +134,10 @@ fn rule(name: &str) -> Option<Rule> {
         "bernoulli"                                                         => |x| x.bernoulli(),
         "randint"                                                           => |x| x.randint(),
         "randperm"                                                          => |x| x.randperm(),
+        "rust.sequence_align" | "rust.sequence_length"                      => |x| x.plain(),
+        "sequence_expand_as" | "sequence_expand"                            => |x| x.sequence_expand(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
+        "sequence_reverse" | "sequence_softmax"                             => |x| x.of_sequences(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
@@ -337,63 +339,6 @@ impl Reading<'_, '_> {
             }
             None => Ok(false),
         }
-    }
-
-    /// Of values that are known to be sequences.
-    fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        let attribute = "pooltype";
-        let name = self.desc.attr_string(attribute)?.unwrap_or("AVERAGE");
-        let Some(pooltype) = PoolType::from_name(name) else {
-            let message = format!("there is no kind of pooling `{name}`");
-            return Err(Fault::Attribute { attribute, message }.into());
-        };
-        if !self.reader.program.is_sequence(self.ty(x)) {
-            return Ok(false);
-        }
-        if self.desc.r#type == "sequence_pool" {
-            let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
-            self.out(SequencePool { pooltype, pad_value }, &[x])?;
-            return if pooltype == PoolType::Max { self.max_index(x) } else { Ok(true) };
-        }
-        let (desc, inputs) = (self.desc, [x, self.input("Out@GRAD")?]);
-        if self.ty(inputs[1]).rows.is_none() {
-            return Ok(false);
-        }
-        let slot = "X@GRAD";
-        self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
-    }
-
-    /// Where the largest of each sequence were, if something reads it: the numbers of the tokens that the gradient of the
-    /// pooling passes to; -1 for a sequence without any.
-    fn max_index(&mut self, x: VarId) -> Result<bool, ConvertError> {
-        let [name] = self.desc.output("MaxIndex") else { return Ok(true) };
-        let (ty, desc) = (self.ty(x).clone(), self.desc);
-        let Some(tokens) = ty.rows.filter(|_| self.reader.readers(name) > 0) else { return Ok(true) };
-        let pooled = self.ty(self.read(one(desc.output("Out"), "Out")?)?).clone();
-        let ones = self.emit(Fill { value: Number::Float(1.0), ty: pooled }, &[])?;
-        let largest = self.emit(SequencePoolGrad { pooltype: PoolType::Max }, &[x, ones])?;
-        let largest = self.emit(Cast { dtype: DType::F64 }, &[largest])?;
-        let numbers = self.emit(RowNumbers::of(tokens), &[])?;
-        // Counted from 1: 0 is none.
-        let chain = [Op::from(Cast { dtype: DType::F64 }), Scale { scale: 1.0, bias: 1.0 }.into()];
-        let numbers = chain.into_iter().try_fold(numbers, |value, op| self.emit(op, &[value]))?;
-        let numbers = self.emit(Reshape { dims: vec![Dim::from(1); ty.dims.len()] }, &[numbers])?;
-        let numbers = self.emit(Binary { kind: BinaryKind::Mul }, &[largest, numbers])?;
-        let sum = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };
-        let index = self.emit(sum, &[numbers])?;
-        let index = self.emit(Scale { scale: 1.0, bias: -1.0 }, &[index])?;
-        self.define(Cast { dtype: DType::I32 }, &[index], &[], &[name])
-    }
-
-    /// To the offsets that the value has already.
-    fn lod_reset(&mut self) -> Result<bool, ConvertError> {
-        if !self.has(&["Y"]) || self.bool("append", false)? {
-            return Ok(false);
-        }
-        let (x, y) = (self.input("X")?, self.input("Y")?);
-        let same = self.ty(x).rows == self.ty(y).rows && self.reader.program.is_sequence(self.ty(x));
-        if same { self.out(Assign, &[x]) } else { Ok(false) }
     }
 
     /// An operator of the user's, with its definition.

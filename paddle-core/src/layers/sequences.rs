@@ -1,7 +1,10 @@
 //! Layers of sequences.
 
 use super::Call;
-use crate::ops::{PoolType, SequencePool};
+use crate::ops::{
+    Op, PoolType, SequenceAlign, SequenceExpandAs, SequenceLength, SequencePool, SequenceReverse,
+    SequenceSoftmax,
+};
 use crate::program::{BuildError, VarId};
 
 /// Passes the layers of sequences to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -15,11 +18,42 @@ macro_rules! with_sequence_layers {
                           kind: Choice(average, sum, sqrt, max, first, last) "How tokens become a row.";
                           pad_value: Number "What a sequence without tokens gives; 0 if it is left out.")
                 => sequence_pool;
+
+            /// Each row for every token of its sequence: what `sequence_pool` made one of goes back to the tokens.
+            sequence_expand(x: Value "The rows.", y: Value "The sequences, of which only the lengths count.";)
+                => |call| of_two(call, SequenceExpandAs);
+
+            /// The tokens of each sequence, last first.
+            sequence_reverse(x: Value "The sequences.";)
+                => |call| of_one(call, SequenceReverse);
+
+            /// How many tokens each sequence has: i64, `[_]`.
+            sequence_length(x: Value "The sequences.";)
+                => |call| of_one(call, SequenceLength);
+
+            /// Normalised exponentials along each sequence: what attention gives its tokens. Each column by itself.
+            sequence_softmax(x: Value "The logits.";)
+                => |call| of_one(call, SequenceSoftmax);
+
+            /// The tokens of sequences as those of others, with whose values they then combine. Each sequence has to be as
+            /// long as the other of its row; where one is not, the run ends with an error.
+            sequence_align(x: Value "The sequences.", y: Value "Those that they become tokens of.";)
+                => |call| of_two(call, SequenceAlign);
         }
     };
 }
 
 with_sequence_layers!(layers);
+
+fn of_one(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    call.emit_one(op, &[x])
+}
+
+fn of_two(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
+    let inputs = [call.value("x")?, call.value("y")?];
+    call.emit_one(op, &inputs)
+}
 
 fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use crate::program::{Answer, BlockId, Condition, DType, Dim, DimOverflow, Program, RowsId, Type};
+use crate::program::{Answer, BlockId, Condition, DType, Dim, DimOverflow, Program, RowOrigin, RowsId, Type};
 
 /// What kind of mistake a [`Mismatch`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -214,6 +214,37 @@ impl Infer<'_> {
         let message =
             format!("{}, but {}; `{}` needs one element type", self.is(b), self.is(a), self.operator);
         Err(self.wrong(b, MismatchKind::ElementType, message))
+    }
+
+    /// The rows that the sequences of an input belong to. Its rows have to be all tokens of these.
+    pub fn need_sequences(&self, input: usize) -> Result<RowsId, Mismatch> {
+        let space = self.ty(input).rows.map(|rows| self.program.row_space(rows));
+        let parent = space.filter(|space| space.origin == RowOrigin::Tokens).and_then(|space| space.parent);
+        parent.ok_or_else(|| {
+            let but = match self.program.is_sequence(self.ty(input)) {
+                true => "here only some of its tokens are left",
+                false => "its rows are no tokens",
+            };
+            let message = format!("{}, but `{}` needs whole sequences: {but}", self.is(input), self.operator);
+            self.wrong(input, MismatchKind::Rows, message)
+        })
+    }
+
+    /// The rows that the sequences of two inputs belong to, which have to be the same.
+    pub fn need_sequences_of_one(&self, a: usize, b: usize) -> Result<RowsId, Mismatch> {
+        let (rows, others) = (self.need_sequences(a)?, self.need_sequences(b)?);
+        if rows == others {
+            return Ok(rows);
+        }
+        let message = format!(
+            "{}, one for each of {}, but {}, one for each of {}: `{}` needs sequences of the same rows",
+            self.is(b),
+            self.program.show_rows(others),
+            self.is(a),
+            self.program.show_rows(rows),
+            self.operator
+        );
+        Err(self.wrong(b, MismatchKind::Rows, message))
     }
 
     /// The row space in which two inputs combine.

@@ -55,7 +55,12 @@ mod sample;
 mod scale;
 mod scatter;
 mod schema;
+mod sequence_align;
+mod sequence_expand_as;
+mod sequence_length;
 mod sequence_pool;
+mod sequence_reverse;
+mod sequence_softmax;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
@@ -119,7 +124,12 @@ pub use sample::{Sample, SampleInput};
 pub use scale::Scale;
 pub use scatter::Scatter;
 pub use schema::{Effects, Schema};
+pub use sequence_align::SequenceAlign;
+pub use sequence_expand_as::SequenceExpandAs;
+pub use sequence_length::SequenceLength;
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
+pub use sequence_reverse::SequenceReverse;
+pub use sequence_softmax::SequenceSoftmax;
 pub use slice::{Bounds, Slice, SliceGrad, Taken};
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
@@ -469,10 +479,20 @@ operators! {
     ScatterNdAdd,
     /// Of two values, one or the other.
     Select,
+    /// The tokens of sequences as those of others.
+    SequenceAlign,
+    /// A row for each token of its sequence.
+    SequenceExpandAs,
+    /// How many tokens each sequence has.
+    SequenceLength,
     /// One row for each sequence, made of its tokens.
     SequencePool,
     /// Gradient of [`SequencePool`].
     SequencePoolGrad,
+    /// The tokens of each sequence, last first.
+    SequenceReverse,
+    /// Normalised exponentials along sequences.
+    SequenceSoftmax,
     /// The number of elements along axes.
     Size,
     /// A part of a value.

@@ -4,7 +4,7 @@ use super::{
     AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
     MismatchKind, OfShards, Operation, Sample, Schema,
 };
-use crate::program::{Operator, Program, RowOrigin, RowsId, Type, VarId};
+use crate::program::{Operator, Program, Type, VarId};
 
 /// How the tokens of a sequence become one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,20 +79,6 @@ pub struct SequencePoolGrad {
 attributes!(SequencePool { pooltype, pad_value = 0.0 });
 attributes!(SequencePoolGrad { pooltype });
 
-/// The rows that the sequences of input 0 belong to.
-fn rows_of_sequences(cx: &Infer<'_>) -> Result<RowsId, Mismatch> {
-    let space = cx.ty(0).rows.map(|rows| cx.program.row_space(rows));
-    let parent = space.filter(|space| space.origin == RowOrigin::Tokens).and_then(|space| space.parent);
-    parent.ok_or_else(|| {
-        let but = match cx.program.is_sequence(cx.ty(0)) {
-            true => "here only some of its tokens are left",
-            false => "its rows are no tokens",
-        };
-        let message = format!("{}, but `{}` needs whole sequences: {but}", cx.is(0), cx.operator);
-        cx.wrong(0, MismatchKind::Rows, message)
-    })
-}
-
 impl Operation for SequencePool {
     fn schema(&self) -> &'static Schema {
         &Schema {
@@ -105,7 +91,7 @@ impl Operation for SequencePool {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let rows = rows_of_sequences(cx)?;
+        let rows = cx.need_sequences(0)?;
         cx.need_float(0)?;
         Ok(vec![Type { rows: Some(rows), ..cx.ty(0).clone() }])
     }
@@ -167,7 +153,7 @@ impl Operation for SequencePoolGrad {
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let rows = rows_of_sequences(cx)?;
+        let rows = cx.need_sequences(0)?;
         cx.need_float(0)?;
         cx.same_dtype(0, 1)?;
         if *cx.ty(1) != (Type { rows: Some(rows), ..cx.ty(0).clone() }) {

@@ -293,6 +293,57 @@ fn sequences() {
     );
 }
 
+/// Lengths come from a padding, the largest logit is subtracted, tokens of others get their offsets; numbers without a
+/// dimension beside the rows become columns on the way. Read back, values of two inputs are aligned again.
+#[test]
+fn tokens() {
+    let source = "program {
+  rows _
+  tokens _.x of _
+  tokens _.y of _
+  block 0 (x: f32[_.x], y: f32[_.y, 1]) {
+    column: f32[_.x, 1] = reshape2(x, dims=[1])
+    aligned: f32[_.y, 1] = sequence_align(column, y)
+    weight: f32[_.y, 1] = sequence_softmax(aligned)
+    n: i64[_] = sequence_length(x)
+    expanded: i64[_.y] = sequence_expand_as(n, y)
+    back: f32[_.x] = sequence_reverse(x)
+    return weight, expanded, back
+  }
+}
+";
+    let desc = legalise(&text::parse(source).unwrap()).unwrap();
+    is_paddle(&desc);
+    let expected = "feed feed reshape2 lod_reset \
+                    lod_reset sequence_pool sequence_expand_as elementwise_sub sequence_softmax \
+                    reshape2 fill_constant sequence_pad reshape2 sequence_expand_as reshape2 \
+                    reshape2 sequence_reverse reshape2 lod_reset fetch lod_reset fetch lod_reset fetch";
+    assert_eq!(operators(&desc), [expected.split(' ').collect::<Vec<_>>()]);
+    let again = from_wire(&desc, None).unwrap().to_string();
+    assert!(again.contains("aligned: f32[_.y, 1] = sequence_align("), "{again}");
+
+    let refused = |from: &str, to: &str| match legalise(&text::parse(&source.replace(from, to)).unwrap()) {
+        Err(LegaliseError::Operator { operator, reason, .. }) => format!("{operator}: {reason}"),
+        other => panic!("{other:?}"),
+    };
+    let wide = source.replace("y: f32[_.y, 1]", "y: f32[_.y, 1], z: f32[_.y, 2]");
+    let wide = wide.replace(
+        "weight: f32[_.y, 1] = sequence_softmax(aligned)",
+        "weight: f32[_.y, 2] = sequence_softmax(z)",
+    );
+    assert_eq!(
+        refused(source, &wide),
+        "sequence_softmax: PaddlePaddle normalises one number for each token, `[_, 1]`"
+    );
+    let truth = source.replace("x: f32[_.x], y", "x: f32[_.x], t: bool[_.x], y");
+    let truth =
+        truth.replace("back: f32[_.x] = sequence_reverse(x)", "back: bool[_.x] = sequence_reverse(t)");
+    assert_eq!(
+        refused(source, &truth),
+        "sequence_reverse: PaddlePaddle has it for numbers, not for truth values"
+    );
+}
+
 /// PaddlePaddle's losses do not broadcast, and Huber's writes the difference that its gradient reads.
 #[test]
 fn losses_are_of_one_shape_and_keep_what_theirs_do() {

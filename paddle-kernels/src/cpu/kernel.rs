@@ -8,7 +8,8 @@ use super::operands::{Operands, Signature, Slot};
 use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout,
     elementwise, expand, gather, lookup_table, normalise, one_hot, pool2d, product, random, reduce, reshape,
-    row_numbers, scatter, sequence_pool, slice, softmax, softmax_with_cross_entropy, store, take_along_axis,
+    row_numbers, scatter, sequence_align, sequence_expand_as, sequence_length, sequence_pool,
+    sequence_reverse, sequence_softmax, slice, softmax, softmax_with_cross_entropy, store, take_along_axis,
     tile, top_k, transpose, update, update_rows,
 };
 use crate::custom::linked;
@@ -92,8 +93,13 @@ impl Kernel {
             | Op::Scatter(_)
             | Op::ScatterNdAdd(_)
             | Op::Select(_)
+            | Op::SequenceAlign(_)
+            | Op::SequenceExpandAs(_)
+            | Op::SequenceLength(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
+            | Op::SequenceReverse(_)
+            | Op::SequenceSoftmax(_)
             | Op::Size(_)
             | Op::Slice(_)
             | Op::SliceGrad(_)
@@ -336,8 +342,13 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Reshape(_) => reshape::compile(&single),
         Op::Scatter(_) => scatter::compile(&single),
         Op::ScatterNdAdd(_) => scatter::compile_nd_add(&single),
+        Op::SequenceAlign(_) => sequence_align::compile(&single),
+        Op::SequenceExpandAs(_) => sequence_expand_as::compile(&single),
+        Op::SequenceLength(_) => sequence_length::compile(&single),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
+        Op::SequenceReverse(_) => sequence_reverse::compile(&single),
+        Op::SequenceSoftmax(_) => sequence_softmax::compile(&single),
         Op::Size(op) => expand::compile_size(&single, op),
         Op::Slice(op) => slice::compile(&single, op),
         Op::SliceGrad(op) => slice::compile_grad(&single, op),

@@ -54,6 +54,15 @@ pub(super) fn pieces<T: Send>(
     });
 }
 
+/// Elements of sequences that one thread goes through at a time, if these are of the same length.
+const TOKENS: usize = 1 << 15;
+
+/// How many of these sequences, of so many elements, one thread goes through at a time.
+pub(super) fn sequences_of_piece(offsets: &[i64], elements: usize) -> usize {
+    let count = offsets.len() - 1;
+    TOKENS.saturating_mul(count).div_ceil(elements.max(1)).clamp(1, count.max(1))
+}
+
 /// What is done with some sequences: the number of the first, their offsets, their tokens.
 type SequenceWork<'a, T> = dyn Fn(usize, &[i64], &mut [T]) + Sync + 'a;
 

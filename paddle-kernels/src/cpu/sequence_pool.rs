@@ -3,26 +3,13 @@
 use paddle_core::ops::{PoolType, SequencePool, SequencePoolGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::along::product;
 use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
 use super::operands::Operands;
-use super::pieces::{pieces, sequences};
+use super::pieces::{pieces, sequences, sequences_of_piece};
 use super::sum::{LANES, sum_rows};
-
-/// Elements that one thread goes through at a time, if sequences are of the same length.
-const PIECE: usize = 1 << 15;
-
-/// Elements of one token.
-fn width(dims: &[Extent], sizes: &[usize]) -> usize {
-    dims.iter().map(|dim| dim.get(sizes)).product()
-}
-
-/// Sequences that one thread goes through at a time.
-fn piece(offsets: &[i64], elements: usize) -> usize {
-    let count = offsets.len() - 1;
-    PIECE.saturating_mul(count).div_ceil(elements.max(1)).clamp(1, count.max(1))
-}
 
 struct Pool<T> {
     pooltype: PoolType,
@@ -42,14 +29,14 @@ pub(super) fn compile(single: &Single<'_>, op: &SequencePool) -> Result<Compiled
 
 impl<T: Float> Body for Pool<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
-        let width = width(&self.dims, operands.sizes());
+        let width = product(&self.dims, operands.sizes());
         let (reads, writes) = operands.split();
         let (x, offsets, out) = (reads.get::<T>(0), reads.get::<i64>(1), writes.one::<T>());
         let fits = out.len() == (offsets.len() - 1) * width
             && offsets[offsets.len() - 1] as usize * width == x.len();
         assert!(fits, "a row for each sequence");
         if width > 0 {
-            let piece = piece(offsets, x.len());
+            let piece = sequences_of_piece(offsets, x.len());
             pieces(&machine.team, out, piece * width, &|index, out| {
                 let offsets = &offsets[index * piece..][..=out.len() / width];
                 pool(machine.isa, self.pooltype, self.pad, width, offsets, x, out);
@@ -146,13 +133,13 @@ pub(super) fn compile_grad(single: &Single<'_>, op: &SequencePoolGrad) -> Result
 impl<T: Float> Body for Typed<T> {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let Grad { pooltype, dims } = &self.0;
-        let width = width(dims, operands.sizes());
+        let width = product(dims, operands.sizes());
         let (reads, writes) = operands.split();
         let (grad, offsets, out) = (reads.get::<T>(0), reads.get::<i64>(1), writes.one::<T>());
         let x = if *pooltype == PoolType::Max { reads.get::<T>(2) } else { &[] };
         assert_eq!(grad.len(), (offsets.len() - 1) * width, "a gradient for each sequence");
         if width > 0 {
-            let piece = piece(offsets, out.len());
+            let piece = sequences_of_piece(offsets, out.len());
             sequences(&machine.team, out, offsets, width, piece, &|first, offsets, out| {
                 let grad = &grad[first * width..];
                 let x = if x.is_empty() { x } else { &x[offsets[0] as usize * width..] };

@@ -86,12 +86,18 @@ fn largest<T: Float>(x: &[T]) -> T {
 
 dispatch! {
     fn softmax<const FUSED: bool, T: Float>(isa, classes: usize, x: &[T], out: &mut [T]) {
-        shift(classes, x, out);
-        out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
-        for out in out.chunks_exact_mut(classes) {
-            let factor = T::of(1.0) / sum(out);
-            out.iter_mut().for_each(|out| *out *= factor);
-        }
+        softmax_rows::<FUSED, T>(classes, x, out);
+    }
+}
+
+/// The softmax of each row.
+#[inline(always)]
+pub(super) fn softmax_rows<const FUSED: bool, T: Float>(classes: usize, x: &[T], out: &mut [T]) {
+    shift(classes, x, out);
+    out.iter_mut().for_each(|out| *out = exp::<FUSED, T>(*out));
+    for out in out.chunks_exact_mut(classes) {
+        let factor = T::of(1.0) / sum(out);
+        out.iter_mut().for_each(|out| *out *= factor);
     }
 }
 

@@ -36,7 +36,13 @@ mod reduce;
 mod reshape;
 mod row_numbers;
 mod scale;
+mod sequence_align;
+mod sequence_expand_as;
+mod sequence_length;
 mod sequence_pool;
+mod sequence_reverse;
+mod sequence_softmax;
+mod sequences;
 mod shape;
 mod slice;
 mod softmax;
@@ -164,8 +170,13 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Scatter(_) => Box::new(gather::scatter),
         Op::ScatterNdAdd(_) => Box::new(gather::scatter_nd_add),
         Op::Select(_) => infallible(elementwise::select),
+        Op::SequenceAlign(_) => Box::new(sequence_align::align),
+        Op::SequenceExpandAs(_) => infallible(sequence_expand_as::expand_as),
+        Op::SequenceLength(_) => infallible(sequence_length::length),
         Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
+        Op::SequenceReverse(_) => infallible(sequence_reverse::reverse),
+        Op::SequenceSoftmax(_) => infallible(sequence_softmax::softmax),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),
         Op::Slice(op) => infallible(move |call| slice::forward(&op, call)),
         Op::SliceGrad(op) => infallible(move |call| slice::grad(&op, call)),

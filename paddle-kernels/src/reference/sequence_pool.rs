@@ -3,17 +3,8 @@
 use paddle_core::ops::{PoolType, SequencePool, SequencePoolGrad};
 
 use super::call::Call;
+use super::sequences::sequences;
 use super::values::Values;
-
-/// The tokens of each sequence, by the offsets that are operand `k`.
-fn sequences(call: &Call<'_>, k: usize) -> Vec<std::ops::Range<usize>> {
-    let Values::I64(offsets) = call.read(k) else {
-        panic!("offsets are of type i64");
-    };
-    let tokens = call.shape(0)[0];
-    assert!(offsets.first() == Some(&0) && offsets.last() == Some(&(tokens as i64)), "{offsets:?}");
-    offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize).collect()
-}
 
 /// The first token with the largest value in a column; that of a number that is none, where there is one.
 fn largest(tokens: std::ops::Range<usize>, value: impl Fn(usize) -> f64) -> Option<usize> {
@@ -27,7 +18,7 @@ pub(super) fn pool(op: SequencePool, call: &Call<'_>) -> Values {
     let (x, shape) = (call.read(0).floats(), call.shape(0));
     let width: usize = shape[1..].iter().product();
     let mut out = Vec::new();
-    for tokens in sequences(call, 1) {
+    for tokens in sequences(call, 1, shape[0]) {
         let n = tokens.len() as f64;
         for column in 0..width {
             let value = |token: usize| x[token * width + column];
@@ -52,7 +43,7 @@ pub(super) fn grad(op: SequencePoolGrad, call: &Call<'_>) -> Values {
     // Only the shape of the tokens may be there otherwise.
     let x = if op.pooltype == PoolType::Max { call.read(0).floats() } else { Vec::new() };
     let mut out = vec![0.0; shape.iter().product()];
-    for (sequence, tokens) in sequences(call, 2).into_iter().enumerate() {
+    for (sequence, tokens) in sequences(call, 2, shape[0]).into_iter().enumerate() {
         let n = tokens.len() as f64;
         for column in 0..width {
             let grad = grad[sequence * width + column];

@@ -4,7 +4,7 @@ use super::call::Call;
 use super::values::Values;
 
 /// Softmax of one row.
-fn normalise(row: &[f64]) -> Vec<f64> {
+pub(super) fn normalise(row: &[f64]) -> Vec<f64> {
     let max = max(row);
     let exps: Vec<f64> = row.iter().map(|x| (x - max).exp()).collect();
     let sum: f64 = exps.iter().sum();

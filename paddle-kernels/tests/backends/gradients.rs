@@ -156,6 +156,30 @@ fn is_smooth(slope: &mut impl FnMut(f32) -> f64) -> bool {
     halves(far, nearer) && halves(nearer, near)
 }
 
+/// Values for the inputs of a sample, and for the weights of its outputs: on the grid, or whole numbers.
+fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
+    // By the row spaces of the program.
+    let counts = sample.row_counts();
+    let offsets = sample.inputs.iter().filter_map(|input| input.offsets().map(Some));
+    let offsets: Vec<_> = std::iter::once(None).chain(offsets).collect();
+    let mut inputs = sample.inputs.iter();
+    let mut feed = |&var: &VarId| {
+        let ty = program.ty(var);
+        let rows = ty.rows.map(|rows| rows.0 as usize);
+        let known =
+            |dim: &paddle_core::program::Dim| dim.constant().expect("samples have known sizes") as usize;
+        let shape: Vec<usize> =
+            rows.map(|rows| counts[rows]).into_iter().chain(ty.dims.iter().map(known)).collect();
+        let (count, range) = (shape.iter().product(), inputs.next().map_or((-2.0, 2.0), |input| input.range));
+        let values = match ty.dtype {
+            DType::F32 => on_grid(draw, count, range),
+            dtype => draw.elements(dtype, count, range),
+        };
+        Fed { values, shape, offsets: rows.and_then(|rows| offsets[rows].clone()) }
+    };
+    program.inputs().iter().map(&mut feed).collect()
+}
+
 /// The worst relative error of the gradients of a sample, if it has floating-point inputs and outputs that gradients
 /// pass between.
 pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
@@ -167,17 +191,7 @@ pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
         return None;
     }
     let differentiated = differentiate(program);
-    let mut inputs = sample.inputs.iter();
-    let rows = sample.batch().unwrap_or(0);
-    let mut feeds = feeds(differentiated.program(), rows, draw, |draw, _, ty, count| {
-        let range = inputs.next().map_or((-2.0, 2.0), |input| input.range);
-        if is_float(ty.dtype) { on_grid(draw, count, range) } else { draw.elements(ty.dtype, count, range) }
-    });
-    for (fed, input) in feeds.iter_mut().zip(&sample.inputs).filter(|(_, input)| input.lengths.is_some()) {
-        fed.offsets = input.offsets();
-        fed.shape[0] = input.rows.unwrap_or(0);
-        fed.values = on_grid(draw, fed.shape.iter().product(), input.range);
-    }
+    let mut feeds = of_sample(sample, differentiated.program(), draw);
     smoothen(&differentiated, &mut feeds, |input| match on_grid(draw, 1, sample.inputs[input].range) {
         Host::F32(values) => values[0],
         other => panic!("{other:?} is not on the grid"),

@@ -24,6 +24,7 @@
 mod control;
 mod differing;
 mod operators;
+mod sequences;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

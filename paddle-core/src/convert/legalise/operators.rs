@@ -6,7 +6,7 @@ use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
 use super::{LegaliseError, Legaliser};
 use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
-use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
+use crate::program::{BlockId, Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
@@ -56,7 +56,12 @@ impl Legaliser<'_> {
             | Op::StopGradient(_)
             | Op::TopK(_) => self.same(at, operator),
             Op::Store(_) => self.store(at, operator),
+            Op::SequenceAlign(_) => self.sequence_align(at, operator),
+            Op::SequenceExpandAs(_) => self.sequence_expand_as(at, operator),
+            Op::SequenceLength(_) => self.sequence_length(at, operator),
             Op::SequencePool(_) => self.sequence_pool(at, operator),
+            Op::SequenceReverse(_) => self.sequence_reverse(at, operator),
+            Op::SequenceSoftmax(_) => self.sequence_softmax(at, operator),
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
             Op::RankLoss(_) => self.rank_loss(at, operator),
@@ -132,38 +137,6 @@ impl Legaliser<'_> {
         let mut desc = describe(&operator.op, inputs, &outputs, &types);
         desc.attrs.retain(|attr| !attr.name.starts_with(OURS));
         desc
-    }
-
-    /// The variable of a value, with the offsets of its sequences: PaddlePaddle's operators hand them on or lose them,
-    /// each in its own way. Those that no input has are left to the operators.
-    pub(super) fn with_offsets(&mut self, at: usize, var: VarId) -> String {
-        let (program, name) = (self.program, self.name(var));
-        let ty = program.ty(var);
-        let sample =
-            ty.rows.filter(|_| program.is_sequence(ty)).and_then(|rows| self.samples.get(&rows).cloned());
-        match sample {
-            Some(sample) if sample != name => {
-                let reset = OpDesc::new("lod_reset")
-                    .with_input("Y", [sample])
-                    .with_attr(OpAttr::ints("target_lod", []))
-                    .with_attr(OpAttr::bool("append", false));
-                self.step(at, reset, name, ty)
-            }
-            _ => name,
-        }
-    }
-
-    /// The real operator notes too where a maximum is.
-    fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        if self.program.ty(operator.inputs[0]).dims.is_empty() {
-            return self.refuse(operator, "PaddlePaddle pools tokens of `[_, 1]` or more; reshape to that");
-        }
-        let inputs = [self.with_offsets(at, operator.inputs[0])];
-        let index = self.program.ty(operator.outputs[0]).with_dtype(DType::I32);
-        let index = self.declare(at, "sequence_pool.max_index", &index);
-        let desc = self.same_on(operator, at, &inputs).with_output("MaxIndex", [index]);
-        self.push(at, desc.with_attr(OpAttr::bool("is_test", true)));
-        Ok(())
     }
 
     /// Ids, the input number `label`, have to be a column.

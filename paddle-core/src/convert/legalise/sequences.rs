@@ -1,0 +1,161 @@
+//! Operators that go along sequences. PaddlePaddle's find the offsets beside the values.
+
+use super::super::describe::{describe, fill_value};
+use super::super::types::element;
+use super::{LegaliseError, Legaliser};
+use crate::ops::{Binary, BinaryKind, Number, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax};
+use crate::program::{DType, Dim, Operator, Type, VarId};
+use crate::wire::{OpAttr, OpDesc};
+
+impl Legaliser<'_> {
+    /// The variable of a value, with the offsets of its sequences: PaddlePaddle's operators hand them on or lose them,
+    /// each in its own way. Those that no input has are left to the operators.
+    pub(super) fn with_offsets(&mut self, at: usize, var: VarId) -> String {
+        let (program, name) = (self.program, self.name(var));
+        let ty = program.ty(var);
+        let sample =
+            ty.rows.filter(|_| program.is_sequence(ty)).and_then(|rows| self.samples.get(&rows).cloned());
+        match sample {
+            Some(sample) if sample != name => self.step(at, lod_reset(sample), name, ty),
+            _ => name,
+        }
+    }
+
+    pub(super) fn sequence_align(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let (x, y) = (self.name(operator.inputs[0]), self.with_offsets(at, operator.inputs[1]));
+        let out = self.define(at, operator.outputs[0]);
+        let reset = lod_reset(y).with_input("X", [x]).with_output("Out", [out]);
+        self.push(at, reset);
+        Ok(())
+    }
+
+    pub(super) fn sequence_expand_as(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = [self.name(operator.inputs[0]), self.with_offsets(at, operator.inputs[1])];
+        self.of_tokens(at, operator, inputs, |desc| desc)
+    }
+
+    pub(super) fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = [self.with_offsets(at, operator.inputs[0])];
+        let noted = self.of_pool(at, self.program.ty(operator.outputs[0]));
+        self.of_tokens(at, operator, inputs, noted)
+    }
+
+    /// What the real pooling has more: it notes where a maximum is.
+    fn of_pool(&mut self, at: usize, pooled: &Type) -> impl FnOnce(OpDesc) -> OpDesc + use<> {
+        let index = at_least_column(&pooled.with_dtype(DType::I32));
+        let index = self.declare(at, "sequence_pool.max_index", &index);
+        |desc| desc.with_output("MaxIndex", [index]).with_attr(OpAttr::bool("is_test", true))
+    }
+
+    pub(super) fn sequence_reverse(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = [self.with_offsets(at, operator.inputs[0])];
+        self.of_tokens(at, operator, inputs, |desc| desc)
+    }
+
+    /// The real kernel takes exponentials of numbers as they are: the largest of each sequence is subtracted before.
+    pub(super) fn sequence_softmax(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let ty = program.ty(operator.inputs[0]);
+        if ty.dims.iter().any(|dim| dim.constant() != Some(1)) {
+            return self.refuse(operator, "PaddlePaddle normalises one number for each token, `[_, 1]`");
+        }
+        let x = self.with_offsets(at, operator.inputs[0]);
+        let x = self.in_columns(at, operator, x, ty)?;
+        let tokens = at_least_column(ty);
+        let rows = ty.rows.and_then(|rows| program.rows_of_sequences(rows));
+        let pooled = Type { rows, ..tokens.clone() };
+        let largest = self.declare(at, "sequence_softmax.largest", &pooled);
+        let noted = self.of_pool(at, &pooled);
+        let max = SequencePool { pooltype: PoolType::Max, pad_value: 0.0 }.into();
+        let pool = describe(&max, std::slice::from_ref(&x), std::slice::from_ref(&largest), &[]);
+        self.push(at, noted(pool));
+        let largest = self.emit(at, SequenceExpandAs, &[&largest, &x], &tokens);
+        let shifted = self.emit(at, Binary { kind: BinaryKind::Sub }, &[&x, &largest], &tokens);
+        let mut out = self.emit(at, SequenceSoftmax, &[&shifted], &tokens);
+        if ty.dims.is_empty() {
+            out = self.reshaped(at, operator, out, &tokens, ty)?;
+        }
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// An operator that PaddlePaddle has for numbers with at least one dimension beside the rows. `extend` adds to it what
+    /// the real one has more.
+    fn of_tokens<const N: usize>(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        mut inputs: [String; N],
+        extend: impl FnOnce(OpDesc) -> OpDesc,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        inputs[0] = self.in_columns(at, operator, inputs[0].clone(), ty)?;
+        if !ty.dims.is_empty() {
+            let desc = self.same_on(operator, at, &inputs);
+            self.push(at, extend(desc));
+            return Ok(());
+        }
+        let found = self.declare(at, operator.op.name(), &at_least_column(out));
+        self.push(at, extend(describe(&operator.op, &inputs, std::slice::from_ref(&found), &[ty])));
+        let found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
+        self.names.insert(operator.outputs[0], found);
+        Ok(())
+    }
+
+    /// The variable, or one of its elements with a dimension beside the rows, where it has none.
+    fn in_columns(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        name: String,
+        ty: &Type,
+    ) -> Result<String, LegaliseError> {
+        match ty.dtype {
+            DType::Bool => self.refuse(operator, "PaddlePaddle has it for numbers, not for truth values"),
+            _ if ty.dims.is_empty() => self.reshaped(at, operator, name, ty, &at_least_column(ty)),
+            _ => Ok(name),
+        }
+    }
+
+    /// PaddlePaddle says how long sequences are where it pads them.
+    pub(super) fn sequence_length(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let ty = program.ty(operator.inputs[0]);
+        let x = self.with_offsets(at, operator.inputs[0]);
+        let x = self.in_columns(at, operator, x, ty)?;
+        let mut padded = at_least_column(&Type { rows: program.ty(operator.outputs[0]).rows, ..ty.clone() });
+        // As many as the longest one has.
+        padded.dims.insert(0, Dim::from(-1));
+        let zero = Type { rows: None, dims: vec![Dim::from(1)], ..ty.clone() };
+        let value = self.declare(at, "sequence_length.zero", &zero);
+        let mut fill = OpDesc::new("fill_constant").with_output("Out", [value.clone()]);
+        fill.attrs.extend([OpAttr::longs("shape", [1]), OpAttr::int("dtype", element(ty.dtype).into())]);
+        fill.attrs.extend(fill_value(Number::Int(0)));
+        self.push(at, fill);
+        let padded = self.declare(at, "sequence_length.padded", &padded);
+        let length = self.define(at, operator.outputs[0]);
+        let pad = OpDesc::new("sequence_pad")
+            .with_input("X", [x])
+            .with_input("PadValue", [value])
+            .with_output("Out", [padded])
+            .with_output("Length", [length])
+            .with_attr(OpAttr::int("padded_length", -1));
+        self.push(at, pad);
+        Ok(())
+    }
+}
+
+/// An operator that gives a value the offsets of the sequences of a variable.
+fn lod_reset(of: String) -> OpDesc {
+    OpDesc::new("lod_reset")
+        .with_input("Y", [of])
+        .with_attr(OpAttr::ints("target_lod", []))
+        .with_attr(OpAttr::bool("append", false))
+}
+
+/// The type, with a dimension of 1 where it has none beside the rows.
+fn at_least_column(ty: &Type) -> Type {
+    let dims = if ty.dims.is_empty() { vec![Dim::from(1)] } else { ty.dims.clone() };
+    Type { dims, ..*ty }
+}

@@ -1,0 +1,100 @@
+//! Operators that go along sequences, from the wire. They are known where their values are known to be sequences.
+
+use super::constants::float;
+use super::error::{ConvertError, Fault};
+use super::from_wire::one;
+use super::reading::Reading;
+use crate::ops::{
+    Assign, Binary, BinaryKind, Cast, Fill, Gather, Number, Op, PoolType, Reshape, RowNumbers, Scale,
+    SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad,
+};
+use crate::program::{DType, Dim, RowsId, VarId};
+
+impl Reading<'_, '_> {
+    pub(super) fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "pooltype";
+        let name = self.desc.attr_string(attribute)?.unwrap_or("AVERAGE");
+        let Some(pooltype) = PoolType::from_name(name) else {
+            let message = format!("there is no kind of pooling `{name}`");
+            return Err(Fault::Attribute { attribute, message }.into());
+        };
+        if !self.reader.program.is_sequence(self.ty(x)) {
+            return Ok(false);
+        }
+        if self.desc.r#type == "sequence_pool" {
+            let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+            self.out(SequencePool { pooltype, pad_value }, &[x])?;
+            return if pooltype == PoolType::Max { self.max_index(x) } else { Ok(true) };
+        }
+        let (desc, inputs) = (self.desc, [x, self.input("Out@GRAD")?]);
+        if self.ty(inputs[1]).rows.is_none() {
+            return Ok(false);
+        }
+        let slot = "X@GRAD";
+        self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
+    }
+
+    /// Where the largest of each sequence were, if something reads it: the numbers of the tokens that the gradient of the
+    /// pooling passes to; -1 for a sequence without any.
+    fn max_index(&mut self, x: VarId) -> Result<bool, ConvertError> {
+        let [name] = self.desc.output("MaxIndex") else { return Ok(true) };
+        let (ty, desc) = (self.ty(x).clone(), self.desc);
+        let Some(tokens) = ty.rows.filter(|_| self.reader.readers(name) > 0) else { return Ok(true) };
+        let pooled = self.ty(self.read(one(desc.output("Out"), "Out")?)?).clone();
+        let ones = self.emit(Fill { value: Number::Float(1.0), ty: pooled }, &[])?;
+        let largest = self.emit(SequencePoolGrad { pooltype: PoolType::Max }, &[x, ones])?;
+        let largest = self.emit(Cast { dtype: DType::F64 }, &[largest])?;
+        let numbers = self.emit(RowNumbers::of(tokens), &[])?;
+        // Counted from 1: 0 is none.
+        let chain = [Op::from(Cast { dtype: DType::F64 }), Scale { scale: 1.0, bias: 1.0 }.into()];
+        let numbers = chain.into_iter().try_fold(numbers, |value, op| self.emit(op, &[value]))?;
+        let numbers = self.emit(Reshape { dims: vec![Dim::from(1); ty.dims.len()] }, &[numbers])?;
+        let numbers = self.emit(Binary { kind: BinaryKind::Mul }, &[largest, numbers])?;
+        let sum = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };
+        let index = self.emit(sum, &[numbers])?;
+        let index = self.emit(Scale { scale: 1.0, bias: -1.0 }, &[index])?;
+        self.define(Cast { dtype: DType::I32 }, &[index], &[], &[name])
+    }
+
+    /// To the offsets that the value has already, or to those of other sequences, which have to be as long.
+    pub(super) fn lod_reset(&mut self) -> Result<bool, ConvertError> {
+        if !self.has(&["Y"]) || self.bool("append", false)? {
+            return Ok(false);
+        }
+        let (x, y) = (self.input("X")?, self.input("Y")?);
+        match [x, y].map(|value| self.rows_of(value)) {
+            [Some(_), Some(_)] if self.ty(x).rows == self.ty(y).rows => self.out(Assign, &[x]),
+            [Some(rows), Some(others)] if rows == others => self.out(SequenceAlign, &[x, y]),
+            _ => Ok(false),
+        }
+    }
+
+    /// An operator with the slots of ours, if its first input is known to be of sequences.
+    pub(super) fn of_sequences(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        if self.rows_of(x).is_none() { Ok(false) } else { self.plain() }
+    }
+
+    /// Rows that are repeated for each token. Those of a value that is not known to have rows are taken by their numbers.
+    pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
+        let (x, y) = (self.input("X")?, self.input("Y")?);
+        let of_first_level = matches!(self.desc.attr_int("ref_level")?, None | Some(-1 | 0));
+        let Some(rows) = self.rows_of(y).filter(|_| of_first_level) else { return Ok(false) };
+        match self.ty(x).rows {
+            Some(own) if own == rows => self.out(SequenceExpandAs, &[x, y]),
+            Some(_) => Ok(false),
+            None if self.ty(x).dims.is_empty() => Ok(false),
+            None => {
+                let numbers = self.emit(RowNumbers::of(rows), &[])?;
+                let numbers = self.emit(SequenceExpandAs, &[numbers, y])?;
+                self.out(Gather { axis: 0 }, &[x, numbers])
+            }
+        }
+    }
+
+    /// The rows that the sequences of a value belong to, if it has some.
+    fn rows_of(&self, value: VarId) -> Option<RowsId> {
+        self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
+    }
+}

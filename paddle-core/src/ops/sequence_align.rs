@@ -1,0 +1,80 @@
+//! `sequence_align`: tokens as the tokens of other sequences.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+};
+use crate::program::{DType, Operator, Program, Type, VarId};
+
+/// The tokens of `X` as those of `Y`, whose elements are not read: the same elements in another row space.
+///
+/// The sequences of both belong to the same rows. Sequences of different lengths are an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceAlign;
+
+attributes!(SequenceAlign {});
+
+impl Operation for SequenceAlign {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_align",
+            doc: "The tokens of x as those of y, which has as many in each sequence.",
+            inputs: &["X", "Y"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_sequences_of_one(0, 1)?;
+        Ok(vec![Type { rows: cx.ty(1).rows, ..cx.ty(0).clone() }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.input(0), g.grad(0)?);
+        Ok(vec![Some(g.emit(SequenceAlign, &[grad, x])?), None])
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceAlign]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |lengths: &[usize], dims: &[i64]| {
+            Sample::of(SequenceAlign).sequences(lengths, dims).sequences(lengths, &[2])
+        };
+        let ids = Sample::of(SequenceAlign).sequences(&[2, 1], &[]).dtype(DType::I64);
+        vec![
+            of(&[2, 1, 4], &[3]),
+            of(&[0, 3, 0, 0, 1, 0], &[]),
+            of(&[5], &[2]),
+            of(&[0, 0], &[1]),
+            of(&[], &[4]),
+            ids.sequences(&[2, 1], &[]).dtype(DType::I64),
+        ]
+    }
+}

@@ -1,0 +1,17 @@
+//! Tensors where sequences are wanted, and rows that are not those of the sequences.
+
+fn main() {
+    let _net = paddle::network!(|x: Tensor<f32, _, 4>, other: Tensor<f32, N, 4>, words: Seq<i64>| {
+        let a = sequence_expand(x, x + 1.0);
+        //~                        ^^^^^^^ row-spaces
+        let b = sequence_expand(other, words);
+        //~                     ^^^^^ row-spaces
+        let c = sequence_softmax(words);
+        //~                      ^^^^^ element-type
+        let d = sequence_align(words, x);
+        //~                           ^ row-spaces
+        let e = sequence_length(x);
+        //~                     ^ row-spaces
+        (a, b, c, d, e)
+    });
+}
