@@ -172,7 +172,7 @@ fn state_that_does_not_lead_to_the_cost_is_not_differentiated() {
     }";
     let expected = "    cost@GRAD: f32[] = fill_constant(value=1.0) [backward]
     h_end@GRAD: f32[] = square_grad(h_end, cost@GRAD) [backward]
-    while_grad: f32[], w@GRAD: f32[] = while_grad(h_end@GRAD) [backward] {
+    loop_grad: f32[], w@GRAD: f32[] = loop_grad(h_end@GRAD) [backward] {
       block 3 of block 2 (next@GRAD: f32[]) {
         h_1@GRAD: f32[] = elementwise_mul(next@GRAD, w)
         w@GRAD_1: f32[] = elementwise_mul(next@GRAD, h_1)
@@ -206,7 +206,7 @@ fn states_that_pass_through_one_another() {
     let expected = "    cost@GRAD: f32[] = fill_constant(value=1.0) [backward]
     b_end@GRAD: f32[] = square_grad(b_end, cost@GRAD) [backward]
     fill_constant: f32[] = fill_constant(value=0.0) [backward]
-    while_grad: f32[], w@GRAD: f32[] = while_grad(fill_constant, b_end@GRAD) [backward] {
+    loop_grad: f32[], w@GRAD: f32[] = loop_grad(fill_constant, b_end@GRAD) [backward] {
       block 3 of block 2 (b_1@GRAD: f32[], sum@GRAD: f32[]) {
         b_1@GRAD_1: f32[] = elementwise_add(b_1@GRAD, sum@GRAD)
         yield sum@GRAD, b_1@GRAD_1

@@ -1,6 +1,6 @@
 //! Every way in which a program is not well-formed is found, in its block and at its operator.
 
-use paddle_core::ops::{Assign, GatherRows, If, Scale};
+use paddle_core::ops::{Assign, If, Op, Scale};
 use paddle_core::passes::backward::backward;
 use paddle_core::program::{BlockId, BuildError, DType, Place, Program, Site, Type, VerifyError};
 use paddle_core::text;
@@ -211,8 +211,8 @@ fn gradient_blocks_belong_to_an_operator_that_ran() {
     );
     finds(&format!("{forward} {}", gradient.replace("of block 2", "")), &[&wrong(1)]);
     finds(
-        &format!("{forward} p: f32[3] = while_grad(o) {{ block 3 of block 2 (g: f32[3]) {{ yield g }} }}"),
-        &["0.1: `while_grad` does not differentiate the operator of block 2"],
+        &format!("{forward} p: f32[3] = loop_grad(o) {{ block 3 of block 2 (g: f32[3]) {{ yield g }} }}"),
+        &["0.1: `loop_grad` does not differentiate the operator of block 2"],
     );
     // Before the operator has run.
     let renumbered = |text: &str| text.replace("block 1", "block A").replace("block 2", "block B");
@@ -327,8 +327,10 @@ fn depth() -> Result<(), Box<dyn std::error::Error>> {
     program.verify()?;
     backward(&mut program)?;
     program.verify()?;
-    let gathers =
-        program.blocks().iter().map(|block| block.ops.iter().filter(|op| op.op == GatherRows.into()).count());
+    let gathers = program
+        .blocks()
+        .iter()
+        .map(|block| block.ops.iter().filter(|op| matches!(op.op, Op::GatherRows(_))).count());
     assert!(gathers.clone().all(|count| count <= 2), "x and the condition, once a block");
     let text = program.to_string();
     assert_eq!(text::parse(&text)?.to_string(), text);

@@ -6,7 +6,7 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
 use super::versions::written_outside;
-use crate::ops::{If, While, WhileGrad};
+use crate::ops::{For, GatherRows, If, LoopGrad, Parts, While};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
@@ -97,38 +97,102 @@ pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
 
 /// The row space of a side of an `if`, where it has one.
 fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsId>, Fault> {
-    let Some(&number) = rows.get(side) else { return Ok(None) };
+    rows.get(side).map(|&number| row_space(x, "row_spaces", number)).transpose()
+}
+
+/// The row space of this number.
+fn row_space(x: &Reading<'_, '_>, attribute: &'static str, number: i64) -> Result<RowsId, Fault> {
     let rows = u32::try_from(number).ok().filter(|&n| (n as usize) < x.reader.program.row_spaces().len());
-    let message = format!("there is no row space {number}");
-    rows.map(|rows| Some(RowsId(rows))).ok_or(Fault::Attribute { attribute: "row_spaces", message })
+    rows.map(RowsId)
+        .ok_or_else(|| Fault::Attribute { attribute, message: format!("there is no row space {number}") })
+}
+
+/// Rows of another row space, which an attribute names.
+pub(super) fn read_gather_rows(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
+    let rows = row_space(x, "rows", number)?;
+    let input = x.input("X")?;
+    x.define(GatherRows { rows }, &[input], &[], &x.outputs("Out"))
+}
+
+/// Reads the body of a loop, or a condition: on its rows, with what comes to it.
+fn iteration(
+    x: &mut Reading<'_, '_>,
+    attribute: &'static str,
+    inputs: &[VarId],
+    items: usize,
+    rows: Option<RowsId>,
+) -> Result<BlockId, ConvertError> {
+    let (block, id) = x.ours(attribute)?;
+    if x.reader.blocks[block].forward >= 0 {
+        x.differentiates(attribute, block)?;
+    } else {
+        x.reader.program.block_mut(id).rows = rows;
+    }
+    let (program, rows) = (&x.reader.program, x.reader.program.block(id).rows);
+    let inside = |(k, mut ty): (usize, Type)| {
+        if let (Some(of), Some(rows)) = (ty.rows, rows) {
+            ty.rows = if k < items { program.find_iteration(of, rows) } else { Some(rows) };
+        }
+        ty
+    };
+    let types: Vec<Type> = x.types(inputs).into_iter().enumerate().map(inside).collect();
+    x.nested(block, &types)?;
+    Ok(id)
+}
+
+/// The number of items in front of so many inputs.
+fn items(x: &Reading<'_, '_>, inputs: &[VarId]) -> Result<usize, Fault> {
+    let items = x.desc.attr_long("items")?.unwrap_or(0);
+    let parts = Parts::new(items, inputs.len()).map(|parts| parts.items);
+    let message = format!("there are {} inputs, not {items}", inputs.len());
+    parts.ok_or(Fault::Attribute { attribute: "items", message })
+}
+
+/// The block of a loop, which is no gradient.
+fn is_forward(x: &Reading<'_, '_>, id: BlockId, attribute: &'static str) -> Result<(), Fault> {
+    if x.reader.program.block(id).forward.is_none() {
+        return Ok(());
+    }
+    let reason = "which differentiates another one, but this operator is no gradient";
+    Err(Fault::BlockReference { attribute, index: id.0 as i32, reason })
 }
 
 /// Our `while`.
 pub(super) fn read_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
     let state = x.inputs("X")?;
-    let types = x.types(&state);
     let limit = x.desc.attr_long("limit")?.unwrap_or(While::DEFAULT_LIMIT);
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
     let mut ids = Vec::with_capacity(2);
-    for attribute in ["condition_block", "body_block"] {
-        let (block, id) = x.ours(attribute)?;
-        if x.reader.blocks[block].forward >= 0 {
-            let reason = "which differentiates another one, but this operator is no gradient";
-            return Err(Fault::BlockReference { attribute, index: block as i32, reason }.into());
-        }
-        x.nested(block, &types)?;
+    for (side, attribute) in ["condition_block", "body_block"].into_iter().enumerate() {
+        let rows = chosen(x, &rows, side)?;
+        let id = iteration(x, attribute, &state, 0, rows)?;
+        is_forward(x, id, attribute)?;
         ids.push(id);
     }
     x.define(While { limit }, &state, &ids, &x.outputs("Out"))
 }
 
-/// The gradient of our `while`.
-pub(super) fn read_while_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
-    let grads = x.inputs("Out@GRAD")?;
-    let types = x.types(&grads);
-    let (block, id) = x.ours("body_block")?;
+/// Our `for`.
+pub(super) fn read_for(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let inputs = x.inputs("X")?;
+    let items = items(x, &inputs)?;
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
+    let rows = chosen(x, &rows, 0)?;
+    let id = iteration(x, "body_block", &inputs, items, rows)?;
+    is_forward(x, id, "body_block")?;
+    x.define(For { items: items as i64 }, &inputs, &[id], &x.outputs("Out"))
+}
+
+/// The gradient of our loops.
+pub(super) fn read_loop_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let inputs = x.inputs("Out@GRAD")?;
+    let items = items(x, &inputs)?;
+    let collected = x.desc.attr_long("collected")?.unwrap_or(0);
+    let (block, _) = x.ours("body_block")?;
     x.differentiates("body_block", block)?;
-    x.nested(block, &types)?;
-    x.define(WhileGrad, &grads, &[id], &x.outputs("X@GRAD"))
+    let id = iteration(x, "body_block", &inputs, items, None)?;
+    x.define(LoopGrad { items: items as i64, collected }, &inputs, &[id], &x.outputs("X@GRAD"))
 }
 
 /// PaddlePaddle's `while`: its body overwrites variables of the blocks around it, the condition among them. These

@@ -219,12 +219,16 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         // These are not PaddlePaddle's.
         Op::Contract(_)
-        | Op::GatherRows(_)
         | Op::If(_)
+        | Op::ScatterRows(_)
         | Op::SequenceAlign(_)
         | Op::SequenceLength(_)
-        | Op::Store(_)
-        | Op::WhileGrad(_) => ours(&mut desc, []),
+        | Op::Store(_) => ours(&mut desc, []),
+        Op::GatherRows(op) => ours(&mut desc, [OpAttr::long("rows", i64::from(op.rows.0))]),
+        Op::For(op) => ours(&mut desc, [OpAttr::long("items", op.items)]),
+        Op::LoopGrad(op) => {
+            ours(&mut desc, [OpAttr::long("items", op.items), OpAttr::long("collected", op.collected)])
+        }
         Op::While(op) => ours(&mut desc, [OpAttr::long("limit", op.limit)]),
         Op::Size(op) => ours(&mut desc, [OpAttr::longs("axes", op.axes.clone())]),
         Op::Expand(op) => {

@@ -11,7 +11,7 @@ use super::known::{Known, known};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
-use super::types::{declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims};
+use super::types::{Tables, declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims};
 use super::versions::Versions;
 use crate::ops::{Fill, Op, Store};
 use crate::program::{
@@ -100,24 +100,28 @@ impl<'a> Reader<'a> {
             if version > VERSION {
                 return Err(Fault::Newer { version });
             }
-            let symbols = tables.attr_strings("symbols")?.unwrap_or_default();
-            let rows = tables.attr_strings("row_spaces")?.unwrap_or_default();
-            let sizes = tables.attr_longs("sizes")?.unwrap_or_default();
-            let parents = tables.attr_longs("parents")?.unwrap_or_default();
-            let outside = tables.attr_longs("outside")?.unwrap_or_default();
-            let tokens = tables.attr_longs("tokens")?.unwrap_or_default();
+            let longs = |name: &'static str| Ok::<_, Fault>(tables.attr_longs(name)?.unwrap_or_default());
+            let (outside, sizes, parents) = (longs("outside")?, longs("sizes")?, longs("parents")?);
+            let (tokens, origins) = (longs("tokens")?, longs("origins")?);
+            let listed = Tables {
+                symbols: tables.attr_strings("symbols")?.unwrap_or_default(),
+                outside: &outside,
+                rows: tables.attr_strings("row_spaces")?.unwrap_or_default(),
+                sizes: &sizes,
+                parents: &parents,
+                tokens: &tokens,
+                origins: &origins,
+            };
             let shards = tables.attr_long("shards")?.unwrap_or(1);
             let Some(shards) = u32::try_from(shards).ok().and_then(NonZero::new) else {
                 let message = format!("a batch cannot be cut into {shards} shards");
                 return Err(Fault::Attribute { attribute: "shards", message });
             };
             this.program.set_shards(shards);
-            declare(&mut this.program, symbols, &outside, rows, &sizes, &parents, &tokens).ok_or_else(
-                || {
-                    let message = "it does not fit the other tables".to_string();
-                    Fault::Attribute { attribute: "row_spaces", message }
-                },
-            )?;
+            declare(&mut this.program, listed).ok_or_else(|| {
+                let message = "it does not fit the other tables".to_string();
+                Fault::Attribute { attribute: "row_spaces", message }
+            })?;
             this.checks(tables.attr_strings("checks")?.unwrap_or_default())
         };
         read(self).map_err(|fault| place(fault, 0, at, tables))?;

@@ -145,13 +145,15 @@ fn rule(name: &str) -> Option<Rule> {
         // Ours.
         "rust.custom"                                                       => |x| x.custom(),
         "rust.range"                                                        => |x| x.own_range(),
-        "rust.contract" | "rust.gather_rows" | "rust.store"                 => |x| x.plain(),
+        "rust.contract" | "rust.scatter_rows" | "rust.store"                => |x| x.plain(),
+        "rust.gather_rows"                                                  => control::read_gather_rows,
         "rust.adagrad_rows" | "rust.adam_rows" | "rust.sgd_rows"            => |x| x.update_rows(),
         "rust.size"                                                         => |x| x.size(),
         "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control::read_if,
         "rust.while"                                                        => control::read_while,
-        "rust.while_grad"                                                   => control::read_while_grad,
+        "rust.for"                                                          => control::read_for,
+        "rust.loop_grad"                                                    => control::read_loop_grad,
         // The rows of the tables of updates and of functions.
         _ if Update::named(name).is_some()                                  => |x| x.update(),
         _ if formula(name).is_some()                                        => |x| x.formula(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
-use super::types::{condition_text, tensor_type, type_text};
+use super::types::{condition_text, origin_numbers, tensor_type, type_text};
 use crate::ops::Op;
 use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, UpdaterState, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
         let rows = self.program.row_spaces();
         let parent = |rows: &crate::program::RowSpace| match rows.origin {
             RowOrigin::Root => -1,
-            RowOrigin::Chosen | RowOrigin::Tokens => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
+            _ => rows.parent.map_or(-1, |parent| i64::from(parent.0)),
         };
         let outside: Vec<i64> = self.program.outside_symbols().map(|symbol| i64::from(symbol.0)).collect();
         let desc = OpDesc::new(PROGRAM)
@@ -151,6 +151,14 @@ impl<'a> Writer<'a> {
         let tokens = rows.iter().zip(0..).filter(|(rows, _)| rows.origin == RowOrigin::Tokens);
         let tokens: Vec<i64> = tokens.map(|(_, number)| number).collect();
         let desc = if tokens.is_empty() { desc } else { desc.with_attr(OpAttr::longs("tokens", tokens)) };
+        // (row space, what it is, of which other): those of loops.
+        let of_loops = rows.iter().zip(0..).filter_map(|(rows, number)| {
+            let (kind, of) = origin_numbers(rows.origin)?;
+            Some([number, kind, of])
+        });
+        let of_loops: Vec<i64> = of_loops.flatten().collect();
+        let desc =
+            if of_loops.is_empty() { desc } else { desc.with_attr(OpAttr::longs("origins", of_loops)) };
         let desc = if outside.is_empty() { desc } else { desc.with_attr(OpAttr::longs("outside", outside)) };
         let checks: Vec<String> = self.program.checks().iter().flat_map(|check| self.check(check)).collect();
         let desc = if checks.is_empty() { desc } else { desc.with_attr(OpAttr::strings("checks", checks)) };
@@ -245,7 +253,7 @@ pub(super) fn block_attributes(op: &Op) -> &'static [&'static str] {
     match op {
         Op::If(_) => &["true_block", "false_block"],
         Op::While(_) => &["condition_block", "body_block"],
-        Op::WhileGrad(_) => &["body_block"],
+        Op::For(_) | Op::LoopGrad(_) => &["body_block"],
         _ => &[],
     }
 }

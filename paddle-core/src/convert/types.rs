@@ -122,18 +122,28 @@ pub(super) fn is_small_product(dims: &[Dim]) -> bool {
         .is_some_and(|all| all <= 1_000)
 }
 
-/// Creates the symbols and row spaces that the program's tables list, so that their numbers are their ids. `sizes`
-/// has the symbol of each row space, `parents` what its rows are chosen from, or -1; those in `tokens` are the tokens of
-/// sequences of the parent. `None` if the tables contradict each other.
-pub(super) fn declare(
-    program: &mut Program,
-    symbols: &[String],
-    outside: &[i64],
-    rows: &[String],
-    sizes: &[i64],
-    parents: &[i64],
-    tokens: &[i64],
-) -> Option<()> {
+/// The tables of symbols and row spaces.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tables<'a> {
+    pub(super) symbols: &'a [String],
+    /// The symbols that are bound from outside.
+    pub(super) outside: &'a [i64],
+    /// The names of row spaces.
+    pub(super) rows: &'a [String],
+    /// The symbol of each row space.
+    pub(super) sizes: &'a [i64],
+    /// What the rows of each are chosen from, or -1.
+    pub(super) parents: &'a [i64],
+    /// Those that are the tokens of sequences of the parent.
+    pub(super) tokens: &'a [i64],
+    /// What those of loops are: triples of a row space, its kind, and another one that belongs to it.
+    pub(super) origins: &'a [i64],
+}
+
+/// Creates the symbols and row spaces that the program's tables list, so that their numbers are their ids. `None` if the
+/// tables contradict each other.
+pub(super) fn declare(program: &mut Program, tables: Tables<'_>) -> Option<()> {
+    let Tables { symbols, outside, rows, sizes, parents, tokens, origins } = tables;
     if rows.len() != sizes.len() || rows.len() != parents.len() {
         return None;
     }
@@ -150,18 +160,47 @@ pub(super) fn declare(
         };
         let known = program.row_spaces().len();
         let is_tokens = tokens.contains(&(known as i64));
+        let of_loops = origins.chunks(3).find(|origin| origin[0] == known as i64);
         let (parent, origin) = match parent {
             -1 if is_tokens => return None,
             -1 => (None, RowOrigin::Root),
             parent => {
                 let parent = u32::try_from(parent).ok().filter(|&parent| (parent as usize) < known)?;
-                let origin = if is_tokens { RowOrigin::Tokens } else { RowOrigin::Chosen };
+                let origin = match of_loops {
+                    Some(&[_, kind, of]) => origin_of_numbers(kind, of, known)?,
+                    Some(_) => return None,
+                    None if is_tokens => RowOrigin::Tokens,
+                    None => RowOrigin::Chosen,
+                };
                 (Some(RowsId(parent)), origin)
             }
         };
         program.add_rows(rows.clone(), parent, origin);
     }
     left.next().is_none().then_some(())
+}
+
+/// What stands for the origin of a row space that loops have: its kind, and the other row space that belongs to it.
+pub(super) fn origin_numbers(origin: RowOrigin) -> Option<(i64, i64)> {
+    match origin {
+        RowOrigin::Root | RowOrigin::Chosen | RowOrigin::Tokens => None,
+        RowOrigin::Active { steps } => Some((0, i64::from(steps.0))),
+        RowOrigin::Steps => Some((1, -1)),
+        RowOrigin::Part { of } => Some((2, i64::from(of.0))),
+        RowOrigin::Rounds => Some((3, -1)),
+    }
+}
+
+/// The reverse, with `known` row spaces in front of it.
+fn origin_of_numbers(kind: i64, of: i64, known: usize) -> Option<RowOrigin> {
+    let of = u32::try_from(of).ok().filter(|&of| (of as usize) < known).map(RowsId);
+    Some(match kind {
+        0 => RowOrigin::Active { steps: of? },
+        1 => RowOrigin::Steps,
+        2 => RowOrigin::Part { of: of? },
+        3 => RowOrigin::Rounds,
+        _ => return None,
+    })
 }
 
 /// Reads the exact text of a type.
@@ -269,7 +308,18 @@ mod tests {
     fn program() -> Program {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-        declare(&mut program, &names(&["_", "T", "N"]), &[2], &names(&["_"]), &[0], &[-1], &[]).unwrap();
+        declare(
+            &mut program,
+            Tables {
+                symbols: &names(&["_", "T", "N"]),
+                outside: &[2],
+                rows: &names(&["_"]),
+                sizes: &[0],
+                parents: &[-1],
+                ..Tables::default()
+            },
+        )
+        .unwrap();
         program
     }
 
@@ -278,7 +328,18 @@ mod tests {
         let mut program = Program::new();
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
         let (symbols, rows) = (names(&["T", "_", "_.1", "N"]), names(&["_", "_.1"]));
-        declare(&mut program, &symbols, &[3], &rows, &[1, 2], &[-1, 0], &[]).unwrap();
+        declare(
+            &mut program,
+            Tables {
+                symbols: &symbols,
+                outside: &[3],
+                rows: &rows,
+                sizes: &[1, 2],
+                parents: &[-1, 0],
+                ..Tables::default()
+            },
+        )
+        .unwrap();
         assert_eq!(program.symbols().iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), symbols);
         assert_eq!(program.outside_symbols().collect::<Vec<_>>(), [SymbolId(3)]);
         assert_eq!(program.row_space(RowsId(1)).parent, Some(RowsId(0)));
@@ -286,15 +347,42 @@ mod tests {
             [(&[1, 4], &[-1, 0]), (&[2, 1], &[-1, 0]), (&[1, 1], &[-1, 0]), (&[1, 2], &[-1, 1])]
         {
             assert_eq!(
-                declare(&mut Program::new(), &symbols, &[], &rows, sizes, parents, &[]),
+                declare(
+                    &mut Program::new(),
+                    Tables { symbols: &symbols, rows: &rows, sizes, parents, ..Tables::default() }
+                ),
                 None,
                 "{sizes:?}"
             );
         }
         let mut program = Program::new();
-        declare(&mut program, &symbols, &[], &rows, &[1, 2], &[-1, 0], &[1]).unwrap();
+        declare(
+            &mut program,
+            Tables {
+                symbols: &symbols,
+                rows: &rows,
+                sizes: &[1, 2],
+                parents: &[-1, 0],
+                tokens: &[1],
+                ..Tables::default()
+            },
+        )
+        .unwrap();
         assert_eq!(program.row_space(RowsId(1)).origin, RowOrigin::Tokens);
-        assert_eq!(declare(&mut Program::new(), &symbols, &[], &rows, &[1, 2], &[-1, 0], &[0]), None);
+        assert_eq!(
+            declare(
+                &mut Program::new(),
+                Tables {
+                    symbols: &symbols,
+                    rows: &rows,
+                    sizes: &[1, 2],
+                    parents: &[-1, 0],
+                    tokens: &[0],
+                    ..Tables::default()
+                }
+            ),
+            None
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::{DType, Dim, DimOverflow, SymbolId, Type};
+use crate::program::{DType, Dim, DimOverflow, RowsId, SymbolId, Type};
 
 /// A number written in the source of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +79,8 @@ pub enum Attribute {
     Types(Vec<Type>),
     /// Encoded data.
     Bytes(Vec<u8>),
+    /// A row space.
+    Rows(RowsId),
 }
 
 impl Attribute {
@@ -93,7 +95,8 @@ impl Attribute {
             | Attribute::Ints(_)
             | Attribute::Numbers(_)
             | Attribute::DType(_)
-            | Attribute::Bytes(_) => Vec::new(),
+            | Attribute::Bytes(_)
+            | Attribute::Rows(_) => Vec::new(),
         }
     }
 
@@ -112,7 +115,8 @@ impl Attribute {
             | Attribute::Ints(_)
             | Attribute::Numbers(_)
             | Attribute::DType(_)
-            | Attribute::Bytes(_) => return Ok(None),
+            | Attribute::Bytes(_)
+            | Attribute::Rows(_) => return Ok(None),
         }))
     }
 }
@@ -166,6 +170,7 @@ attribute_value! {
     DType: |v| Attribute::DType(*v), Attribute::DType(v) => Some(*v);
     Type: |v| Attribute::Type(v.clone()), Attribute::Type(v) => Some(v.clone());
     Vec<Type>: |v| Attribute::Types(v.clone()), Attribute::Types(v) => Some(v.clone());
+    RowsId: |v| Attribute::Rows(*v), Attribute::Rows(v) => Some(*v);
     Vec<u8>: |v| Attribute::Bytes(v.clone()), Attribute::Bytes(v) => Some(v.clone());
 }
 

@@ -23,7 +23,7 @@ attributes!(If {});
 /// How a result of an [`If`] comes out of the two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Rows of both, in order.
+    /// Rows of both, in order; of sequences, their tokens.
     Merge,
     /// The sum; a block that was not run adds nothing.
     Sum,
@@ -33,11 +33,11 @@ pub enum Join {
 
 impl If {
     /// How the results of type `ty` in a block on `rows` are joined.
-    pub fn join(rows: Option<RowsId>, ty: &Type) -> Join {
-        match rows {
-            None => Join::Select,
-            Some(_) if ty.rows == rows => Join::Merge,
-            Some(_) => Join::Sum,
+    pub fn join(program: &Program, rows: Option<RowsId>, ty: &Type) -> Join {
+        match (rows, ty.rows) {
+            (None, _) => Join::Select,
+            (Some(rows), Some(of)) if program.outside_of(of, rows).is_some() => Join::Merge,
+            (Some(_), _) => Join::Sum,
         }
     }
 }
@@ -86,7 +86,8 @@ impl Operation for If {
         let mut types = Vec::with_capacity(yes.results.len());
         for (&a, &b) in yes.results.iter().zip(&no.results) {
             let (a, b) = (cx.program.ty(a), cx.program.ty(b));
-            let joins = (If::join(yes.rows, a), If::join(no.rows, b));
+            let joins = (If::join(cx.program, yes.rows, a), If::join(cx.program, no.rows, b));
+            let outside = |ty: &Type, rows: Option<RowsId>| cx.program.outside_of(ty.rows?, rows?);
             let change = || {
                 let (a, b) = (cx.program.show(a), cx.program.show(b));
                 let message = format!("a result is {a} in one branch and {b} in the other");
@@ -97,16 +98,16 @@ impl Operation for If {
             }
             cx.need_equal_dims(&a.dims, &b.dims, change)?;
             let rows = match joins.0 {
-                Join::Merge => condition.rows,
+                Join::Merge if outside(a, yes.rows) == outside(b, no.rows) => outside(a, yes.rows),
                 Join::Sum if !gradient => {
                     let message =
                         format!("{} is one value for all rows, but the rows split here", cx.program.show(a));
                     return Err(cx.fail(MismatchKind::Rows, message));
                 }
-                Join::Sum | Join::Select if a.rows != b.rows => {
+                Join::Merge | Join::Sum | Join::Select if a.rows != b.rows => {
                     return Err(cx.fail(MismatchKind::Rows, "a result has other rows in each branch"));
                 }
-                Join::Sum | Join::Select => a.rows,
+                Join::Merge | Join::Sum | Join::Select => a.rows,
             };
             types.push(Type { rows, ..a.clone() });
         }
@@ -137,8 +138,10 @@ impl Operation for If {
                     None => {
                         let (other, grads) = &sides[1 - side];
                         let mut ty = g.program().ty(grads[value]).clone();
-                        if ty.rows.is_some() && ty.rows == g.program().block(*other).rows {
-                            ty.rows = g.program().block(sides[side].0).rows;
+                        let (from, to) =
+                            (g.program().block(*other).rows, g.program().block(sides[side].0).rows);
+                        if let (Some(of), Some(from), Some(to)) = (ty.rows, from, to) {
+                            ty.rows = Some(g.counterpart(of, from, to));
                         }
                         g.emit_into(sides[side].0, Fill { value: Number::Float(0.0), ty }, &[])?
                     }

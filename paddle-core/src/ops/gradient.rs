@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Fill, Number, Op, Reduce, ReduceKind, Scale};
 use crate::passes::backward;
-use crate::program::{BlockId, BuildError, Located, Operator, Program, Role, Site, Type, VarId};
+use crate::program::{BlockId, BuildError, Located, Operator, Program, Role, RowsId, Site, Type, VarId};
 
 /// Why a program has no gradient.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,6 +188,12 @@ impl Gradient<'_> {
     pub fn localize(&mut self, block: BlockId, value: VarId) -> Result<VarId, GradientError> {
         let site = self.site();
         Ok(self.program.localize(block, value, site)?)
+    }
+
+    /// The row space in a block on `to` of what is on `of` in a block on `from`, where both have rows of the same.
+    pub fn counterpart(&mut self, of: RowsId, from: RowsId, to: RowsId) -> RowsId {
+        let outside = self.program.outside_of(of, from);
+        outside.map_or(of, |outside| self.program.local_rows(outside, to))
     }
 
     /// Appends the gradient of `forward` to `into`, from gradients of its values, and returns the gradients of its

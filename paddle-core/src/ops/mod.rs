@@ -29,6 +29,7 @@ mod dropout;
 mod elementwise;
 mod expand;
 mod fill;
+mod for_loop;
 mod foreign;
 mod gather;
 mod gather_nd;
@@ -39,6 +40,8 @@ mod infer;
 mod labels;
 mod layer_norm;
 mod lookup_table;
+mod loop_grad;
+mod loops;
 mod matmul;
 mod max_pool2d_with_index;
 mod of_shards;
@@ -99,15 +102,18 @@ pub use elementwise::{
 };
 pub use expand::{Expand, Size};
 pub use fill::Fill;
+pub use for_loop::For;
 pub use foreign::Foreign;
 pub use gather::{Gather, GatherGrad};
 pub use gather_nd::{GatherNd, ScatterNdAdd};
-pub use gather_rows::GatherRows;
+pub use gather_rows::{GatherRows, ScatterRows};
 pub use gradient::{Gradient, GradientError};
 pub use group_norm::{GroupNorm, GroupNormGrad};
 pub use infer::{Infer, Mismatch, MismatchKind};
 pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
+pub use loop_grad::{Captured, LoopGrad};
+pub(crate) use loops::Parts;
 pub use matmul::Matmul;
 pub use max_pool2d_with_index::MaxPool2dWithIndex;
 pub use of_shards::OfShards;
@@ -144,10 +150,10 @@ pub use update::{
     RmsProp, Rule, Sgd, Update, WithRule,
 };
 pub use update_rows::UpdateRows;
-pub use while_loop::{While, WhileGrad};
+pub use while_loop::While;
 pub use window::{Padding, Window};
 
-use crate::program::{Dim, DimOverflow, Operator, Program, SymbolId, Type, VarId};
+use crate::program::{Dim, DimOverflow, Operator, Program, RowsId, SymbolId, Type, VarId};
 
 /// A matrix that is a sum of rows: the sparse form of a gradient. Input `rows` has the rows, input `ids` their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,6 +289,16 @@ pub trait Operation {
         None
     }
 
+    /// The tokens whose sequences it makes: row spaces that are there when it has run.
+    fn makes(&self, _program: &Program, _operator: &Operator) -> Vec<RowsId> {
+        Vec::new()
+    }
+
+    /// Whether its blocks may be the gradients of those of such an operator, where that is not itself.
+    fn differentiates(&self, _op: &Op) -> bool {
+        false
+    }
+
     /// How values pass between the operator and the blocks it owns: pairs of (from, to). Empty for operators without
     /// blocks, whose outputs depend on all of their inputs.
     fn flow(&self, _program: &Program, _operator: &Operator) -> Vec<(VarId, VarId)> {
@@ -413,6 +429,8 @@ operators! {
     Expand,
     /// A constant.
     Fill,
+    /// `for`: along sequences.
+    For,
     /// An operator of another system that is kept, shown and converted, not run.
     Foreign,
     /// Elements by their numbers along an axis.
@@ -437,6 +455,8 @@ operators! {
     LayerNormGrad,
     /// Element-wise truth functions of two values.
     Logical,
+    /// The iterations of [`For`] or [`While`], backward.
+    LoopGrad,
     /// Rows of a table by their numbers.
     LookupTable,
     /// Gradient of [`LookupTable`].
@@ -477,6 +497,8 @@ operators! {
     Scatter,
     /// Sums at positions.
     ScatterNdAdd,
+    /// Rows that were put into another order, in the order that they had.
+    ScatterRows,
     /// Of two values, one or the other.
     Select,
     /// The tokens of sequences as those of others.
@@ -536,10 +558,8 @@ operators! {
     Update,
     /// The same of the rows of a table that were looked up.
     UpdateRows,
-    /// `while` on a scalar condition.
+    /// `while`: per row, or on a scalar.
     While,
-    /// Gradient of [`While`]: runs the iterations backward.
-    WhileGrad,
 }
 
 impl Op {

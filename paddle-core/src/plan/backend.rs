@@ -76,7 +76,7 @@ host_slice!(HostSliceMut);
 pub enum Memory {
     /// Values within a run, placed by their lifetimes.
     Arena,
-    /// Values that loops save for the backward pass; a stack of frames.
+    /// What grows as loops run: values that they save for the backward pass, and that they collect. Each has a lane.
     Tape,
     /// What leaves the run: outputs, gradients.
     Pool,
@@ -91,7 +91,8 @@ impl Memory {
     pub const COUNT: usize = 5;
 }
 
-/// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`].
+/// Where a value is: a byte offset in a memory. Offsets are multiples of [`ALIGNMENT`]; those of the rows of an iteration,
+/// which lie among those of all iterations, of the size of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Which memory.
@@ -254,6 +255,9 @@ pub trait Backend {
     /// Makes a buffer at least `bytes` long, keeping its contents.
     fn grow(&self, buffer: &mut Self::Buffer, bytes: usize) -> Result<(), OutOfMemory>;
 
+    /// Makes a buffer `bytes` long, with pieces of what it held at new places.
+    fn rearrange(&self, buffer: &mut Self::Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory>;
+
     /// Called at the start of a run with memory whose contents are dead; a backend for tests fills it with garbage.
     fn poison(&self, _buffer: &mut Self::Buffer) {}
 
@@ -298,6 +302,62 @@ pub trait Backend {
         buffers: &mut [Self::Buffer],
     );
 
+    /// Adds row `i` of `from` to row `index[i]` of `to`; no row is named twice.
+    fn add_rows(
+        &self,
+        rows: Rows,
+        dtype: DType,
+        from: Location,
+        index: Location,
+        to: Location,
+        buffers: &mut [Self::Buffer],
+    );
+
+    /// Moves row `index[i]` to row `i`, in place; `index` ascends.
+    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [Self::Buffer]);
+
+    /// Writes 0, 1, 2, … as `u32`.
+    fn number(&self, count: usize, to: Location, buffers: &mut [Self::Buffer]);
+
+    /// Sorts sequences by length, the longest first, those of one length in their order: writes their numbers to `order`, and
+    /// to `steps` the number of each token in the order in which a loop comes to them, as `u32`. Sets `counts` to how many
+    /// sequences have a first token, how many a second, and so on.
+    fn order(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        order: Location,
+        steps: Location,
+        counts: &mut Vec<usize>,
+        buffers: &mut [Self::Buffer],
+    );
+
+    /// Takes the sequences whose numbers are in `index`: writes their offsets to `to`, the number of each of their tokens to
+    /// `tokens`, as `u32`, and returns how many tokens there are.
+    fn take_sequences(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        index: Location,
+        to: Location,
+        tokens: Location,
+        buffers: &mut [Self::Buffer],
+    ) -> usize;
+
+    /// Writes `count` offsets so that the first is 0.
+    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [Self::Buffer]);
+
+    /// Makes sequences of what a loop gave. `rounds` has the row of each of `tokens` values, `u32`, in the order in which they
+    /// came; their sequences' offsets go to `offsets`, and to `rounds` the number of each among the tokens.
+    fn collect(
+        &self,
+        rows: usize,
+        tokens: usize,
+        rounds: Location,
+        offsets: Location,
+        buffers: &mut [Self::Buffer],
+    );
+
     /// Copies bytes.
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Self::Buffer]);
 
@@ -306,6 +366,17 @@ pub trait Backend {
 
     /// Adds the elements of `from` to those of `to`.
     fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Self::Buffer]);
+}
+
+/// A piece of a buffer that gets another place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Where it was.
+    pub from: usize,
+    /// Where it goes.
+    pub to: usize,
+    /// Its length.
+    pub bytes: usize,
 }
 
 /// How many rows, of how many bytes each.

@@ -10,23 +10,29 @@ use crate::program::{Check, Dim, Located, Place, SymbolId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SlotId(pub(super) usize);
 
-/// A loop of the plan that saves values for its gradient.
+/// A loop of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LoopId(pub(super) usize);
+
+/// A part of the tape that one slot has for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LaneId(pub(super) usize);
 
 /// Which memory a slot is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
     /// Shared over time, by lifetimes.
     Arena,
-    /// In the frame of the current iteration.
-    Frame(LoopId),
+    /// In a lane of the tape.
+    Lane(LaneId),
     /// Its own, kept after the run.
     Pool,
     /// At this byte of the parameters.
     Parameter(usize),
     /// At this byte of the states.
     State(usize),
+    /// In another slot, which has the rows of all iterations: those of this iteration. The symbol is their number.
+    Iteration { of: SlotId, rows: SymbolId },
 }
 
 /// A slot: memory for one value.
@@ -51,16 +57,30 @@ pub(super) struct Slot {
 pub(super) enum Instruction<K> {
     /// Runs a kernel on operands: so many inputs, then outputs.
     Launch { kernel: K, operands: Vec<SlotId>, inputs: usize, origin: Origin, product: Option<Product> },
-    /// Brings the rows of a block's row space.
+    /// Copies the rows of a space.
     Gather { space: usize, from: SlotId, to: SlotId },
+    /// Copies rows to where a space says.
+    Scatter { space: usize, from: SlotId, to: SlotId },
+    /// Adds rows to those that a space says.
+    AddRows { space: usize, from: SlotId, to: SlotId },
     /// Copies a value.
     Copy(Copy),
+    /// Adds a value.
+    Add(Copy),
+    /// Fills with zeros.
+    Zero(SlotId),
+    /// Sorts sequences by length.
+    Order(usize),
+    /// Takes the sequences that belong to some rows.
+    Take(usize),
+    /// Offsets of the sequences that come to an iteration.
+    Rebase(Rebase),
     /// `if`.
     If(Box<IfCode>),
-    /// `while`.
-    While(Box<WhileCode>),
-    /// The gradient of `while`.
-    WhileGrad(Box<WhileGradCode>),
+    /// `for` or `while`.
+    Loop(Box<LoopCode<K>>),
+    /// The gradient of a loop.
+    LoopGrad(Box<LoopGradCode<K>>),
 }
 
 /// What an instruction was made from.
@@ -88,13 +108,48 @@ pub(super) struct Copy {
     pub(super) to: SlotId,
 }
 
-/// The rows that a branch runs on.
+/// Rows that are taken from others.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     /// How many.
     pub(super) size: SymbolId,
-    /// Their numbers in the parent's rows.
+    /// Their numbers in the rows that they are taken from.
     pub(super) index: SlotId,
+}
+
+/// The order in which loops go along sequences.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// How many sequences there are.
+    pub(super) sequences: Extent,
+    pub(super) offsets: SlotId,
+    /// The numbers of the sequences, the longest first.
+    pub(super) order: SlotId,
+    /// How many tokens there are.
+    pub(super) tokens: SymbolId,
+    /// The tokens in the order of the steps.
+    pub(super) steps: usize,
+}
+
+/// Sequences that are taken from others.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    /// The rows that they belong to.
+    pub(super) parent: usize,
+    /// The offsets of all sequences.
+    pub(super) from: SlotId,
+    pub(super) offsets: SlotId,
+    /// Their tokens.
+    pub(super) tokens: usize,
+}
+
+/// A part of offsets, from those of the first row of an iteration on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rebase {
+    /// The rows of the iteration.
+    pub(super) rows: SymbolId,
+    pub(super) from: SlotId,
+    pub(super) to: SlotId,
 }
 
 #[derive(Debug)]
@@ -115,44 +170,130 @@ pub(super) struct JoinCode {
     pub(super) join: Join,
     pub(super) from: [SlotId; 2],
     pub(super) to: SlotId,
+    /// Where rows are merged, the spaces that they are in.
+    pub(super) spaces: Option<[usize; 2]>,
 }
 
+/// A loop.
 #[derive(Debug)]
-pub(super) struct WhileCode {
-    pub(super) limit: usize,
+pub(super) struct LoopCode<K> {
+    pub(super) id: LoopId,
     pub(super) origin: Origin,
-    pub(super) condition: usize,
-    pub(super) holds: SlotId,
-    pub(super) body: usize,
-    /// Initial state → state.
-    pub(super) enter: Vec<Copy>,
-    /// State → what the body saves of it.
-    pub(super) save: Vec<Copy>,
-    /// Results of the body → state.
-    pub(super) advance: Vec<Copy>,
-    /// The loop, if its gradient will run.
-    pub(super) recorded: Option<LoopId>,
+    pub(super) kind: LoopKind<K>,
+    /// Before the first iteration, on all rows.
+    pub(super) enter: Vec<Instruction<K>>,
+    /// Before each iteration: what it saves of the state.
+    pub(super) save: Vec<Instruction<K>>,
+    pub(super) body: Vec<Instruction<K>>,
+    /// After each iteration: the next state, values that are collected.
+    pub(super) advance: Vec<Instruction<K>>,
+    /// State → results; of a `for` at the end, on all rows; of a `while` per row whenever rows leave.
+    pub(super) leave: Vec<Instruction<K>>,
 }
 
 #[derive(Debug)]
-pub(super) struct WhileGradCode {
-    pub(super) recorded: LoopId,
-    pub(super) body: usize,
-    /// Gradients of the final state → gradients of the state.
-    pub(super) enter: Vec<Copy>,
-    /// Results of the body → gradients of the state.
-    pub(super) advance: Vec<Copy>,
-    /// Results of the body that are summed over the iterations.
-    pub(super) sums: Vec<Copy>,
+pub(super) enum LoopKind<K> {
+    /// Along sequences, on a prefix of the rows in their order.
+    For {
+        order: usize,
+        /// The rows of an iteration.
+        rows: usize,
+    },
+    /// While a condition holds.
+    While {
+        limit: usize,
+        condition: Vec<Instruction<K>>,
+        holds: SlotId,
+        /// For a condition per row.
+        rows: Option<Box<RowsOfWhile>>,
+    },
 }
 
-/// A loop that saves values.
+#[derive(Debug)]
+pub(super) struct RowsOfWhile {
+    /// How many rows there are before the first iteration.
+    pub(super) all: Extent,
+    /// The rows on which the condition is evaluated.
+    pub(super) tested: usize,
+    /// Those on which the body runs.
+    pub(super) active: usize,
+    /// Room for the rows that go on, and those that leave.
+    pub(super) split: [SlotId; 2],
+    /// The state, which loses the rows that leave.
+    pub(super) states: Vec<SlotId>,
+    pub(super) collected: Option<Collected>,
+}
+
+/// The sequences that a `while` gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collected {
+    /// The rows of all iterations.
+    pub(super) rounds: usize,
+    /// Their number as tokens.
+    pub(super) tokens: SymbolId,
+    pub(super) offsets: SlotId,
+}
+
+/// The iterations of a loop, backward.
+#[derive(Debug)]
+pub(super) struct LoopGradCode<K> {
+    pub(super) id: LoopId,
+    /// On all rows, before and after.
+    pub(super) enter: Vec<Instruction<K>>,
+    pub(super) body: Vec<Instruction<K>>,
+    pub(super) leave: Vec<Instruction<K>>,
+    /// The sizes that rows and tokens of the loop have before and after.
+    pub(super) whole: Vec<(SymbolId, Extent)>,
+}
+
+/// What the plan knows of a loop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopInfo {
+    /// Whether its gradient will run.
+    pub(super) recorded: bool,
+    /// The recorded loop around it.
+    pub(super) around: Option<LoopId>,
     /// Sizes that each iteration sets.
     pub(super) sizes: Vec<SymbolId>,
     /// Loops directly inside whose numbers of iterations each iteration sets.
     pub(super) inner: Vec<LoopId>,
+    /// Lanes whose slots each iteration writes anew.
+    pub(super) lanes: Vec<LaneId>,
+    /// Rows of an iteration, and their number in all of them together.
+    pub(super) slices: Vec<(SymbolId, SymbolId)>,
+    /// Tokens that come to an iteration with its rows: their number, and the list of offsets that says it.
+    pub(super) prefixes: Vec<Prefix>,
+}
+
+/// How many tokens of sequences an iteration has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    /// The number of tokens.
+    pub(super) tokens: SymbolId,
+    /// The number of sequences.
+    pub(super) sequences: SymbolId,
+    /// The offsets of the sequences of all iterations, or of all rows.
+    pub(super) taken: usize,
+    /// Whether they begin where those of the iterations before end; otherwise with the first.
+    pub(super) is_slice: bool,
+}
+
+/// A lane of the tape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lane {
+    pub(super) slot: SlotId,
+    /// The loop whose iterations write it anew, where its gradient needs that of each.
+    pub(super) around: Option<LoopId>,
+}
+
+/// Sizes that only a loop knows: the rows of all its iterations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grown {
+    /// The size, and that of the tokens that they are.
+    pub(super) sizes: [SymbolId; 2],
+    pub(super) around: LoopId,
+    /// The most rows of an iteration.
+    pub(super) rows: SymbolId,
 }
 
 /// An input of the program.
@@ -196,12 +337,16 @@ pub(super) struct Plan<K> {
     pub(super) update_from: usize,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
+    pub(super) orders: Vec<Order>,
+    pub(super) taken: Vec<Taken>,
     pub(super) loops: Vec<LoopInfo>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) grown: Vec<Grown>,
     /// Every size that instructions need.
     pub(super) extents: Vec<Dim>,
     /// The extents that a symbol is in.
     pub(super) extents_of: Vec<Vec<usize>>,
-    /// For the size of a row space, that of its parent; none for roots and other symbols.
+    /// For the size of a row space, that of the one that its rows are taken from; none for others, and other symbols.
     pub(super) bounds: Vec<Option<SymbolId>>,
     /// Names of the size symbols.
     pub(super) symbols: Vec<String>,

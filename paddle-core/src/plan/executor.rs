@@ -1,7 +1,7 @@
 //! The executor: a program, planned for a backend, run on batches of any size.
 
 use super::backend::{Backend, HostSlice, HostSliceMut, Memory};
-use super::code::{Input, Plan};
+use super::code::{Home, Input, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
@@ -129,13 +129,15 @@ impl<B: Backend> Executor<B> {
             self.resize()?;
             self.before.copy_from_slice(&self.bound);
         }
-        self.state.reset(&self.plan);
-        self.backend.poison(&mut self.buffers[Memory::Arena as usize]);
-        self.backend.poison(&mut self.buffers[Memory::Pool as usize]);
-        self.backend.poison(&mut self.buffers[Memory::Tape as usize]);
         let Some(layout) = self.layouts.last() else {
             return Err(RunError::NotBegun);
         };
+        self.state.reset();
+        let tape = &mut self.buffers[Memory::Tape as usize];
+        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, tape)?;
+        self.backend.poison(&mut self.buffers[Memory::Arena as usize]);
+        self.backend.poison(&mut self.buffers[Memory::Pool as usize]);
+        self.backend.poison(&mut self.buffers[Memory::Tape as usize]);
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let Feed { values, offsets, .. } = feed(i);
             if self.plan.numbers == Numbers::Finite
@@ -148,7 +150,7 @@ impl<B: Backend> Executor<B> {
             for (slot, values) in [(input.slot, Some(values)), (offsets_slot, offsets.map(HostSlice::I64))] {
                 let (Some(slot), Some(values)) = (slot, values) else { continue };
                 let memory = match self.plan.slots[slot.0].home {
-                    super::code::Home::Pool => Memory::Pool,
+                    Home::Pool => Memory::Pool,
                     _ => Memory::Arena,
                 };
                 self.backend.upload(values, &mut self.buffers[memory as usize], layout.offsets[slot.0]);
@@ -234,11 +236,7 @@ impl<B: Backend> Executor<B> {
             self.state.symbols[at] = self.upper_bound(at, &|symbol| self.bound[symbol].unwrap_or(0));
         }
         self.evaluate()?;
-        for (shape, output) in self.shapes.iter_mut().zip(&self.plan.outputs) {
-            for (size, extent) in shape.iter_mut().zip(&self.plan.slots[output.slot.0].shape) {
-                *size = extent.get(&self.state.sizes);
-            }
-        }
+        self.note_shapes();
         let fitting =
             (0..self.layouts.len()).filter(|&at| self.layouts[at].fits(&self.plan, &self.state.sizes));
         match fitting.min_by_key(|&at| self.layouts[at].total()) {
@@ -246,6 +244,15 @@ impl<B: Backend> Executor<B> {
             None => self.add_layout()?,
         }
         Ok(())
+    }
+
+    /// The shapes of the outputs.
+    fn note_shapes(&mut self) {
+        for (shape, output) in self.shapes.iter_mut().zip(&self.plan.outputs) {
+            for (size, extent) in shape.iter_mut().zip(&self.plan.slots[output.slot.0].shape) {
+                *size = extent.get(&self.state.sizes);
+            }
+        }
     }
 
     /// The size of a symbol before any branch has chosen rows: at most that of the row space it is drawn from.
@@ -324,6 +331,10 @@ impl<B: Backend> Executor<B> {
         let result = machine.run(code);
         self.begun = result.is_ok();
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
+        // Only loops know how much they collect.
+        if !self.plan.grown.is_empty() {
+            self.note_shapes();
+        }
         result
     }
 
@@ -356,7 +367,7 @@ impl<B: Backend> Executor<B> {
         self.plan.outputs[output].dtype
     }
 
-    /// The shape of an output, for the current batch.
+    /// The shape of an output, for the current batch; where loops collect it, of the last run.
     pub fn output_shape(&self, output: usize) -> &[usize] {
         &self.shapes[output]
     }
@@ -369,18 +380,24 @@ impl<B: Backend> Executor<B> {
 
     /// Copies the offsets of such an output to the host; `to` is as long as their number.
     pub fn fetch_offsets(&self, output: usize, to: &mut [i64]) {
-        if let (Some(layout), Some(slot)) = (self.layouts.last(), self.plan.outputs[output].offsets) {
-            let offset = layout.offsets[slot.0];
-            self.backend.download(&self.buffers[Memory::Pool as usize], offset, HostSliceMut::I64(to));
+        if let Some(slot) = self.plan.outputs[output].offsets {
+            self.download(slot, HostSliceMut::I64(to));
         }
     }
 
     /// Copies an output to the host; `to` is as long as its shape says and of its element type.
     pub fn fetch(&self, output: usize, to: HostSliceMut<'_>) {
-        let slot = self.plan.outputs[output].slot;
-        if let Some(layout) = self.layouts.last() {
-            self.backend.download(&self.buffers[Memory::Pool as usize], layout.offsets[slot.0], to);
-        }
+        self.download(self.plan.outputs[output].slot, to);
+    }
+
+    /// Copies what is kept after a run.
+    fn download(&self, slot: SlotId, to: HostSliceMut<'_>) {
+        let Some(layout) = self.layouts.last() else { return };
+        let (memory, offset) = match self.plan.slots[slot.0].home {
+            Home::Lane(lane) => (Memory::Tape, self.state.tape.at(lane)),
+            _ => (Memory::Pool, layout.offsets[slot.0]),
+        };
+        self.backend.download(&self.buffers[memory as usize], offset, to);
     }
 }
 

@@ -10,7 +10,7 @@ use super::error::RunError;
 /// Offsets of all slots.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLayout {
-    /// First byte of each slot, in its memory or its frame.
+    /// First byte of each slot, in its memory; those on the tape are elsewhere.
     pub(super) offsets: Vec<usize>,
     /// The bytes that each slot has room for.
     pub(super) room: Vec<usize>,
@@ -18,8 +18,6 @@ pub(super) struct MemoryLayout {
     pub(super) arena: usize,
     /// Bytes of the pool.
     pub(super) pool: usize,
-    /// Bytes of one frame of each loop.
-    pub(super) frames: Vec<usize>,
     /// The value of each symbol that it was made for.
     pub(super) capacities: Vec<usize>,
 }
@@ -41,20 +39,24 @@ pub(super) fn bytes(slot: &Slot, sizes: &[usize]) -> Option<usize> {
     bytes.checked_next_multiple_of(ALIGNMENT).filter(|&bytes| bytes <= isize::MAX as usize)
 }
 
+/// Whether a layout says where a slot is: it is neither on the tape nor in another one.
+fn is_placed(slot: &Slot) -> bool {
+    !matches!(slot.home, Home::Lane(_) | Home::Iteration { .. })
+}
+
 impl MemoryLayout {
     /// Places the slots; `sizes` are the extents at the capacities.
     pub(super) fn new<K>(plan: &Plan<K>, capacities: &[usize], sizes: &[usize]) -> Result<Self, RunError> {
         let too_large = |slot: &Slot| RunError::TooLarge { value: slot.name.clone() };
         let mut room = Vec::with_capacity(plan.slots.len());
         for slot in &plan.slots {
-            room.push(bytes(slot, sizes).ok_or_else(|| too_large(slot))?);
+            room.push(if is_placed(slot) { bytes(slot, sizes).ok_or_else(|| too_large(slot))? } else { 0 });
         }
         let mut layout = MemoryLayout {
             offsets: vec![0; plan.slots.len()],
             room,
             arena: 0,
             pool: 0,
-            frames: vec![0; plan.loops.len()],
             capacities: capacities.to_vec(),
         };
         let mut shared = Vec::new();
@@ -65,7 +67,7 @@ impl MemoryLayout {
                     continue;
                 }
                 Home::Pool => &mut layout.pool,
-                Home::Frame(around) => &mut layout.frames[around.0],
+                Home::Lane(_) | Home::Iteration { .. } => continue,
                 Home::Parameter(offset) | Home::State(offset) => {
                     layout.offsets[at] = offset;
                     continue;
@@ -110,6 +112,7 @@ impl MemoryLayout {
         plan.slots
             .iter()
             .zip(&self.room)
+            .filter(|(slot, _)| is_placed(slot))
             .all(|(slot, &room)| bytes(slot, sizes).is_some_and(|bytes| bytes <= room))
     }
 

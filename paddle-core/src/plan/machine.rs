@@ -1,11 +1,12 @@
 //! The machine: runs the instructions of a plan.
 
 use super::backend::{Backend, Elements, Extent, HostSlice, HostSliceMut, Launch, Location, Memory, Rows};
-use super::code::{Copy, Home, IfCode, Instruction, LoopId, Origin, Plan, SlotId, WhileCode, WhileGradCode};
+use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, SlotId};
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{Numbers, first_not_finite};
 use super::stats::RunStats;
+use super::tape::Tape;
 use crate::ops::Join;
 use crate::program::{DType, Located, SymbolId};
 
@@ -16,16 +17,17 @@ pub(super) struct State {
     pub(super) symbols: Vec<usize>,
     /// The value of each extent.
     pub(super) sizes: Vec<usize>,
-    /// The first byte of each loop's current frame.
-    frames: Vec<usize>,
-    /// The end of the last frame.
-    top: usize,
-    /// Bytes of the tape.
-    pub(super) tape: usize,
+    /// For rows of iterations, by the symbol of their number, the first of this iteration among those of all.
+    pub(super) firsts: Vec<usize>,
+    pub(super) tape: Tape,
     /// How often each recorded loop ran.
-    trips: Vec<usize>,
-    /// For each iteration that is on the tape: numbers of inner iterations, sizes, the first byte of its frame.
-    records: Vec<usize>,
+    pub(super) trips: Vec<usize>,
+    /// For each iteration that is on the tape: numbers of inner iterations, sizes.
+    pub(super) records: Vec<usize>,
+    /// For each order, how many sequences have a first token, a second, and so on.
+    pub(super) counts: Vec<Vec<usize>>,
+    /// The offsets of sequences that were taken.
+    pub(super) offsets: Vec<Vec<i64>>,
     /// The operands of the current launch.
     locations: Vec<Location>,
     /// What was done since this was last cleared.
@@ -35,22 +37,24 @@ pub(super) struct State {
 impl State {
     /// Of a plan whose sizes are not bound yet.
     pub(super) fn new<K>(plan: &Plan<K>) -> Self {
+        let symbols = vec![0; plan.symbols.len()];
         State {
-            symbols: vec![0; plan.symbols.len()],
+            firsts: symbols.clone(),
+            symbols,
             sizes: vec![0; plan.extents.len()],
+            tape: Tape::new(plan),
+            trips: vec![0; plan.loops.len()],
+            counts: vec![Vec::new(); plan.orders.len()],
+            offsets: vec![Vec::new(); plan.taken.len()],
             stats: plan.stats.clone(),
             ..State::default()
         }
     }
 
-    /// Ready for a run of `plan`.
-    pub(super) fn reset<K>(&mut self, plan: &Plan<K>) {
-        self.frames.clear();
-        self.frames.resize(plan.loops.len(), 0);
-        self.trips.clear();
-        self.trips.resize(plan.loops.len(), 0);
+    /// Ready for a run.
+    pub(super) fn reset(&mut self) {
+        self.trips.fill(0);
         self.records.clear();
-        self.top = 0;
     }
 
     /// Sets a size symbol and the extents that it is in. False if an extent leaves the range of sizes.
@@ -111,27 +115,46 @@ impl<B: Backend> Machine<'_, B> {
                         self.check_numbers(operands, *inputs, origin)?;
                     }
                 }
-                Instruction::Gather { space, from, to } => self.gather(*space, *from, *to),
+                Instruction::Gather { space, from, to } => {
+                    let (rows, index) = self.rows_of(*space, *to);
+                    let (from, to) = (self.locate(*from), self.locate(*to));
+                    self.backend.gather(rows, from, index, to, self.buffers);
+                }
+                Instruction::Scatter { space, from, to } => {
+                    let (rows, index) = self.rows_of(*space, *to);
+                    let (from, to) = (self.locate(*from), self.locate(*to));
+                    self.backend.scatter(rows, from, index, to, self.buffers);
+                }
+                Instruction::AddRows { space, from, to } => {
+                    let (rows, index) = self.rows_of(*space, *to);
+                    if let Some(dtype) = self.plan.slots[to.0].dtype {
+                        let (from, to) = (self.locate(*from), self.locate(*to));
+                        self.backend.add_rows(rows, dtype, from, index, to, self.buffers);
+                    }
+                }
                 Instruction::Copy(copy) => self.copy(copy),
+                Instruction::Add(copy) => self.add(copy),
+                Instruction::Zero(slot) => self.zero(*slot),
+                Instruction::Order(order) => self.order(*order)?,
+                Instruction::Take(taken) => self.take(*taken)?,
+                Instruction::Rebase(rebase) => self.rebase(rebase),
                 Instruction::If(code) => self.conditional(code)?,
-                Instruction::While(code) => self.while_loop(code)?,
-                Instruction::WhileGrad(code) => self.while_grad(code)?,
+                Instruction::Loop(code) => self.repeat(code)?,
+                Instruction::LoopGrad(code) => self.unwind(code)?,
             }
         }
         Ok(())
     }
 
-    fn nested(&mut self, block: usize) -> Result<(), RunError> {
-        let plan = self.plan;
-        self.run(&plan.code[block])
-    }
-
-    fn locate(&self, slot: SlotId) -> Location {
+    pub(super) fn locate(&self, slot: SlotId) -> Location {
         let offset = self.layout.offsets[slot.0];
         match self.plan.slots[slot.0].home {
             Home::Arena => Location { memory: Memory::Arena, offset },
-            Home::Frame(around) => {
-                Location { memory: Memory::Tape, offset: self.state.frames[around.0] + offset }
+            Home::Lane(lane) => Location { memory: Memory::Tape, offset: self.state.tape.at(lane) },
+            Home::Iteration { of, rows } => {
+                let Location { memory, offset } = self.locate(of);
+                let first = self.state.firsts[rows.0 as usize];
+                Location { memory, offset: offset + first * self.row_bytes(slot) }
             }
             Home::Pool => Location { memory: Memory::Pool, offset },
             Home::Parameter(offset) => Location { memory: Memory::Parameters, offset },
@@ -139,17 +162,24 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
+    /// The number of rows of a space, as rows of a slot, and where their numbers are.
+    fn rows_of(&self, space: usize, slot: SlotId) -> (Rows, Location) {
+        let space = &self.plan.spaces[space];
+        let count = self.state.symbols[space.size.0 as usize];
+        (Rows { count, bytes: self.row_bytes(slot) }, self.locate(space.index))
+    }
+
     fn elements(&self, slot: SlotId) -> usize {
         self.plan.slots[slot.0].shape.iter().map(|extent| extent.get(&self.state.sizes)).product()
     }
 
-    fn row_bytes(&self, slot: SlotId) -> usize {
+    pub(super) fn row_bytes(&self, slot: SlotId) -> usize {
         let slot = &self.plan.slots[slot.0];
         let behind = slot.shape.iter().skip(1).map(|extent: &Extent| extent.get(&self.state.sizes));
         behind.product::<usize>() * slot.element_bytes
     }
 
-    fn place(&self, origin: &Origin) -> Option<Located> {
+    pub(super) fn place(&self, origin: &Origin) -> Option<Located> {
         origin.place.map(|place| self.plan.place(place))
     }
 
@@ -204,13 +234,11 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     fn copy(&mut self, copy: &Copy) {
-        let bytes = self.elements(copy.from) * self.plan.slots[copy.from.0].element_bytes;
+        // State has room for all rows, an iteration may have fewer.
+        let elements = self.elements(copy.from).min(self.elements(copy.to));
+        let bytes = elements * self.plan.slots[copy.from.0].element_bytes;
         let (from, to) = (self.locate(copy.from), self.locate(copy.to));
         self.backend.copy(bytes, from, to, self.buffers);
-    }
-
-    fn copies(&mut self, copies: &[Copy]) {
-        copies.iter().for_each(|copy| self.copy(copy));
     }
 
     fn elements_of(&self, slot: SlotId) -> Option<Elements> {
@@ -226,17 +254,11 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     fn add(&mut self, copy: &Copy) {
-        if let Some(elements) = self.elements_of(copy.to) {
+        if let Some(mut elements) = self.elements_of(copy.to) {
+            elements.count = elements.count.min(self.elements(copy.from));
             let (from, to) = (self.locate(copy.from), self.locate(copy.to));
             self.backend.add(elements, from, to, self.buffers);
         }
-    }
-
-    fn gather(&mut self, space: usize, from: SlotId, to: SlotId) {
-        let space = &self.plan.spaces[space];
-        let rows = Rows { count: self.state.symbols[space.size.0 as usize], bytes: self.row_bytes(to) };
-        let (from, index, to) = (self.locate(from), self.locate(space.index), self.locate(to));
-        self.backend.gather(rows, from, index, to, self.buffers);
     }
 
     fn conditional(&mut self, code: &IfCode) -> Result<(), RunError> {
@@ -267,19 +289,16 @@ impl<B: Backend> Machine<'_, B> {
         // As they were lowered: the tape of the first branch lies below that of the second.
         for side in if code.splits { [0, 1] } else { [1, 0] } {
             if runs[side] {
-                self.nested(code.branches[side])?;
+                self.run(&plan.code[code.branches[side]])?;
             }
         }
         for join in &code.joins {
             let sides = join.from.into_iter().zip(runs).enumerate().filter(|(_, (_, runs))| *runs);
-            match (join.join, code.spaces) {
+            match (join.join, join.spaces) {
                 (Join::Merge, Some(spaces)) => {
                     for (side, (from, _)) in sides {
-                        let space = &plan.spaces[spaces[side]];
-                        let count = self.state.symbols[space.size.0 as usize];
-                        let rows = Rows { count, bytes: self.row_bytes(join.to) };
-                        let (from, index, to) =
-                            (self.locate(from), self.locate(space.index), self.locate(join.to));
+                        let (rows, index) = self.rows_of(spaces[side], join.to);
+                        let (from, to) = (self.locate(from), self.locate(join.to));
                         self.backend.scatter(rows, from, index, to, self.buffers);
                     }
                 }
@@ -296,97 +315,10 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    fn resize(&mut self, symbol: SymbolId, value: usize) -> Result<(), RunError> {
+    pub(super) fn resize(&mut self, symbol: SymbolId, value: usize) -> Result<(), RunError> {
         if self.state.set(self.plan, symbol, value) {
             return Ok(());
         }
         Err(RunError::TooLarge { value: self.plan.symbols[symbol.0 as usize].clone() })
-    }
-
-    fn while_loop(&mut self, code: &WhileCode) -> Result<(), RunError> {
-        self.copies(&code.enter);
-        let (mut trips, seed) = (0, self.seed);
-        loop {
-            self.seed = nth_seed(seed, trips as u64 + 1);
-            self.nested(code.condition)?;
-            if !self.backend.test(self.locate(code.holds), self.buffers) {
-                break;
-            }
-            if trips == code.limit {
-                return Err(RunError::LoopLimit { limit: code.limit, place: self.place(&code.origin) });
-            }
-            if let Some(recorded) = code.recorded {
-                self.push_frame(recorded)?;
-                self.copies(&code.save);
-            }
-            self.nested(code.body)?;
-            self.copies(&code.advance);
-            if let Some(recorded) = code.recorded {
-                self.record(recorded);
-            }
-            trips += 1;
-        }
-        self.seed = seed;
-        if let Some(recorded) = code.recorded {
-            self.state.trips[recorded.0] = trips;
-        }
-        Ok(())
-    }
-
-    fn push_frame(&mut self, around: LoopId) -> Result<(), RunError> {
-        let too_large = || RunError::TooLarge { value: "what the loops save for the gradient".to_string() };
-        let end = self.state.top.checked_add(self.layout.frames[around.0]).ok_or_else(too_large)?;
-        if end > self.state.tape {
-            let bytes = end.checked_mul(2).ok_or_else(too_large)?;
-            self.backend.grow(&mut self.buffers[Memory::Tape as usize], bytes)?;
-            self.state.tape = bytes;
-        }
-        self.state.frames[around.0] = self.state.top;
-        self.state.top = end;
-        Ok(())
-    }
-
-    /// Notes what the gradient of this iteration will need to know.
-    fn record(&mut self, around: LoopId) {
-        let info = &self.plan.loops[around.0];
-        let state = &mut *self.state;
-        for inner in &info.inner {
-            state.records.push(state.trips[inner.0]);
-        }
-        for size in &info.sizes {
-            state.records.push(state.symbols[size.0 as usize]);
-        }
-        state.records.push(state.frames[around.0]);
-    }
-
-    /// Goes back to the last iteration that was noted.
-    fn recall(&mut self, around: LoopId) -> Result<(), RunError> {
-        let info = &self.plan.loops[around.0];
-        let pop = |state: &mut State| state.records.pop().unwrap_or_default();
-        self.state.frames[around.0] = pop(self.state);
-        for &size in info.sizes.iter().rev() {
-            let value = pop(self.state);
-            self.resize(size, value)?;
-        }
-        for inner in info.inner.iter().rev() {
-            self.state.trips[inner.0] = pop(self.state);
-        }
-        Ok(())
-    }
-
-    fn while_grad(&mut self, code: &WhileGradCode) -> Result<(), RunError> {
-        self.copies(&code.enter);
-        for sum in &code.sums {
-            self.zero(sum.to);
-        }
-        for _ in 0..self.state.trips[code.recorded.0] {
-            self.recall(code.recorded)?;
-            self.nested(code.body)?;
-            for sum in &code.sums {
-                self.add(sum);
-            }
-            self.copies(&code.advance);
-        }
-        Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod executor;
 mod fuse;
 mod layout;
 mod live;
+mod loops;
 mod lower;
 mod machine;
 mod numbers;
@@ -19,10 +20,11 @@ mod offsets;
 mod show;
 mod stats;
 mod storage;
+mod tape;
 
 pub use backend::{
     ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memory, Operand, OutOfMemory, Rows, Unsupported,
+    Layout, Location, Memory, Move, Operand, OutOfMemory, Rows, Unsupported,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::code::{Copy, Home, Instruction, Plan, SlotId};
+use super::code::{Copy, Home, Instruction, LoopKind, Plan, SlotId};
 use crate::ops::Join;
 
 impl<K> fmt::Display for Plan<K> {
@@ -27,7 +27,11 @@ impl<K> Plan<K> {
         let (birth, death) = slot.life;
         match slot.home {
             Home::Arena => format!("{}: arena {birth}..{death}", slot.name),
-            Home::Frame(around) => format!("{}: frame of loop {}", slot.name, around.0),
+            Home::Lane(lane) => match self.lanes[lane.0].around {
+                Some(around) => format!("{}: tape of loop {}", slot.name, around.0),
+                None => format!("{}: tape", slot.name),
+            },
+            Home::Iteration { of, .. } => format!("{}: in {}", slot.name, self.slots[of.0].name),
             Home::Pool => format!("{}: pool", slot.name),
             Home::Parameter(offset) => format!("{}: parameters at {offset}", slot.name),
             Home::State(offset) => format!("{}: states at {offset}", slot.name),
@@ -38,18 +42,9 @@ impl<K> Plan<K> {
         slots.iter().map(|&slot| self.write_slot(slot)).collect::<Vec<_>>().join(", ")
     }
 
-    fn write_copies(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        what: &str,
-        copies: &[Copy],
-        depth: usize,
-    ) -> fmt::Result {
-        let indent = "  ".repeat(depth);
-        for copy in copies {
-            writeln!(f, "{indent}{what} {} -> {}", self.write_slot(copy.from), self.write_slot(copy.to))?;
-        }
-        Ok(())
+    /// `copy a: arena 1..3 -> b: pool`.
+    fn write_move(&self, what: &str, from: SlotId, to: SlotId) -> String {
+        format!("{what} {} -> {}", self.write_slot(from), self.write_slot(to))
     }
 
     fn write_code(&self, f: &mut fmt::Formatter<'_>, code: &[Instruction<K>], depth: usize) -> fmt::Result {
@@ -62,9 +57,32 @@ impl<K> Plan<K> {
                     writeln!(f, "{indent}{}({inputs}) -> {outputs}", origin.operators.join(" + "))?;
                 }
                 Instruction::Gather { from, to, .. } => {
-                    writeln!(f, "{indent}gather {} -> {}", self.write_slot(*from), self.write_slot(*to))?;
+                    writeln!(f, "{indent}{}", self.write_move("gather", *from, *to))?;
                 }
-                Instruction::Copy(copy) => self.write_copies(f, "copy", &[*copy], depth)?,
+                Instruction::Scatter { from, to, .. } => {
+                    writeln!(f, "{indent}{}", self.write_move("scatter", *from, *to))?;
+                }
+                Instruction::AddRows { from, to, .. } => {
+                    writeln!(f, "{indent}{}", self.write_move("add rows", *from, *to))?;
+                }
+                Instruction::Copy(Copy { from, to }) => {
+                    writeln!(f, "{indent}{}", self.write_move("copy", *from, *to))?;
+                }
+                Instruction::Add(Copy { from, to }) => {
+                    writeln!(f, "{indent}{}", self.write_move("add", *from, *to))?;
+                }
+                Instruction::Zero(slot) => writeln!(f, "{indent}zero {}", self.write_slot(*slot))?,
+                Instruction::Order(order) => {
+                    let order = &self.orders[*order];
+                    writeln!(f, "{indent}{}", self.write_move("sort", order.offsets, order.order))?;
+                }
+                Instruction::Take(taken) => {
+                    let taken = &self.taken[*taken];
+                    writeln!(f, "{indent}{}", self.write_move("take sequences", taken.from, taken.offsets))?;
+                }
+                Instruction::Rebase(rebase) => {
+                    writeln!(f, "{indent}{}", self.write_move("offsets", rebase.from, rebase.to))?;
+                }
                 Instruction::If(code) => {
                     let how = if code.splits { "if" } else { "if, as before," };
                     for (word, branch) in [how, "else"].into_iter().zip(code.branches) {
@@ -82,23 +100,29 @@ impl<K> Plan<K> {
                         writeln!(f, "{indent}{how} {from} -> {to}")?;
                     }
                 }
-                Instruction::While(code) => {
-                    self.write_copies(f, "enter", &code.enter, depth)?;
-                    writeln!(f, "{indent}while {{")?;
-                    self.write_code(f, &self.code[code.condition], depth + 1)?;
-                    writeln!(f, "{indent}}} ({}) {{", self.write_slot(code.holds))?;
-                    self.write_copies(f, "save", &code.save, depth + 1)?;
-                    self.write_code(f, &self.code[code.body], depth + 1)?;
-                    self.write_copies(f, "advance", &code.advance, depth + 1)?;
+                Instruction::Loop(code) => {
+                    self.write_code(f, &code.enter, depth)?;
+                    match &code.kind {
+                        LoopKind::For { .. } => writeln!(f, "{indent}for {{")?,
+                        LoopKind::While { condition, holds, rows, .. } => {
+                            let word = if rows.is_some() { "while, row by row," } else { "while" };
+                            writeln!(f, "{indent}{word} {{")?;
+                            self.write_code(f, condition, depth + 1)?;
+                            writeln!(f, "{indent}}} ({}) {{", self.write_slot(*holds))?;
+                        }
+                    }
+                    for code in [&code.save, &code.body, &code.advance] {
+                        self.write_code(f, code, depth + 1)?;
+                    }
                     writeln!(f, "{indent}}}")?;
+                    self.write_code(f, &code.leave, depth)?;
                 }
-                Instruction::WhileGrad(code) => {
-                    self.write_copies(f, "enter", &code.enter, depth)?;
-                    writeln!(f, "{indent}unwind loop {} {{", code.recorded.0)?;
-                    self.write_code(f, &self.code[code.body], depth + 1)?;
-                    self.write_copies(f, "add", &code.sums, depth + 1)?;
-                    self.write_copies(f, "advance", &code.advance, depth + 1)?;
+                Instruction::LoopGrad(code) => {
+                    self.write_code(f, &code.enter, depth)?;
+                    writeln!(f, "{indent}unwind loop {} {{", code.id.0)?;
+                    self.write_code(f, &code.body, depth + 1)?;
                     writeln!(f, "{indent}}}")?;
+                    self.write_code(f, &code.leave, depth)?;
                 }
             }
         }

@@ -417,32 +417,80 @@ impl Program {
         &mut self.blocks[block.0 as usize]
     }
 
-    /// The value on the rows that `block` runs on: itself, or gathered from an ancestor row space, once per block.
+    /// Adds the block of a loop over the tokens of sequences, which runs on the rows that have a token left: those that
+    /// the sequences belong to. `steps` are the tokens in the order in which it comes to them, see
+    /// [`Program::steps_of`].
+    pub fn create_iteration(&mut self, parent: BlockId, steps: RowsId) -> Result<BlockId, BuildError> {
+        let no_rows = BuildError::NoSuch { what: "row space" };
+        let tokens = self
+            .row_spaces
+            .get(steps.0 as usize)
+            .and_then(|_| self.source_of(steps))
+            .ok_or(no_rows.clone())?;
+        let rows = self.rows_of_whole_sequences(tokens).ok_or(no_rows)?;
+        let block = self.create_block(parent, None)?;
+        self.activate(block, rows, steps);
+        Ok(block)
+    }
+
+    /// Adds the two blocks of a loop in which each of `rows` stays for as long as its condition holds: the condition and
+    /// the body. What the iterations collect are sequences, one for each row, which are called `name`; their tokens, in
+    /// the order of the iterations, are the second part of the result.
+    pub fn create_loop(
+        &mut self,
+        parent: BlockId,
+        rows: RowsId,
+        name: &str,
+    ) -> Result<([BlockId; 2], RowsId), BuildError> {
+        let blocks = [self.create_block(parent, None)?, self.create_block(parent, None)?];
+        let name = self.fresh_size(format!("{}.{name}", self.row_space(rows).name));
+        let tokens = self.add_rows(name, Some(rows), RowOrigin::Tokens);
+        let name = self.fresh_size(format!("{}.rounds", self.row_space(tokens).name));
+        let steps = self.add_rows(name, Some(tokens), RowOrigin::Rounds);
+        for block in blocks {
+            self.activate(block, rows, steps);
+        }
+        Ok((blocks, steps))
+    }
+
+    fn activate(&mut self, block: BlockId, rows: RowsId, steps: RowsId) {
+        let name = self.fresh_size(format!("{}.{}", self.row_space(rows).name, block.0));
+        let active = self.add_rows(name, Some(rows), RowOrigin::Active { steps });
+        self.blocks[block.0 as usize].rows = Some(active);
+    }
+
+    /// The value on the rows that `block` runs on: itself, or gathered from those around it, once per block. Of
+    /// sequences, those of these rows.
     pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
         let (Some(own), Some(rows)) = (self.rows_of_block(block), self.check_var(var)?.ty.rows) else {
             return Ok(var);
         };
-        if own == rows || !self.descends(own, rows) {
+        if self.is_local(rows, own) {
             return Ok(var);
         }
         // The outermost block on these rows holds the one gather.
-        let mut holder = block;
-        while self.block(holder).rows.is_none() {
-            match self.block(holder).parent {
-                Some(parent) => holder = parent,
-                None => break,
-            }
-        }
-        let parent = self.block(holder).parent.ok_or(BuildError::NoSuch { what: "parent block" })?;
+        let holder = self.holder_of_rows(block);
+        let Some(parent) = self.block(holder).parent else { return Ok(var) };
         let outer = self.localize(parent, var, site)?;
-        // Gathers stand at the front of their block.
-        let gathers = self.block(holder).ops.iter().take_while(|operator| operator.op == GatherRows.into());
-        let found = gathers.clone().find(|operator| operator.inputs == [outer]);
+        let Some(from) = self.ty(outer).rows else { return Ok(outer) };
+        let to = self.local_rows(from, own);
+        if to == from {
+            return Ok(outer);
+        }
+        self.gather(holder, outer, to, site)
+    }
+
+    /// The value on the rows `to`, gathered at the front of `block`, once.
+    fn gather(&mut self, block: BlockId, var: VarId, to: RowsId, site: Site) -> Result<VarId, BuildError> {
+        let op = Op::from(GatherRows { rows: to });
+        let is_gather = |operator: &&Operator| matches!(operator.op, Op::GatherRows(_));
+        let gathers = self.block(block).ops.iter().take_while(is_gather);
+        let found = gathers.clone().find(|operator| operator.op == op && operator.inputs == [var]);
         if let Some(operator) = found {
             return Ok(operator.outputs[0]);
         }
         let at = gathers.count();
-        Ok(self.insert_op(holder, at, GatherRows.into(), &[outer], &[], site, None)?[0])
+        Ok(self.insert_op(block, at, op, &[var], &[], site, None)?[0])
     }
 
     /// Sets the results of a block.

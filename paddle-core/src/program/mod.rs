@@ -22,6 +22,7 @@ mod dim;
 mod names;
 mod operator;
 mod parameter;
+mod rows;
 mod state;
 mod ty;
 mod verify;
@@ -45,8 +46,8 @@ pub use verify::{VerifyError, Violation};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarId(pub u32);
 
-/// A block of a program; an index into its arena of blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A block of a program; an index into its arena of blocks. The default is the global block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
 
 /// How a value comes to be.
@@ -253,35 +254,6 @@ impl Program {
             at = self.block(id).parent;
         }
         None
-    }
-
-    /// The row spaces that `rows` are chosen from, one from the other, beginning with `rows` itself.
-    fn chosen_from(&self, rows: RowsId) -> impl Iterator<Item = RowsId> + '_ {
-        std::iter::successors(Some(rows), |&rows| {
-            let space = self.row_space(rows);
-            space.parent.filter(|_| space.origin == RowOrigin::Chosen)
-        })
-    }
-
-    /// Whether `rows` is `ancestor` or is chosen from it.
-    pub fn descends(&self, rows: RowsId, ancestor: RowsId) -> bool {
-        self.chosen_from(rows).any(|rows| rows == ancestor)
-    }
-
-    /// The row space that `rows` are chosen from in the end: rows that are fed, or tokens.
-    pub fn drawn_from(&self, rows: RowsId) -> RowsId {
-        self.chosen_from(rows).last().unwrap_or(rows)
-    }
-
-    /// The rows that the sequences belong to whose tokens `rows` are, or are chosen from.
-    pub fn rows_of_sequences(&self, rows: RowsId) -> Option<RowsId> {
-        let space = self.row_space(self.drawn_from(rows));
-        space.parent.filter(|_| space.origin == RowOrigin::Tokens)
-    }
-
-    /// Whether the rows of a type are the tokens of sequences, or chosen from them.
-    pub fn is_sequence(&self, ty: &Type) -> bool {
-        ty.rows.is_some_and(|rows| self.rows_of_sequences(rows).is_some())
     }
 
     /// Whether a value defined in `from` can be read in `block`.

@@ -74,9 +74,26 @@ pub enum RowOrigin {
     Root,
     /// The rows of the parent on which the condition of an `if` is true (or, for `else`, false), in order.
     Chosen,
+    /// The rows of the parent that an iteration of a loop runs on. Row by row and iteration by iteration they are the
+    /// tokens in `steps`: an iteration has a part of those, without gaps.
+    Active {
+        /// The tokens that the iterations have together, in the order in which they come.
+        steps: RowsId,
+    },
     /// The tokens of one sequence per row of the parent, packed in the order of the rows: offsets say where each
-    /// sequence begins. Its size is bound by what is fed.
+    /// sequence begins. Its size is bound by what is fed, or by the operator that makes the sequences.
     Tokens,
+    /// The tokens of the parent in another order: the first of every sequence, then the second of those that have one,
+    /// and so on. So a loop that goes along the sequences finds the tokens of an iteration side by side.
+    Steps,
+    /// The tokens of the parent in the order in which a `while` gave them: those of the first iteration, then those of the
+    /// second, each in the order of the rows.
+    Rounds,
+    /// Of the sequences in `of`, those that belong to the rows of the parent, whole, in the order of the parent.
+    Part {
+        /// The tokens of all of the sequences.
+        of: RowsId,
+    },
 }
 
 /// An ordered set of rows along which values are aligned.
@@ -88,7 +105,7 @@ pub struct RowSpace {
     /// `_` for the batch; the user's name; `_.3` for the rows of `_` that block 3 runs on; `_.words` for the tokens of
     /// the input `words`.
     pub name: String,
-    /// The space that its rows are drawn from, or whose rows its sequences belong to.
+    /// The space that its rows are drawn from, or whose rows its sequences belong to. It comes before this one.
     pub parent: Option<RowsId>,
     /// Its number of rows.
     pub size: SymbolId,

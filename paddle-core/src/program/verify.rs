@@ -56,17 +56,25 @@ impl Program {
     /// read only where it is visible; that types are those of the shape rules and name only rows that exist where they
     /// stand; and that gradient blocks differentiate the blocks of an operator that has run.
     pub fn verify(&self) -> Result<(), VerifyError> {
-        let rows = (0..self.row_spaces().len() as u32).map(RowsId);
-        let chosen = rows.filter_map(|rows| Some((self.row_space(rows).size, chosen(self, rows)?)));
+        let spaces = (0..).map(RowsId).zip(self.row_spaces());
         let mut check = Check {
             program: self,
-            chosen_sizes: chosen.collect(),
+            rows_of_sizes: spaces.map(|(rows, space)| (space.size, rows)).collect(),
+            made_later: BTreeSet::new(),
+            made: BTreeMap::new(),
             written: BTreeSet::new(),
             owners: BTreeMap::new(),
             chosen: BTreeSet::new(),
             at: (Program::GLOBAL, None),
             found: Vec::new(),
         };
+        check.row_spaces();
+        if !check.found.is_empty() {
+            return Err(VerifyError { pass: None, violations: check.found });
+        }
+        let operators = self.blocks().iter().flat_map(|block| &block.ops);
+        check.made_later =
+            operators.flat_map(|operator| operator.op.operation().makes(self, operator)).collect();
         check.sizes();
         check.startup();
         check.block(Program::GLOBAL);
@@ -82,20 +90,14 @@ impl Program {
     }
 }
 
-/// The rows that have to be chosen for `rows` to exist: these themselves, or those whose sequences they are.
-fn chosen(program: &Program, rows: RowsId) -> Option<RowsId> {
-    let space = program.row_space(rows);
-    match space.origin {
-        RowOrigin::Root => None,
-        RowOrigin::Chosen => Some(rows),
-        RowOrigin::Tokens => space.parent.and_then(|parent| chosen(program, parent)),
-    }
-}
-
 struct Check<'a> {
     program: &'a Program,
-    /// The sizes that are known only where these rows are chosen.
-    chosen_sizes: BTreeMap<SymbolId, RowsId>,
+    /// The sizes that are numbers of rows.
+    rows_of_sizes: BTreeMap<SymbolId, RowsId>,
+    /// Tokens that operators make; others are fed.
+    made_later: BTreeSet<RowsId>,
+    /// Those that have been made, and the blocks of their operators.
+    made: BTreeMap<RowsId, BlockId>,
     /// Values written so far.
     written: BTreeSet<VarId>,
     /// The owner of each block that has been entered.
@@ -117,6 +119,36 @@ impl<'a> Check<'a> {
             operator.and_then(|at| self.program.block(block).ops.get(at)).map(|operator| operator.site);
         let place = site.and_then(|site| site.place).map(|place| self.program.locate(place));
         self.found.push(Violation { block, operator, place, message: message.into() });
+    }
+
+    /// What row spaces hang on comes before them, and is of the right kind.
+    fn row_spaces(&mut self) {
+        let program = self.program;
+        for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
+            let before = |other: Option<RowsId>| other.filter(|&other| other < rows);
+            let parent = before(space.parent);
+            let sequences = |rows| program.rows_of_whole_sequences(rows);
+            let fits = match space.origin {
+                RowOrigin::Root => space.parent.is_none(),
+                RowOrigin::Chosen | RowOrigin::Tokens => parent.is_some(),
+                RowOrigin::Steps | RowOrigin::Rounds => parent.and_then(sequences).is_some(),
+                RowOrigin::Active { steps } => {
+                    let steps = before(Some(steps)).map(|steps| program.row_space(steps));
+                    let is_order = |origin| matches!(origin, RowOrigin::Steps | RowOrigin::Rounds);
+                    let tokens = steps.filter(|steps| is_order(steps.origin)).and_then(|steps| steps.parent);
+                    parent.is_some() && tokens.and_then(sequences) == parent
+                }
+                RowOrigin::Part { of } => {
+                    let whole = before(Some(of)).and_then(sequences);
+                    let of_parent =
+                        parent.map(|parent| [program.source_of(parent), program.steps_of_loop(parent)]);
+                    whole.is_some() && of_parent.is_some_and(|sources| sources.contains(&whole))
+                }
+            };
+            if !fits {
+                self.report(format!("the rows of `{}` are not rows of what they hang on", space.name));
+            }
+        }
     }
 
     fn sizes(&mut self) {
@@ -187,11 +219,10 @@ impl<'a> Check<'a> {
             self.report(format!("`{}` is {}: a size is negative", value.name, self.program.show(&value.ty)));
         }
         let sizes = value.ty.dims.iter().flat_map(|dim| dim.symbols());
-        let own = value.ty.rows.and_then(|rows| chosen(self.program, rows));
         let rows: Vec<RowsId> =
-            sizes.filter_map(|size| self.chosen_sizes.get(&size).copied()).chain(own).collect();
+            sizes.filter_map(|size| self.rows_of_sizes.get(&size).copied()).chain(value.ty.rows).collect();
         for rows in rows {
-            if !self.runs_on(block, rows) {
+            if !self.exist(block, rows) {
                 self.report(format!(
                     "`{}` is {}, but there are no rows of `{}` here",
                     value.name,
@@ -200,6 +231,22 @@ impl<'a> Check<'a> {
                 ));
             }
         }
+    }
+
+    /// Whether a block has such rows: it is there that they are chosen, or what makes them has run.
+    fn exist(&self, block: BlockId, rows: RowsId) -> bool {
+        let space = self.program.row_space(rows);
+        let parent = space.parent.is_none_or(|parent| self.exist(block, parent));
+        parent
+            && match space.origin {
+                RowOrigin::Root | RowOrigin::Steps | RowOrigin::Rounds => true,
+                RowOrigin::Chosen | RowOrigin::Active { .. } => self.runs_on(block, rows),
+                RowOrigin::Part { of } => self.exist(block, of),
+                RowOrigin::Tokens if self.made_later.contains(&rows) => {
+                    self.made.get(&rows).is_some_and(|&maker| self.program.is_visible(maker, block))
+                }
+                RowOrigin::Tokens => true,
+            }
     }
 
     /// Whether a block or one around it runs on these rows.
@@ -235,6 +282,11 @@ impl<'a> Check<'a> {
                 self.rows(inner);
                 self.block(inner);
                 self.at = here;
+            }
+        }
+        for rows in operator.op.operation().makes(self.program, operator) {
+            if self.made.insert(rows, block).is_some() {
+                self.report(format!("the rows of `{}` are made twice", self.program.row_space(rows).name));
             }
         }
         self.outputs(block, operator, schema);
@@ -296,7 +348,8 @@ impl<'a> Check<'a> {
             }
         } else if let Some(rows) = block.rows {
             let space = self.program.row_space(rows);
-            if space.origin != RowOrigin::Chosen || !self.chosen.insert(rows) {
+            let is_chosen = matches!(space.origin, RowOrigin::Chosen | RowOrigin::Active { .. });
+            if !is_chosen || !self.chosen.insert(rows) {
                 self.report(format!("the rows of `{}` are not chosen for block {}", space.name, id.0));
             }
         }
@@ -315,8 +368,7 @@ impl<'a> Check<'a> {
         let fits = self.owners.get(&first).is_some_and(|forward| {
             let name = operator.op.name();
             let same = forward.op.name() == name && forward.inputs == operator.inputs;
-            let gradient = name.strip_suffix("_grad") == Some(forward.op.name());
-            (same || gradient)
+            (same || operator.op.operation().differentiates(&forward.op))
                 && forwards.len() == operator.blocks.len()
                 && forward.blocks.ends_with(&forwards)
         });

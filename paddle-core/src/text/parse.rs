@@ -126,12 +126,36 @@ impl<'a> Parser<'a> {
         let global = loop {
             if self.skip_word("rows")? {
                 let name = self.name("the name of a row space")?;
-                sizes.push(SizeDeclaration { name, kind: SizeKind::Rows });
+                let kind = match self.skip_word("of")? {
+                    false => SizeKind::Rows,
+                    true => {
+                        let parent = self.name("the name of the row space that these rows are taken from")?;
+                        match self.skip_word("in")? {
+                            false => SizeKind::Chosen(parent),
+                            true => SizeKind::Active(parent, self.name("the name of the steps of a loop")?),
+                        }
+                    }
+                };
+                sizes.push(SizeDeclaration { name, kind });
             } else if self.skip_word("tokens")? {
                 let name = self.name("the name of a row space")?;
                 self.word("of")?;
                 let parent = self.name("the name of the row space whose rows have these sequences")?;
-                sizes.push(SizeDeclaration { name, kind: SizeKind::Tokens(parent) });
+                let kind = match self.skip_word("in")? {
+                    false => SizeKind::Tokens(parent),
+                    true => SizeKind::Part(parent, self.name("the name of the tokens of all sequences")?),
+                };
+                sizes.push(SizeDeclaration { name, kind });
+            } else if self.skip_word("steps")? {
+                let name = self.name("the name of a row space")?;
+                self.word("of")?;
+                let tokens = self.name("the name of the tokens that loops go along")?;
+                sizes.push(SizeDeclaration { name, kind: SizeKind::Steps(tokens) });
+            } else if self.skip_word("rounds")? {
+                let name = self.name("the name of a row space")?;
+                self.word("of")?;
+                let tokens = self.name("the name of the tokens that a loop gave")?;
+                sizes.push(SizeDeclaration { name, kind: SizeKind::Rounds(tokens) });
             } else if self.skip_word("size")? {
                 let name = self.name("the name of a size")?;
                 let outside = self.skip_word("outside")?;
@@ -169,7 +193,8 @@ impl<'a> Parser<'a> {
                 break self.block(0)?;
             } else {
                 return Err(self.expected(
-                    "`shards`, `rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`",
+                    "`shards`, `rows`, `tokens`, `steps`, `rounds`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or \
+                     `block`",
                 ));
             }
         };
@@ -392,6 +417,7 @@ impl<'a> Parser<'a> {
             },
             Attribute::Dims(_) => return Ok(AttributeText::Dims(self.sizes()?)),
             Attribute::Type(_) => return Ok(AttributeText::Type(self.ty()?)),
+            Attribute::Rows(_) => return Ok(AttributeText::Rows(self.name("the name of a row space")?)),
             Attribute::Types(_) => {
                 self.mark("[")?;
                 return Ok(AttributeText::Types(self.list("]", Self::ty)?));

@@ -11,7 +11,7 @@ use crate::program::{
 
 /// Prints a program; with the source places, if they are wanted.
 pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let printer = Printer { program, places, f, introduced: BTreeSet::new(), printed: BTreeSet::new() };
+    let printer = Printer { program, places, f, introduced: in_front(program), printed: BTreeSet::new() };
     printer.program()
 }
 
@@ -23,11 +23,23 @@ pub(super) fn inherited(owner: Role) -> Role {
     }
 }
 
+/// The row spaces that are said in front of all blocks: those that are not chosen for a block, and what they hang on.
+fn in_front(program: &Program) -> BTreeSet<RowsId> {
+    let mut front = BTreeSet::new();
+    for (id, space) in (0..).map(RowsId).zip(program.row_spaces()) {
+        let mut at = Some(id).filter(|_| space.origin != RowOrigin::Chosen);
+        while let Some(rows) = at.filter(|&rows| front.insert(rows)) {
+            at = program.row_space(rows).parent;
+        }
+    }
+    front
+}
+
 struct Printer<'a, 'f, 'b> {
     program: &'a Program,
     places: bool,
     f: &'f mut fmt::Formatter<'b>,
-    /// Row spaces whose parent has been printed.
+    /// Row spaces whose parent has been printed, or is in front.
     introduced: BTreeSet<RowsId>,
     /// So that the text of a program that is not well-formed ends too.
     printed: BTreeSet<BlockId>,
@@ -51,10 +63,29 @@ impl Printer<'_, '_, '_> {
                     writeln!(self.f, "  size {named}{outside}")?;
                 }
                 Some((RowOrigin::Tokens, Some(parent))) => {
-                    writeln!(self.f, "  tokens {named} of {}", name(&program.row_space(parent).name))?;
+                    writeln!(self.f, "  tokens {named} of {}", self.rows(parent))?;
                 }
-                Some((RowOrigin::Root | RowOrigin::Tokens, _)) => writeln!(self.f, "  rows {named}")?,
-                Some((RowOrigin::Chosen, _)) => {}
+                Some((RowOrigin::Part { of }, Some(parent))) => {
+                    writeln!(self.f, "  tokens {named} of {} in {}", self.rows(parent), self.rows(of))?;
+                }
+                Some((RowOrigin::Steps, Some(parent))) => {
+                    writeln!(self.f, "  steps {named} of {}", self.rows(parent))?;
+                }
+                Some((RowOrigin::Rounds, Some(parent))) => {
+                    writeln!(self.f, "  rounds {named} of {}", self.rows(parent))?;
+                }
+                Some((RowOrigin::Active { steps }, Some(parent))) => {
+                    writeln!(self.f, "  rows {named} of {} in {}", self.rows(parent), self.rows(steps))?;
+                }
+                // Rows that something hangs on are said in front, the others where the block is that they are chosen for.
+                Some((RowOrigin::Chosen, Some(parent))) => {
+                    if rows
+                        .is_some_and(|rows| self.introduced.iter().any(|id| program.row_space(*id) == rows))
+                    {
+                        writeln!(self.f, "  rows {named} of {}", self.rows(parent))?;
+                    }
+                }
+                Some((_, _)) => writeln!(self.f, "  rows {named}")?,
             }
         }
         for check in program.checks() {
@@ -105,6 +136,10 @@ impl Printer<'_, '_, '_> {
 
     fn indent(&mut self, depth: usize) -> fmt::Result {
         write!(self.f, "{:1$}", "", 2 * depth)
+    }
+
+    fn rows(&self, rows: RowsId) -> String {
+        self.program.row_spaces().get(rows.0 as usize).map_or("?".to_string(), |rows| name(&rows.name))
     }
 
     fn name(&self, var: VarId) -> String {
@@ -231,6 +266,7 @@ impl Printer<'_, '_, '_> {
                 | Attribute::Dims(_)
                 | Attribute::DType(_)
                 | Attribute::Bytes(_) => false,
+                Attribute::Rows(rows) => outputs.first().is_some_and(|ty| ty.rows == Some(*rows)),
             };
             let text = self.attribute(value);
             let default = || self.default(&operator.op, attribute, &all);
@@ -263,6 +299,7 @@ impl Printer<'_, '_, '_> {
             }
             Attribute::DType(dtype) => dtype.to_string(),
             Attribute::Type(ty) => self.ty(ty),
+            Attribute::Rows(rows) => self.rows(*rows),
             Attribute::Types(types) => {
                 format!("[{}]", types.iter().map(|ty| self.ty(ty)).collect::<Vec<_>>().join(", "))
             }

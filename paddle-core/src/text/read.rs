@@ -112,9 +112,34 @@ impl Reader {
                     self.add_rows(name, None, RowOrigin::Root);
                     continue;
                 }
+                SizeKind::Chosen(parent) => {
+                    let parent = self.find_rows(parent)?;
+                    self.add_rows(name, Some(parent), RowOrigin::Chosen);
+                    continue;
+                }
+                SizeKind::Active(parent, steps) => {
+                    let (parent, steps) = (self.find_rows(parent)?, self.find_rows(steps)?);
+                    self.add_rows(name, Some(parent), RowOrigin::Active { steps });
+                    continue;
+                }
                 SizeKind::Tokens(parent) => {
                     let parent = self.find_rows(parent)?;
                     self.add_rows(name, Some(parent), RowOrigin::Tokens);
+                    continue;
+                }
+                SizeKind::Part(parent, of) => {
+                    let (parent, of) = (self.find_rows(parent)?, self.find_rows(of)?);
+                    self.add_rows(name, Some(parent), RowOrigin::Part { of });
+                    continue;
+                }
+                SizeKind::Steps(tokens) => {
+                    let tokens = self.find_rows(tokens)?;
+                    self.add_rows(name, Some(tokens), RowOrigin::Steps);
+                    continue;
+                }
+                SizeKind::Rounds(tokens) => {
+                    let tokens = self.find_rows(tokens)?;
+                    self.add_rows(name, Some(tokens), RowOrigin::Rounds);
                     continue;
                 }
                 SizeKind::Fed => self.program.create_symbol(name),
@@ -321,6 +346,7 @@ impl Reader {
                     Attribute::Dims(sizes.iter().map(|size| self.size(size)).collect::<Result<_, _>>()?)
                 }
                 AttributeText::Type(ty) => Attribute::Type(self.ty(ty)?),
+                AttributeText::Rows(rows) => Attribute::Rows(self.find_rows(rows)?),
                 AttributeText::Types(types) => {
                     Attribute::Types(types.iter().map(|ty| self.ty(ty)).collect::<Result<_, _>>()?)
                 }
@@ -331,6 +357,7 @@ impl Reader {
             let implied = match like {
                 Attribute::Type(_) => outputs.first().cloned().map(Attribute::Type),
                 Attribute::Types(_) => Some(Attribute::Types(outputs.to_vec())),
+                Attribute::Rows(_) => outputs.first().and_then(|ty| ty.rows).map(Attribute::Rows),
                 Attribute::Number(_)
                 | Attribute::Text(_)
                 | Attribute::Ints(_)

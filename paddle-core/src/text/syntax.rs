@@ -27,7 +27,7 @@ pub(super) struct ProgramText {
     pub(super) global: BlockText,
 }
 
-/// `rows _`, `tokens _.words of _`, `size T` or `size N outside`.
+/// `rows _`, `tokens _.words of _`, `rows _.1 of _ in _.words.steps`, `size T` or `size N outside`.
 pub(super) struct SizeDeclaration {
     pub(super) name: Name,
     pub(super) kind: SizeKind,
@@ -37,8 +37,18 @@ pub(super) struct SizeDeclaration {
 pub(super) enum SizeKind {
     /// A row space.
     Rows,
+    /// Rows that are chosen from this space.
+    Chosen(Name),
+    /// The rows of the first space that an iteration of a loop runs on; its steps are the second.
+    Active(Name, Name),
     /// The tokens of sequences, one for each row of this space.
     Tokens(Name),
+    /// The tokens of those sequences that belong to the rows of the first space; all of them are the second.
+    Part(Name, Name),
+    /// These tokens in the order in which loops come to them.
+    Steps(Name),
+    /// These tokens in the order in which a `while` gave them.
+    Rounds(Name),
     /// Nothing but itself, known by what is fed.
     Fed,
     /// Likewise, known from outside.
@@ -140,6 +150,7 @@ pub(super) enum AttributeText {
     Ready(Attribute),
     Dims(Vec<SizeText>),
     Type(TypeText),
+    Rows(Name),
     Types(Vec<TypeText>),
 }
 

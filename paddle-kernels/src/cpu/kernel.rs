@@ -41,7 +41,13 @@ impl Kernel {
     pub(super) fn supports(op: &Op) -> bool {
         match op {
             Op::Custom(op) => linked(op).is_some(),
-            Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
+            Op::For(_)
+            | Op::Foreign(_)
+            | Op::GatherRows(_)
+            | Op::If(_)
+            | Op::LoopGrad(_)
+            | Op::ScatterRows(_)
+            | Op::While(_) => false,
             Op::Accuracy(_)
             | Op::Assign(_)
             | Op::AssignValue(_)
@@ -366,7 +372,9 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
         Op::Update(op) => update::compile(&single, op),
         Op::UpdateRows(op) => update_rows::compile(&single, op),
-        Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => run_by_the_runtime(),
+        Op::For(_) | Op::GatherRows(_) | Op::If(_) | Op::LoopGrad(_) | Op::ScatterRows(_) | Op::While(_) => {
+            run_by_the_runtime()
+        }
         Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),
     }
 }

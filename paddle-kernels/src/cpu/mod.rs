@@ -46,6 +46,7 @@ mod sequence_length;
 mod sequence_pool;
 mod sequence_reverse;
 mod sequence_softmax;
+mod sequences;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
@@ -66,8 +67,8 @@ use std::{env, fmt, io, thread};
 
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Elements, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, OutOfMemory, Rows,
-    Unsupported,
+    Backend, Elements, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Move, OutOfMemory,
+    Rows, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -225,6 +226,15 @@ impl Backend for Cpu {
         buffer.grow(bytes).map_err(out_of_memory)
     }
 
+    fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
+        let mut arranged = Buffer::with_bytes(bytes).map_err(out_of_memory)?;
+        for &Move { from, to, bytes } in moves {
+            arranged.bytes_mut()[to..][..bytes].copy_from_slice(&buffer.bytes()[from..][..bytes]);
+        }
+        *buffer = arranged;
+        Ok(())
+    }
+
     fn upload(&self, from: HostSlice<'_>, to: &mut Buffer, offset: usize) {
         let mut put = |from: &[u8]| to.bytes_mut()[offset..][..from.len()].copy_from_slice(from);
         match from {
@@ -280,9 +290,68 @@ impl Backend for Cpu {
         rows::scatter(&self.machine.team, Memories::new(buffers), rows, from, index, to);
     }
 
+    fn add_rows(
+        &self,
+        rows: Rows,
+        dtype: DType,
+        from: Location,
+        index: Location,
+        to: Location,
+        buffers: &mut [Buffer],
+    ) {
+        accumulate::add_rows(&self.machine, rows, dtype, from, index, to, Memories::new(buffers));
+    }
+
+    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [Buffer]) {
+        rows::compact(Memories::new(buffers), rows, index, at);
+    }
+
+    fn number(&self, count: usize, to: Location, buffers: &mut [Buffer]) {
+        rows::number(Memories::new(buffers), count, to);
+    }
+
+    fn order(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        order: Location,
+        steps: Location,
+        counts: &mut Vec<usize>,
+        buffers: &mut [Buffer],
+    ) {
+        sequences::order(Memories::new(buffers), sequences, offsets, order, steps, counts);
+    }
+
+    fn take_sequences(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        index: Location,
+        to: Location,
+        tokens: Location,
+        buffers: &mut [Buffer],
+    ) -> usize {
+        sequences::take(Memories::new(buffers), sequences, offsets, index, to, tokens)
+    }
+
+    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
+        sequences::rebase(Memories::new(buffers), count, from, to);
+    }
+
+    fn collect(
+        &self,
+        rows: usize,
+        tokens: usize,
+        rounds: Location,
+        offsets: Location,
+        buffers: &mut [Buffer],
+    ) {
+        sequences::collect(Memories::new(buffers), rows, tokens, rounds, offsets);
+    }
+
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
         let memories = Memories::new(buffers);
-        let (from, to) = (memories.address(from, bytes), memories.address(to, bytes));
+        let (from, to) = (memories.address(from, bytes, 1), memories.address(to, bytes, 1));
         // SAFETY: both are inside their memories, which are borrowed exclusively.
         unsafe { from.copy_to(to, bytes) };
     }

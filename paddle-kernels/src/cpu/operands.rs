@@ -11,7 +11,7 @@ use paddle_core::plan::{ALIGNMENT, Launch, Layout, Location, Memory};
 use super::number::{Element, Plain};
 use crate::memory::{self, Buffer};
 
-const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT);
+const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT && size_of::<f64>() <= ALIGNMENT);
 
 /// The memories of a run, borrowed exclusively.
 #[derive(Clone, Copy)]
@@ -34,12 +34,12 @@ impl<'a> Memories<'a> {
         memories
     }
 
-    /// The address of `bytes` bytes at a place.
+    /// The address of `bytes` bytes at a place, of elements of `element` bytes.
     #[inline]
-    pub(super) fn address(&self, at: Location, bytes: usize) -> *mut u8 {
+    pub(super) fn address(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
         let (start, len) = self.buffers[at.memory as usize];
         let fits = at.offset <= len && bytes <= len - at.offset;
-        assert!(fits && at.offset.is_multiple_of(ALIGNMENT), "{bytes} bytes at {at:?}: the memory has {len}");
+        assert!(fits && at.offset.is_multiple_of(element), "{bytes} bytes at {at:?}: the memory has {len}");
         start.wrapping_add(at.offset)
     }
 
@@ -56,7 +56,7 @@ impl<'a> Memories<'a> {
     /// Nothing writes there while the slice is alive.
     #[inline]
     pub(super) unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
-        let start = self.address(at, count.saturating_mul(size_of::<T>()));
+        let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
         // SAFETY: inside its memory, aligned, initialised, borrowed for `'a`; the rest is the caller's.
         unsafe { std::slice::from_raw_parts(start.cast::<T>(), count) }
     }
@@ -67,7 +67,7 @@ impl<'a> Memories<'a> {
     /// Nothing else reads or writes there while the slice is alive.
     #[inline]
     pub(super) unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
-        let start = self.address(at, count.saturating_mul(size_of::<T>()));
+        let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
         // SAFETY: inside its memory, aligned, initialised, borrowed exclusively for `'a`; the rest is the caller's.
         unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
     }
@@ -105,7 +105,8 @@ impl<'a> Operands<'a> {
         let operands = Operands { signature, launch, memories: Memories::new(buffers) };
         let Signature { reads, writes, in_place } = signature;
         for slot in reads.iter().chain(writes) {
-            operands.memories.address(operands.location(slot), operands.bytes(slot));
+            let element = slot.1.dtype.bytes();
+            operands.memories.address(operands.location(slot), operands.bytes(slot), element);
         }
         for (i, write) in writes.iter().enumerate() {
             let at = operands.location(write);

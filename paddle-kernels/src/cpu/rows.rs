@@ -131,3 +131,28 @@ fn scatter_rows(bytes: usize, from: &[u8], index: &[u32], first: usize, to: &mut
         to[(*row as usize - first) * bytes..][..bytes].copy_from_slice(from);
     }
 }
+
+/// Moves row `index[i]` to row `i`; `index` ascends, so that no row is written before it is read.
+pub(super) fn compact(memories: Memories<'_>, Rows { count, bytes }: Rows, index: Location, at: Location) {
+    let numbers = count.saturating_mul(size_of::<u32>());
+    // SAFETY: read only; that what is written is apart from it is checked below, before anything is.
+    let index_rows = unsafe { memories.read::<u32>(index, count) };
+    let room = rows_named(index_rows).saturating_mul(bytes);
+    memories.assert_apart((index, numbers), (at, room));
+    // SAFETY: apart from the index.
+    let rows = unsafe { memories.write::<u8>(at, room) };
+    for (row, &chosen) in index_rows.iter().enumerate() {
+        let chosen = chosen as usize;
+        assert!(row <= chosen, "the index of rows that stay ascends");
+        rows.copy_within(chosen * bytes..(chosen + 1) * bytes, row * bytes);
+    }
+}
+
+/// Writes 0, 1, 2, …
+pub(super) fn number(memories: Memories<'_>, count: usize, to: Location) {
+    // SAFETY: nothing else is read or written.
+    let to = unsafe { memories.write::<u32>(to, count) };
+    for (number, to) in (0..).zip(to) {
+        *to = number;
+    }
+}

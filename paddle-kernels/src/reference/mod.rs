@@ -57,7 +57,7 @@ mod values;
 
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
-    Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Operand,
+    Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Move, Operand,
     OutOfMemory, Rows, Unsupported,
 };
 use paddle_core::program::DType;
@@ -200,7 +200,13 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
         Op::Update(op) => Box::new(move |call| Ok(update::update(&op, call))),
         Op::UpdateRows(op) => Box::new(move |call| update_rows::update_rows(&op, call)),
-        Op::Foreign(_) | Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => return None,
+        Op::For(_)
+        | Op::Foreign(_)
+        | Op::GatherRows(_)
+        | Op::If(_)
+        | Op::LoopGrad(_)
+        | Op::ScatterRows(_)
+        | Op::While(_) => return None,
     })
 }
 
@@ -247,6 +253,15 @@ impl Backend for Reference {
 
     fn grow(&self, buffer: &mut Buffer, bytes: usize) -> Result<(), OutOfMemory> {
         buffer.grow(bytes)
+    }
+
+    fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
+        let mut arranged = self.allocate(bytes)?;
+        for piece in moves {
+            arranged.copy_in(piece.to, &buffer.copy_out(piece.from, piece.bytes));
+        }
+        *buffer = arranged;
+        Ok(())
     }
 
     fn poison(&self, buffer: &mut Buffer) {
@@ -330,6 +345,117 @@ impl Backend for Reference {
         }
     }
 
+    fn add_rows(
+        &self,
+        rows: Rows,
+        dtype: DType,
+        from: Location,
+        index: Location,
+        to: Location,
+        buffers: &mut [Buffer],
+    ) {
+        let count = rows.bytes / self.element_bytes(dtype);
+        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
+            let from = Location { offset: from.offset + row * rows.bytes, ..from };
+            let to = Location { offset: to.offset + chosen * rows.bytes, ..to };
+            self.add(Elements { count, dtype }, from, to, buffers);
+        }
+    }
+
+    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [Buffer]) {
+        self.gather(rows, at, index, at, buffers);
+    }
+
+    fn number(&self, count: usize, to: Location, buffers: &mut [Buffer]) {
+        let numbers: Vec<u32> = (0..count as u32).collect();
+        memory_mut(buffers, to).write(to.offset, &numbers);
+    }
+
+    fn order(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        order: Location,
+        steps: Location,
+        counts: &mut Vec<usize>,
+        buffers: &mut [Buffer],
+    ) {
+        let offsets = read_offsets(sequences, offsets, buffers);
+        let length = |sequence: usize| offsets[sequence + 1] - offsets[sequence];
+        let mut sorted: Vec<usize> = (0..sequences).collect();
+        sorted.sort_by_key(|&sequence| std::cmp::Reverse(length(sequence)));
+        let mut tokens: Vec<u32> = Vec::new();
+        counts.clear();
+        for step in 0.. {
+            let active = sorted.iter().take_while(|&&sequence| length(sequence) > step);
+            let before = tokens.len();
+            tokens.extend(active.map(|&sequence| (offsets[sequence] + step) as u32));
+            if tokens.len() == before {
+                break;
+            }
+            counts.push(tokens.len() - before);
+        }
+        let sorted: Vec<u32> = sorted.into_iter().map(|sequence| sequence as u32).collect();
+        memory_mut(buffers, order).write(order.offset, &sorted);
+        memory_mut(buffers, steps).write(steps.offset, &tokens);
+    }
+
+    fn take_sequences(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        index: Location,
+        to: Location,
+        tokens: Location,
+        buffers: &mut [Buffer],
+    ) -> usize {
+        let (mut taken, mut ends) = (Vec::<u32>::new(), vec![0i64]);
+        for sequence in row_numbers(Rows { count: sequences, bytes: 0 }, index, buffers) {
+            let read = |at: usize| {
+                let at = offsets.offset + at * size_of::<i64>();
+                memory(buffers, offsets).read::<i64>(at, 1).expect("offsets are read before they are written")
+                    [0]
+            };
+            taken.extend((read(sequence)..read(sequence + 1)).map(|token| token as u32));
+            ends.push(taken.len() as i64);
+        }
+        memory_mut(buffers, to).write(to.offset, &ends);
+        memory_mut(buffers, tokens).write(tokens.offset, &taken);
+        taken.len()
+    }
+
+    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
+        let offsets = read_offsets(count - 1, from, buffers);
+        let rebased: Vec<i64> = offsets.iter().map(|offset| (offset - offsets[0]) as i64).collect();
+        memory_mut(buffers, to).write(to.offset, &rebased);
+    }
+
+    fn collect(
+        &self,
+        rows: usize,
+        tokens: usize,
+        rounds: Location,
+        offsets: Location,
+        buffers: &mut [Buffer],
+    ) {
+        let of_tokens = row_numbers(Rows { count: tokens, bytes: 0 }, rounds, buffers);
+        let mut ends = vec![0i64; rows + 1];
+        for &row in &of_tokens {
+            ends[row + 1] += 1;
+        }
+        for row in 0..rows {
+            ends[row + 1] += ends[row];
+        }
+        let mut next = ends.clone();
+        let mut number = |&row: &usize| {
+            next[row] += 1;
+            (next[row] - 1) as u32
+        };
+        let numbers: Vec<u32> = of_tokens.iter().map(&mut number).collect();
+        memory_mut(buffers, rounds).write(rounds.offset, &numbers);
+        memory_mut(buffers, offsets).write(offsets.offset, &ends);
+    }
+
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
         let bytes = memory(buffers, from).copy_out(from.offset, bytes);
         memory_mut(buffers, to).copy_in(to.offset, &bytes);
@@ -357,6 +483,13 @@ fn memory(buffers: &[Buffer], at: Location) -> &Buffer {
 
 fn memory_mut(buffers: &mut [Buffer], at: Location) -> &mut Buffer {
     &mut buffers[at.memory as usize]
+}
+
+/// Offsets of so many sequences.
+fn read_offsets(sequences: usize, at: Location, buffers: &[Buffer]) -> Vec<usize> {
+    let offsets = memory(buffers, at).read::<i64>(at.offset, sequences + 1);
+    let offsets = offsets.expect("offsets are read before they are written");
+    offsets.into_iter().map(|offset| offset as usize).collect()
 }
 
 /// The numbers of chosen rows.

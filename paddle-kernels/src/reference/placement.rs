@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::{ALIGNMENT, Group, GroupOp, Launch, Layout, Location, Memory, Operand};
+use paddle_core::plan::{Group, GroupOp, Launch, Layout, Location, Memory, Operand};
 
 use super::Reference;
 
@@ -33,7 +33,8 @@ pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>
     let layouts: Vec<&'a Layout> = group.inputs.iter().chain(&group.outputs).collect();
     assert_eq!(layouts.len(), launch.locations.len(), "{names:?} needs one location per input and output");
     let place = |(&layout, location): (&&'a Layout, &Location)| {
-        assert_eq!(location.offset % ALIGNMENT, 0, "an operand of {names:?} is not aligned");
+        let element = backend.stored(layout.dtype).bytes();
+        assert_eq!(location.offset % element, 0, "an operand of {names:?} is not aligned");
         let bytes = layout.elements(launch.sizes) * backend.stored(layout.dtype).bytes();
         Placed { layout, memory: location.memory, bytes: location.offset..location.offset + bytes }
     };

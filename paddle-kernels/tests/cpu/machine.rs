@@ -1,9 +1,9 @@
 //! Threads, instruction sets, and the operands of a launch.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Concat, CumSum, Expand, Foreign, Gather, GatherGrad, GatherNd, GatherRows,
-    GaussianRandom, LookupTable, LookupTableGrad, Matmul, Not, Op, Pad, PoolType, Reduce, ReduceKind,
-    Reshape, Sample, Scatter, ScatterNdAdd, SequencePool, SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax,
+    Binary, BinaryKind, Concat, CumSum, Expand, Foreign, Gather, GatherGrad, GatherNd, GaussianRandom,
+    LookupTable, LookupTableGrad, Matmul, Not, Op, Pad, PoolType, Reduce, ReduceKind, Reshape, Sample,
+    Scatter, ScatterNdAdd, ScatterRows, SequencePool, SequencePoolGrad, Sgd, Slice, SliceGrad, Softmax,
     SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TakeAlongAxis,
     TakeAlongAxisGrad, Tile, TopK, Transpose, Unary, UnaryKind, UniformRandom,
 };
@@ -156,10 +156,10 @@ fn groups_without_a_kernel_say_why() {
     let cpu = Cpu::with_threads(1).unwrap();
     let dense = |dtype, shape: &[usize]| layout(dtype, shape, false);
     let foreign = Foreign { name: "lstm".into(), desc: Vec::new(), types: Vec::new() };
-    assert!(!cpu.supports(&foreign.clone().into()) && !cpu.supports(&GatherRows.into()));
+    assert!(!cpu.supports(&foreign.clone().into()) && !cpu.supports(&ScatterRows.into()));
     assert!(message(&Case::of(foreign, &[], &[])).contains("another system"));
     let rows = [dense(F32, &[2])];
-    assert!(message(&Case::of(GatherRows, &rows, &rows)).contains("the runtime runs it"));
+    assert!(message(&Case::of(ScatterRows, &rows, &rows)).contains("the runtime runs it"));
     let bools = [dense(DType::Bool, &[2])];
     let add = Binary { kind: BinaryKind::Add };
     assert!(message(&Case::of(add, &[bools[0].clone(), bools[0].clone()], &bools)).contains("bool"));

@@ -10,6 +10,7 @@ use crate::program::{BlockId, Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
+const LOOPS: &str = "loops along sequences, and those that rows leave one by one, are not exported yet";
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
 /// More numbers than this are not written out in a file.
@@ -82,7 +83,10 @@ impl Legaliser<'_> {
             Op::Reshape(_) => self.reshape(at, operator),
             Op::GatherRows(_) => self.gather(at, block, operator),
             Op::If(_) => self.branches(at, operator),
-            Op::While(_) => self.repeat(at, operator),
+            Op::While(_) if operator.blocks.iter().all(|&block| self.program.block(block).rows.is_none()) => {
+                self.repeat(at, operator)
+            }
+            Op::For(_) | Op::ScatterRows(_) | Op::While(_) => self.refuse(operator, LOOPS),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }
@@ -109,7 +113,7 @@ impl Legaliser<'_> {
             | Op::UnaryGrad(_)
             | Op::Update(_)
             | Op::UpdateRows(_)
-            | Op::WhileGrad(_) => self.refuse(operator, TRAINING),
+            | Op::LoopGrad(_) => self.refuse(operator, TRAINING),
         }
     }
 

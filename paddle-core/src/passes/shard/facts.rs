@@ -234,7 +234,7 @@ impl Facts {
         let is_fed = match program.row_space(rows).origin {
             RowOrigin::Root => true,
             RowOrigin::Tokens => program.inputs().iter().any(|&input| program.ty(input).rows == Some(rows)),
-            RowOrigin::Chosen => false,
+            _ => false,
         };
         is_fed.then_some(rows)
     }

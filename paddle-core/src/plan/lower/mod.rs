@@ -3,7 +3,9 @@
 mod control;
 mod equal;
 mod group;
+mod loops;
 mod slots;
+mod spaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +13,8 @@ use self::equal::Equalities;
 use self::slots::OpenLoop;
 use super::backend::Backend;
 use super::code::{
-    Copy, Home, Input, Instruction, LoopId, LoopInfo, Origin, Output, Plan, Sequences, Slot, SlotId, Space,
+    Copy, Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, Order, Origin, Output, Plan, Sequences,
+    Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
@@ -34,7 +37,8 @@ pub(super) fn lower<B: Backend>(
     let mut lowering = Lowering::new(backend, program, storage, states, numbers);
     lowering.kernels()?;
     lowering.inputs()?;
-    let code = lowering.block(Program::GLOBAL)?;
+    let mut code = lowering.fed_sequences()?;
+    code.extend(lowering.block(Program::GLOBAL)?);
     lowering.finish(code)
 }
 
@@ -53,18 +57,35 @@ struct Lowering<'a, B: Backend> {
     results: BTreeMap<VarId, Vec<BlockId>>,
     /// The operators that make constants.
     constants: BTreeMap<VarId, At>,
-    /// Bodies of loops whose gradient runs.
-    recorded: BTreeMap<BlockId, LoopId>,
+    /// Values that are parts of another: what comes to the iterations of a loop, what they give.
+    parts: BTreeMap<VarId, Vec<VarId>>,
+    /// Bodies of loops.
+    loop_of: BTreeMap<BlockId, LoopId>,
     /// Those whose gradient has been lowered.
     unwound: BTreeSet<LoopId>,
     code: Vec<Vec<Instruction<B::Kernel>>>,
     slots: Vec<Slot>,
     slot_of: BTreeMap<VarId, SlotId>,
+    /// Slots of values that are not defined yet.
+    given: BTreeMap<VarId, SlotId>,
+    /// Values that were brought to the rows of a loop before it began.
+    prepared: BTreeSet<VarId>,
     spaces: Vec<Space>,
     space_of: BTreeMap<RowsId, usize>,
+    /// Row spaces that something is on.
+    used: BTreeSet<RowsId>,
+    orders: Vec<Order>,
+    /// By the steps.
+    order_of: BTreeMap<RowsId, usize>,
+    taken: Vec<Taken>,
+    taken_of: BTreeMap<RowsId, usize>,
     /// The offsets of the sequences whose tokens are a row space, where they are read.
     offsets_of: BTreeMap<RowsId, SlotId>,
     loops: Vec<LoopInfo>,
+    lanes: Vec<Lane>,
+    grown: Vec<Grown>,
+    /// For the size of a row space, that of the one that its rows are taken from.
+    bounds: Vec<Option<SymbolId>>,
     extents: Vec<Dim>,
     /// What the checks of the program make equal.
     equal: Equalities,
@@ -89,12 +110,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
     ) -> Self {
         let live = live(program);
         let mut readers: BTreeMap<VarId, Vec<At>> = BTreeMap::new();
-        let mut owners = BTreeMap::new();
         let mut kept: BTreeSet<VarId> = program.gradients().iter().map(|pair| pair.gradient).collect();
         kept.extend(program.outputs());
         let mut results: BTreeMap<VarId, Vec<BlockId>> = BTreeMap::new();
         let mut constants = BTreeMap::new();
-        let mut differentiated = BTreeSet::new();
+        let mut differentiated: BTreeSet<BlockId> = BTreeSet::new();
+        let mut used = BTreeSet::new();
         for &at in &live {
             let operator = &program.block(at.0).ops[at.1];
             for input in operator.read() {
@@ -103,19 +124,50 @@ impl<'a, B: Backend> Lowering<'a, B> {
             if is_constant(operator) {
                 constants.extend(operator.outputs.iter().map(|&output| (output, at)));
             }
+            for &var in operator.inputs.iter().chain(&operator.outputs) {
+                note_rows(program, program.ty(var).rows, &mut used);
+            }
             for &block in &operator.blocks {
-                owners.insert(block, at);
+                note_rows(program, program.block(block).rows, &mut used);
                 for &result in &program.block(block).results {
                     results.entry(result).or_default().push(block);
                 }
                 differentiated.extend(program.block(block).forward);
             }
         }
-        // Bodies of loops have parameters; branches have none.
-        let is_body = |block: &BlockId| matches!(owners.get(block), Some(at) if is_loop(program, *at));
-        let bodies: Vec<BlockId> = differentiated.into_iter().filter(is_body).collect();
-        let recorded: BTreeMap<_, _> =
-            bodies.iter().enumerate().map(|(i, &block)| (block, LoopId(i))).collect();
+        let mut parts: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();
+        let mut loop_of = BTreeMap::new();
+        let (mut loops, mut grown) = (Vec::new(), Vec::new());
+        for &at in &live {
+            let operator = &program.block(at.0).ops[at.1];
+            let (items, states) = match &operator.op {
+                Op::For(op) => (usize::try_from(op.items).unwrap_or(0), None),
+                Op::While(_) => (0, None),
+                Op::LoopGrad(op) => (usize::try_from(op.items).unwrap_or(0), Some(op.of_items())),
+                _ => continue,
+            };
+            let Some(&body) = operator.blocks.last() else { continue };
+            let block = program.block(body);
+            let state_count = operator.inputs.len().saturating_sub(items);
+            let collected = operator.outputs.iter().zip(&block.results).skip(state_count);
+            let collected = collected.take(states.unwrap_or(usize::MAX)).map(|(&whole, &part)| (whole, part));
+            let brought = operator.inputs.iter().copied().zip(block.params.iter().copied()).take(items);
+            for (whole, part) in brought.chain(collected) {
+                parts.entry(whole).or_default().push(part);
+            }
+            if states.is_some() {
+                continue;
+            }
+            let id = LoopId(loops.len());
+            loop_of.insert(body, id);
+            loops.push(LoopInfo { recorded: differentiated.contains(&body), ..LoopInfo::default() });
+            grown.extend(grown_by(program, operator, id));
+        }
+        let mut bounds = vec![None; program.symbols().len()];
+        for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
+            let source = program.source_of(rows);
+            bounds[space.size.0 as usize] = source.map(|source| program.row_space(source).size);
+        }
         Lowering {
             backend,
             program,
@@ -127,14 +179,25 @@ impl<'a, B: Backend> Lowering<'a, B> {
             kept,
             results,
             constants,
-            loops: vec![LoopInfo::default(); recorded.len()],
-            recorded,
+            parts,
+            loop_of,
+            loops,
+            lanes: Vec::new(),
+            grown,
+            bounds,
+            used,
             unwound: BTreeSet::new(),
             code: vec![Vec::new()],
             slots: Vec::new(),
             slot_of: BTreeMap::new(),
+            given: BTreeMap::new(),
+            prepared: BTreeSet::new(),
             spaces: Vec::new(),
             space_of: BTreeMap::new(),
+            orders: Vec::new(),
+            order_of: BTreeMap::new(),
+            taken: Vec::new(),
+            taken_of: BTreeMap::new(),
             offsets_of: BTreeMap::new(),
             extents: Vec::new(),
             equal: Equalities::of(program),
@@ -150,7 +213,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn kernels(&self) -> Result<(), PlanError> {
         let operators = self.live.iter().map(|at| &self.program.block(at.0).ops[at.1]);
         let mut missing = operators.filter(|operator| match &operator.op {
-            Op::GatherRows(_) | Op::If(_) | Op::While(_) | Op::WhileGrad(_) => false,
+            Op::For(_)
+            | Op::GatherRows(_)
+            | Op::If(_)
+            | Op::LoopGrad(_)
+            | Op::ScatterRows(_)
+            | Op::While(_) => false,
             op => !self.backend.supports(op),
         });
         let Some(first) = missing.next() else {
@@ -188,6 +256,18 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(())
     }
 
+    /// What has to be done with sequences that are fed.
+    fn fed_sequences(&mut self) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+        let program = self.program;
+        let mut code = Vec::new();
+        let fed: BTreeSet<RowsId> =
+            program.inputs().iter().filter_map(|&input| program.ty(input).rows).collect();
+        for rows in fed.into_iter().filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens) {
+            self.sort(rows, Program::GLOBAL, &mut code)?;
+        }
+        Ok(code)
+    }
+
     /// Whether the value is read other than by an operator.
     fn escapes(&self, var: VarId) -> bool {
         self.kept.contains(&var) || self.results.contains_key(&var)
@@ -204,6 +284,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let program = self.program;
         let block = program.block(id);
         let mut code = Vec::new();
+        if let Some(rows) = block.rows {
+            self.take(rows, id, None, &mut code, &mut Vec::new())?;
+        }
         for unit in units(program, id, &self.live, self.numbers) {
             self.now += 1;
             let operator = &block.ops[unit[0]];
@@ -212,17 +295,26 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             match &operator.op {
                 Op::If(_) => code.push(self.conditional(operator)?),
-                Op::While(op) => code.push(self.while_loop(operator, op.limit)?),
-                Op::WhileGrad(_) => code.push(self.while_grad(operator)?),
-                Op::GatherRows(_) => {
+                Op::For(op) => code.push(self.for_loop(operator, op.items)?),
+                Op::While(op) => {
+                    code.push(self.while_loop(operator, op.limit)?);
+                    for tokens in operator.op.operation().makes(program, operator) {
+                        self.sort(tokens, id, &mut code)?;
+                    }
+                }
+                Op::LoopGrad(op) => code.push(self.loop_grad(operator, op)?),
+                Op::GatherRows(op) if !self.prepared.contains(&operator.outputs[0]) => {
                     let from = self.read(operator.inputs[0])?;
-                    let rows = program.ty(operator.outputs[0]).rows;
-                    let Some(&space) = rows.and_then(|rows| self.space_of.get(&rows)) else {
-                        return Err(self.unsupported(operator, "its rows are chosen by no branch".into()));
-                    };
-                    self.touch(self.spaces[space].index);
+                    let space = self.need_space(Some(op.rows))?;
                     let to = self.define(operator.outputs[0])?;
                     code.push(Instruction::Gather { space, from, to });
+                }
+                Op::GatherRows(_) => {}
+                Op::ScatterRows(_) => {
+                    let from = self.read(operator.inputs[0])?;
+                    let space = self.need_space(program.ty(operator.inputs[0]).rows)?;
+                    let to = self.define(operator.outputs[0])?;
+                    code.push(Instruction::Scatter { space, from, to });
                 }
                 _ => code.extend(self.launch(id, &unit)?),
             }
@@ -256,9 +348,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 slot = to;
             }
             let ty = program.ty(var);
-            let tokens = ty.rows.filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens);
+            let tokens = ty.rows.filter(|&rows| program.rows_of_whole_sequences(rows).is_some());
             let offsets = tokens.map(|rows| self.offsets(rows)).transpose()?;
-            if let Some(offsets) = offsets {
+            if let Some(offsets) = offsets
+                && !self.grows(offsets)
+            {
                 self.slots[offsets.0].home = Home::Pool;
             }
             outputs.push(Output { slot, dtype: ty.dtype, offsets });
@@ -279,17 +373,15 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 extents_of[symbol.0 as usize].push(at);
             }
         }
-        let mut bounds = vec![None; program.symbols().len()];
-        for rows in program.row_spaces().iter().filter(|rows| rows.origin == RowOrigin::Chosen) {
-            bounds[rows.size.0 as usize] = rows.parent.map(|parent| program.row_space(parent).size);
-        }
         let mut fed: BTreeSet<SymbolId> =
             self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
         fed.extend(self.inputs.iter().filter_map(|input| Some(input.sequences.as_ref()?.count)));
         let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
         for symbol in self.extents.iter().flat_map(Dim::symbols).chain(checked) {
             let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];
-            if *outside || bounds[symbol.0 as usize].is_none() && !fed.contains(&symbol) {
+            let grows = self.grown.iter().any(|grown| grown.sizes.contains(&symbol));
+            let is_bound = grows || self.bounds[symbol.0 as usize].is_some() || fed.contains(&symbol);
+            if *outside || !is_bound {
                 return Err(PlanError::UnboundSize { symbol: name.clone(), outside: *outside });
             }
         }
@@ -298,10 +390,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             update_from,
             slots: self.slots,
             spaces: self.spaces,
+            orders: self.orders,
+            taken: self.taken,
             loops: self.loops,
+            lanes: self.lanes,
+            grown: self.grown,
             extents: self.extents,
             extents_of,
-            bounds,
+            bounds: self.bounds,
             symbols: program.symbols().iter().map(|symbol| symbol.name.clone()).collect(),
             inputs: self.inputs,
             checks: program.checks().to_vec(),
@@ -313,7 +409,19 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 }
 
-/// Whether the operator runs its blocks repeatedly.
-fn is_loop(program: &Program, at: At) -> bool {
-    matches!(program.block(at.0).ops[at.1].op, Op::While(_))
+/// Notes a row space and those that it hangs on.
+fn note_rows(program: &Program, rows: Option<RowsId>, used: &mut BTreeSet<RowsId>) {
+    if let Some(rows) = rows.filter(|&rows| used.insert(rows)) {
+        let others = [program.row_space(rows).parent, program.source_of(rows), program.steps_of_loop(rows)];
+        others.into_iter().for_each(|other| note_rows(program, other, used));
+    }
+}
+
+/// The sizes of what a `while` collects.
+fn grown_by(program: &Program, operator: &Operator, around: LoopId) -> Option<Grown> {
+    let rows = operator.blocks.last().and_then(|&body| program.block(body).rows)?;
+    let rounds =
+        program.steps_of_loop(rows).filter(|&steps| program.row_space(steps).origin == RowOrigin::Rounds)?;
+    let sizes = [rounds, program.source_of(rounds)?].map(|rows| program.row_space(rows).size);
+    Some(Grown { sizes, around, rows: program.row_space(program.source_of(rows)?).size })
 }

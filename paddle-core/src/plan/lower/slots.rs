@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::backend::{Backend, Extent, Layout};
-use super::super::code::{Home, LoopId, Slot, SlotId};
+use super::super::code::{Home, Lane, LaneId, LoopId, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{BlockId, DType, Definition, Dim, Program, RowsId, VarId};
+use crate::program::{BlockId, DType, Definition, Dim, Program, RowsId, SymbolId, VarId};
 
 /// A loop being lowered. What lived before it began and is read in it lives to its end.
 pub(super) struct OpenLoop {
@@ -52,33 +52,64 @@ impl<B: Backend> Lowering<'_, B> {
     /// Gives a value its slot.
     pub(super) fn define(&mut self, var: VarId) -> Result<SlotId, PlanError> {
         let value = self.program.var(var);
+        if let Some(slot) = self.given.remove(&var) {
+            self.slot_of.insert(var, slot);
+            self.touch(slot);
+            return Ok(slot);
+        }
         let home = match value.definition {
             Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.offset),
             Definition::State => Home::State(self.states.locate(self.program, var)?.offset),
-            Definition::Input | Definition::BlockParameter | Definition::Operator => {
-                if value.block == Program::GLOBAL && self.kept.contains(&var) {
-                    Home::Pool
-                } else if self.is_saved(var) {
-                    match self.recorded_around(value.block) {
-                        Some(around) => Home::Frame(around),
-                        None => Home::Arena,
-                    }
-                } else {
-                    Home::Arena
-                }
-            }
+            Definition::Input | Definition::BlockParameter | Definition::Operator => Home::Arena,
         };
         let slot = self.slot_like(var, home);
+        if home == Home::Arena {
+            let around = self.recorded_around(value.block).filter(|_| self.is_saved(var));
+            if around.is_some() || self.grows(slot) {
+                self.give_lane(slot, around);
+            } else if value.block == Program::GLOBAL && self.kept.contains(&var) {
+                self.slots[slot.0].home = Home::Pool;
+            }
+        }
         self.slot_of.insert(var, slot);
         Ok(slot)
     }
 
-    /// Whether a gradient block reads the value from the forward block that defines it.
+    /// Puts a slot on the tape: with an instance for each iteration of the loop, if one is named.
+    pub(super) fn give_lane(&mut self, slot: SlotId, around: Option<LoopId>) {
+        let lane = LaneId(self.lanes.len());
+        self.lanes.push(Lane { slot, around });
+        self.slots[slot.0].home = Home::Lane(lane);
+        if let Some(around) = around {
+            self.loops[around.0].lanes.push(lane);
+        }
+    }
+
+    /// Whether the size of a slot is known only when a loop has run.
+    pub(super) fn grows(&self, slot: SlotId) -> bool {
+        let grown = |symbol: SymbolId| {
+            let mut at = Some(symbol);
+            while let Some(symbol) = at {
+                if self.grown.iter().any(|grown| grown.sizes.contains(&symbol)) {
+                    return true;
+                }
+                at = self.bounds[symbol.0 as usize];
+            }
+            false
+        };
+        self.slots[slot.0].shape.iter().any(|extent| match extent {
+            Extent::Fixed(_) => false,
+            Extent::Bound(at) => self.extents[*at].symbols().into_iter().any(grown),
+        })
+    }
+
+    /// Whether a gradient block reads the value from the forward block that defines it, or what is a part of it.
     pub(super) fn is_saved(&self, var: VarId) -> bool {
         let defined_in = self.program.var(var).block;
         let reads = self.readers.get(&var).into_iter().flatten().map(|at| at.0);
         let results = self.results.get(&var).into_iter().flatten().copied();
         reads.chain(results).any(|block| !self.is_below(block, defined_in))
+            || self.parts.get(&var).into_iter().flatten().any(|&part| self.is_saved(part))
     }
 
     /// Whether `block` is `outer` or inside of it.
@@ -97,7 +128,9 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn recorded_around(&self, block: BlockId) -> Option<LoopId> {
         let mut at = Some(block);
         while let Some(id) = at {
-            if let Some(&found) = self.recorded.get(&id) {
+            if let Some(&found) = self.loop_of.get(&id)
+                && self.loops[found.0].recorded
+            {
                 return Some(found);
             }
             at = self.program.block(id).parent;
@@ -158,6 +191,9 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Keeps a slot alive to here, and through every loop that began after it.
     pub(super) fn touch(&mut self, slot: SlotId) {
+        if let Home::Iteration { of, .. } = self.slots[slot.0].home {
+            self.touch(of);
+        }
         let life = &mut self.slots[slot.0].life;
         life.1 = life.1.max(self.now);
         let born = life.0;

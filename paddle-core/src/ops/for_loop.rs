@@ -1,0 +1,76 @@
+//! `for`: along sequences, token by token.
+
+use super::loops::{self, Parts};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+};
+use crate::program::{Operator, Program, Type, VarId};
+
+/// Runs its block, the body, once for each token of sequences: in every iteration on the rows whose sequences have a token
+/// left, so the longest sequence says how often.
+///
+/// `X`: first what comes to the iterations, values of all tokens in the order of the iterations
+/// ([`RowOrigin::Steps`](crate::program::RowOrigin::Steps)); then the initial state, a value for each row.
+/// `Out`: the state at the end, that of each row after its last token; then what the iterations gave, in their order. Of
+/// rows without tokens the state stays as it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct For {
+    /// How many inputs come to the iterations.
+    pub items: i64,
+}
+
+attributes!(For { items = 0 });
+
+impl For {
+    fn parts(&self, inputs: usize) -> Parts {
+        // Others are refused by the shape rule.
+        Parts::new(self.items, inputs).unwrap_or(Parts { items: inputs, states: 0 })
+    }
+}
+
+impl Operation for For {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "for",
+            doc: "A block for each token of sequences, on the rows that have it.",
+            inputs: &["X*"],
+            outputs: &["Out*"],
+            effects: Effects::BLOCKS,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let &[body] = cx.blocks else {
+            return Err(cx.fail(MismatchKind::Count, "`for` owns one block"));
+        };
+        let body = cx.program.block(body);
+        let Some(parts) = Parts::new(self.items, cx.types.len()) else {
+            return Err(cx.fail(MismatchKind::Attribute, "`for` has fewer inputs than items"));
+        };
+        if body.rows.and_then(|rows| cx.program.steps_of_loop(rows)).is_none() {
+            return Err(cx.fail(MismatchKind::Rows, "the block of `for` does not run along sequences"));
+        }
+        loops::check_params(cx, body, parts)?;
+        loops::check_states(cx, body, parts)?;
+        let mut types = cx.types[parts.items..].to_vec();
+        types.extend(loops::collected(cx, body, &body.results[parts.states..])?);
+        Ok(types)
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let body = g.operator().blocks[0];
+        loops::gradient(g, self.parts(g.operator().inputs.len()), body)
+    }
+
+    fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
+        loops::flow(program, operator, self.parts(operator.inputs.len()))
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("what its blocks compute is judged by itself")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![For { items: 0 }]
+    }
+}

@@ -1,0 +1,125 @@
+//! `loop_grad`: the iterations of a loop, backward.
+
+use super::loops::{self, Parts};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
+};
+use crate::program::{Operator, Program, RowsId, Type, VarId};
+
+/// Runs the gradient of the body of a loop, its only block, once per iteration of that loop, last iteration first, on the
+/// rows of the iteration.
+///
+/// The block's parameters are the gradients of what the iteration gave to be collected, then those of the state after it.
+/// Its results are the gradients of the state before the iteration; those of its items, which are collected; then gradients
+/// of values captured from outside, which are added up over the iterations: [`Captured`] says how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopGrad {
+    /// How many inputs are gradients of collected values.
+    pub items: i64,
+    /// How many outputs are gradients of items.
+    pub collected: i64,
+}
+
+attributes!(LoopGrad { items = 0, collected = 0 });
+
+/// How gradients of a value captured by a loop come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Captured {
+    /// Each iteration adds to those rows that it had.
+    Rows {
+        /// The row space in the iteration.
+        inside: RowsId,
+        /// Its source, of the sum.
+        outside: RowsId,
+    },
+    /// Each iteration adds to the whole.
+    Whole,
+}
+
+impl LoopGrad {
+    pub(crate) fn parts(&self, inputs: usize) -> Option<Parts> {
+        Parts::new(self.items, inputs)
+    }
+
+    /// The number of outputs behind the state that are collected.
+    pub(crate) fn of_items(&self) -> usize {
+        usize::try_from(self.collected).unwrap_or(usize::MAX)
+    }
+
+    /// How the iterations' gradients of this type come together, in a block on `rows`.
+    pub fn captured(program: &Program, ty: &Type, rows: Option<RowsId>) -> Captured {
+        let outside = |inside| Some((inside, program.outside_of(inside, rows?)?));
+        match ty.rows.and_then(outside) {
+            Some((inside, outside)) => Captured::Rows { inside, outside },
+            None => Captured::Whole,
+        }
+    }
+}
+
+impl Operation for LoopGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "loop_grad",
+            doc: "Gradient of `for` and `while`.",
+            inputs: &["Out@GRAD*"],
+            outputs: &["X@GRAD*"],
+            effects: Effects::BLOCKS,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let &[block] = cx.blocks else {
+            return Err(cx.fail(MismatchKind::Count, "`loop_grad` owns one block"));
+        };
+        let block = cx.program.block(block);
+        if block.forward.is_none() {
+            return Err(
+                cx.fail(MismatchKind::Attribute, "the block of `loop_grad` differentiates no other block")
+            );
+        }
+        let (Some(parts), of_items) = (self.parts(cx.types.len()), self.of_items()) else {
+            return Err(cx.fail(MismatchKind::Attribute, "`loop_grad` has fewer inputs than it says"));
+        };
+        loops::check_params(cx, block, parts)?;
+        loops::check_states(cx, block, parts)?;
+        let Some((of_items, captured)) = block.results[parts.states..].split_at_checked(of_items) else {
+            return Err(cx.fail(MismatchKind::Attribute, "`loop_grad` has fewer results than it says"));
+        };
+        let mut types = cx.types[parts.items..].to_vec();
+        types.extend(loops::collected(cx, block, of_items)?);
+        for &result in captured {
+            let ty = cx.program.ty(result);
+            types.push(match LoopGrad::captured(cx.program, ty, block.rows) {
+                Captured::Rows { outside, .. } => Type { rows: Some(outside), ..ty.clone() },
+                Captured::Whole => ty.clone(),
+            });
+        }
+        Ok(types)
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn differentiates(&self, op: &Op) -> bool {
+        matches!(op, Op::For(_) | Op::While(_))
+    }
+
+    fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
+        let block = program.block(operator.blocks[0]);
+        let mut flow = Vec::new();
+        if let Some(parts) = self.parts(operator.inputs.len()) {
+            flow = loops::flow(program, operator, parts);
+        }
+        flow.extend(block.results.iter().copied().zip(operator.outputs.iter().copied()));
+        flow
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("what its blocks compute is judged by itself")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![LoopGrad { items: 0, collected: 0 }]
+    }
+}

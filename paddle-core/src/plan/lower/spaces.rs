@@ -1,0 +1,154 @@
+//! Row spaces that come to be as a program runs: where the numbers of their rows are, and the offsets of sequences.
+
+use super::super::backend::{Backend, Extent};
+use super::super::code::{Home, Instruction, LoopId, Order, Prefix, Slot, SlotId, Space, Taken};
+use super::super::error::PlanError;
+use super::Lowering;
+use crate::program::{BlockId, DType, RowOrigin, RowsId};
+
+impl<B: Backend> Lowering<'_, B> {
+    /// The space of rows that have one, which are read now.
+    pub(super) fn known_space(&mut self, rows: Option<RowsId>) -> Option<usize> {
+        let space = rows.and_then(|rows| self.space_of.get(&rows).copied())?;
+        self.touch(self.spaces[space].index);
+        Some(space)
+    }
+
+    /// The space of rows from which values come to others, or go back.
+    pub(super) fn need_space(&mut self, rows: Option<RowsId>) -> Result<usize, PlanError> {
+        let name = rows.map(|rows| self.program.row_space(rows).name.clone()).unwrap_or_default();
+        self.known_space(rows).ok_or(PlanError::UnboundSize { symbol: name, outside: false })
+    }
+
+    /// A slot for the numbers of rows, in a block.
+    pub(super) fn numbers(&mut self, rows: RowsId, shape: Vec<Extent>, block: BlockId) -> SlotId {
+        let name = format!("row numbers of {}", self.program.row_space(rows).name);
+        self.auxiliary(name, shape, None, block)
+    }
+
+    /// A slot for what the plan needs beside the values of the program. What a loop may go back to is kept.
+    pub(super) fn auxiliary(
+        &mut self,
+        name: String,
+        shape: Vec<Extent>,
+        dtype: Option<DType>,
+        block: BlockId,
+    ) -> SlotId {
+        let element_bytes = dtype.map_or(size_of::<u32>(), |dtype| self.backend.element_bytes(dtype));
+        let life = (self.now, self.now);
+        let slot = self.add_slot(Slot { name, shape, element_bytes, dtype, home: Home::Arena, life });
+        let around = self.recorded_around(block);
+        if around.is_some() || self.grows(slot) {
+            self.give_lane(slot, around);
+        }
+        slot
+    }
+
+    /// Adds a space whose row numbers are in a slot, and which comes to be in `block`.
+    pub(super) fn add_space(&mut self, rows: RowsId, index: SlotId, block: BlockId) -> usize {
+        let size = self.program.row_space(rows).size;
+        self.spaces.push(Space { size, index });
+        self.space_of.insert(rows, self.spaces.len() - 1);
+        if let Some(around) = self.recorded_around(block) {
+            self.loops[around.0].sizes.push(size);
+        }
+        self.spaces.len() - 1
+    }
+
+    /// What has to be done when there are tokens of sequences: they are sorted, if a loop goes along them.
+    pub(super) fn sort(
+        &mut self,
+        tokens: RowsId,
+        block: BlockId,
+        code: &mut Vec<Instruction<B::Kernel>>,
+    ) -> Result<(), PlanError> {
+        let program = self.program;
+        let spaces = (0..).map(RowsId).zip(program.row_spaces());
+        let mut steps =
+            spaces.filter(|(_, space)| space.parent == Some(tokens) && space.origin == RowOrigin::Steps);
+        let Some((steps, _)) = steps.find(|(steps, _)| self.used.contains(steps)) else { return Ok(()) };
+        let Some(parent) = program.row_space(tokens).parent else { return Ok(()) };
+        let sequences = self.rows_extent(parent);
+        let offsets = self.offsets(tokens)?;
+        let order = self.auxiliary(
+            format!("order of {}", program.row_space(tokens).name),
+            vec![sequences],
+            None,
+            block,
+        );
+        let count = self.rows_extent(tokens);
+        let index = self.numbers(steps, vec![count], block);
+        let steps_space = self.add_space(steps, index, block);
+        self.orders.push(Order {
+            sequences,
+            offsets,
+            order,
+            tokens: program.row_space(tokens).size,
+            steps: steps_space,
+        });
+        self.order_of.insert(steps, self.orders.len() - 1);
+        code.push(Instruction::Order(self.orders.len() - 1));
+        self.now += 1;
+        self.take(steps, block, None, code, &mut Vec::new())
+    }
+
+    /// Takes the sequences that belong to the rows `parent`, as far as they are used. In front of a `for`, those of all its
+    /// rows, in its order: an iteration has the first of them.
+    pub(super) fn take(
+        &mut self,
+        parent: RowsId,
+        block: BlockId,
+        prefix: Option<LoopId>,
+        code: &mut Vec<Instruction<B::Kernel>>,
+        each: &mut Vec<Instruction<B::Kernel>>,
+    ) -> Result<(), PlanError> {
+        let program = self.program;
+        for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
+            let RowOrigin::Part { of } = space.origin else { continue };
+            let is_new = self.used.contains(&rows) && !self.space_of.contains_key(&rows);
+            // What comes to an iteration with its rows needs not be taken.
+            let is_item = program.row_space(of).parent == program.steps_of_loop(parent);
+            if space.parent != Some(parent) || !is_new || is_item {
+                continue;
+            }
+            let parent_space = self.need_space(Some(parent))?;
+            let from = self.offsets(of)?;
+            let layout = self.offsets_layout(rows)?;
+            let name = |what: &str| format!("{what} of {}", space.name);
+            let offsets = self.auxiliary(name("offsets"), layout.shape, Some(layout.dtype), block);
+            // As many as there are at most, as these are known.
+            let count = self.rows_extent(rows);
+            let index = self.auxiliary(name("token numbers"), vec![count], None, block);
+            let tokens = self.add_space(rows, index, block);
+            self.offsets_of.insert(rows, offsets);
+            self.taken.push(Taken { parent: parent_space, from, offsets, tokens });
+            let taken = self.taken.len() - 1;
+            self.taken_of.insert(rows, taken);
+            code.push(Instruction::Take(taken));
+            match prefix {
+                Some(id) => {
+                    let sequences = program.row_space(parent).size;
+                    self.loops[id.0].prefixes.push(Prefix {
+                        tokens: space.size,
+                        sequences,
+                        taken,
+                        is_slice: false,
+                    });
+                    if self.loops[id.0].recorded {
+                        self.loops[id.0].sizes.push(space.size);
+                    }
+                    self.sort(rows, block, each)?;
+                }
+                None => self.sort(rows, block, code)?,
+            }
+            self.take(rows, block, prefix, code, each)?;
+        }
+        Ok(())
+    }
+
+    /// The number of rows.
+    pub(super) fn rows_extent(&mut self, rows: RowsId) -> Extent {
+        let size = crate::program::Dim::symbol(self.program.row_space(rows).size);
+        self.extent(&size)
+    }
+}

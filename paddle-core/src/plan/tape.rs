@@ -1,0 +1,176 @@
+//! The tape: a lane for every slot whose size, or whose number of instances, is known only as loops run.
+//!
+//! What a loop saves for its gradient has in its lane one instance per iteration, one behind the other; the gradient goes
+//! back over them. What a loop collects grows by the rows of each iteration. Lanes have room for so many iterations, of the
+//! largest sizes; when that is not enough they are laid anew, with more.
+
+use super::backend::{ALIGNMENT, Backend, Extent, Move};
+use super::code::{LaneId, LoopId, Plan, SlotId};
+use super::error::RunError;
+use crate::program::{Dim, SymbolId};
+
+/// Where lanes are, and how far they are written. Its vectors are as long as the plan's.
+#[derive(Debug, Default)]
+pub(super) struct Tape {
+    /// The first byte of each lane.
+    base: Vec<usize>,
+    /// Its bytes.
+    room: Vec<usize>,
+    /// The bytes of instances that are complete.
+    cursor: Vec<usize>,
+    /// The most iterations that there is room for, of each loop each time that it runs.
+    iterations: Vec<usize>,
+    /// Symbols at their largest.
+    largest: Vec<usize>,
+    /// The bytes of the buffer.
+    length: usize,
+    moves: Vec<Move>,
+}
+
+fn too_large() -> RunError {
+    RunError::TooLarge { value: "what loops keep of their iterations".to_string() }
+}
+
+impl Tape {
+    pub(super) fn new<K>(plan: &Plan<K>) -> Self {
+        let lanes = vec![0; plan.lanes.len()];
+        Tape {
+            base: lanes.clone(),
+            room: lanes.clone(),
+            cursor: lanes,
+            iterations: vec![1; plan.loops.len()],
+            ..Tape::default()
+        }
+    }
+
+    /// Ready for a run at these capacities.
+    pub(super) fn begin<B: Backend>(
+        &mut self,
+        backend: &B,
+        plan: &Plan<B::Kernel>,
+        capacities: &[usize],
+        buffer: &mut B::Buffer,
+    ) -> Result<(), RunError> {
+        self.cursor.fill(0);
+        if plan.lanes.is_empty() {
+            return Ok(());
+        }
+        self.largest.clear();
+        self.largest.extend_from_slice(capacities);
+        self.lay(backend, plan, buffer, false)
+    }
+
+    /// Where a lane's current instance begins.
+    pub(super) fn at(&self, lane: LaneId) -> usize {
+        self.base[lane.0] + self.cursor[lane.0]
+    }
+
+    /// Makes sure that there is room for so many iterations of a loop.
+    pub(super) fn reserve<B: Backend>(
+        &mut self,
+        backend: &B,
+        plan: &Plan<B::Kernel>,
+        id: LoopId,
+        iterations: usize,
+        buffer: &mut B::Buffer,
+    ) -> Result<(), RunError> {
+        let known = self.iterations[id.0];
+        if iterations <= known {
+            return Ok(());
+        }
+        self.iterations[id.0] = iterations.max(known + known / 2);
+        match plan.lanes.is_empty() {
+            true => Ok(()),
+            false => self.lay(backend, plan, buffer, true),
+        }
+    }
+
+    /// Goes on to the next instances of what a loop saves.
+    pub(super) fn push<K>(&mut self, plan: &Plan<K>, id: LoopId, sizes: &[usize]) {
+        for &lane in &plan.loops[id.0].lanes {
+            self.cursor[lane.0] += instance(plan, plan.lanes[lane.0].slot, sizes);
+        }
+    }
+
+    /// Goes back to the instances before, which have these sizes.
+    pub(super) fn pop<K>(&mut self, plan: &Plan<K>, id: LoopId, sizes: &[usize]) {
+        for &lane in &plan.loops[id.0].lanes {
+            let at = &mut self.cursor[lane.0];
+            *at = at.saturating_sub(instance(plan, plan.lanes[lane.0].slot, sizes));
+        }
+    }
+
+    /// Iterations of a loop, and of those around it whose iterations are kept too, there is room for.
+    fn instances<K>(&self, plan: &Plan<K>, around: Option<LoopId>) -> Option<usize> {
+        let mut product = 1usize;
+        let mut at = around;
+        while let Some(id) = at {
+            product = product.checked_mul(self.iterations[id.0])?;
+            at = plan.loops[id.0].around;
+        }
+        Some(product)
+    }
+
+    /// Places the lanes one behind the other.
+    fn lay<B: Backend>(
+        &mut self,
+        backend: &B,
+        plan: &Plan<B::Kernel>,
+        buffer: &mut B::Buffer,
+        keep: bool,
+    ) -> Result<(), RunError> {
+        // Grown sizes depend on those in front of them only.
+        for at in 0..self.largest.len() {
+            let symbol = SymbolId(at as u32);
+            if let Some(grown) = plan.grown.iter().find(|grown| grown.sizes.contains(&symbol)) {
+                let rows = self.largest[grown.rows.0 as usize];
+                self.largest[at] = rows.checked_mul(self.iterations[grown.around.0]).ok_or_else(too_large)?;
+            } else if let Some(bound) = plan.bounds[at] {
+                self.largest[at] = self.largest[bound.0 as usize];
+            }
+        }
+        let mut end = 0usize;
+        self.moves.clear();
+        for (at, lane) in plan.lanes.iter().enumerate() {
+            let bytes = self.largest_instance(plan, lane.slot).ok_or_else(too_large)?;
+            let instances = self.instances(plan, lane.around).ok_or_else(too_large)?;
+            let room = bytes.checked_mul(instances).ok_or_else(too_large)?;
+            if keep {
+                self.moves.push(Move { from: self.base[at], to: end, bytes: self.room[at].min(room) });
+            }
+            (self.base[at], self.room[at]) = (end, room);
+            end = end.checked_add(room).filter(|&end| end <= isize::MAX as usize).ok_or_else(too_large)?;
+        }
+        if keep || end > self.length {
+            self.length = end.max(self.length);
+            backend.rearrange(buffer, self.length, &self.moves)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a slot at the largest sizes.
+    fn largest_instance<K>(&self, plan: &Plan<K>, slot: SlotId) -> Option<usize> {
+        let value = |symbol: SymbolId| i64::try_from(self.largest[symbol.0 as usize]).ok();
+        let size = |extent: &Extent| match extent {
+            Extent::Fixed(size) => Some(*size),
+            Extent::Bound(at) => {
+                let dim: &Dim = &plan.extents[*at];
+                dim.evaluate(&value).and_then(|size| usize::try_from(size).ok())
+            }
+        };
+        let slot = &plan.slots[slot.0];
+        let bytes = slot
+            .shape
+            .iter()
+            .try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)?))?;
+        bytes.checked_next_multiple_of(ALIGNMENT)
+    }
+}
+
+/// The bytes of an instance of a slot; its lane has room for them.
+fn instance<K>(plan: &Plan<K>, slot: SlotId, sizes: &[usize]) -> usize {
+    let slot = &plan.slots[slot.0];
+    let bytes =
+        slot.shape.iter().fold(slot.element_bytes, |bytes, extent| bytes.saturating_mul(extent.get(sizes)));
+    bytes.checked_next_multiple_of(ALIGNMENT).unwrap_or(usize::MAX)
+}
