@@ -320,7 +320,7 @@ fn mistakes_of_form() {
     fails_at("program {\n  rows 3\n       ^", "expected the name of a row space, found `3`");
     fails_at(
         "program {\n  bloc 0 {\n  ^",
-        "expected `shards`, `rows`, `tokens`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`, found `bloc`",
+        "expected `shards`, `rows`, `tokens`, `steps`, `rounds`, `size`, `check`, `parameter`, `state`, `gradient`, `tap` or `block`, found `bloc`",
     );
     fails_at("program { block 0 { }\n} more\n  ^", "expected the end of the text, found `more`");
     fails_at(

@@ -135,7 +135,10 @@ fn rows_exist_only_where_they_are_chosen() {
     finds(
         "a: f32[3] = while(v) { block 1 on _ (p: f32[3]) { t: bool[] = fill_constant(value=true) yield t }
            block 2 (q: f32[3]) { yield q } }",
-        &["0.0: the rows of `_` are not chosen for block 1", "0.0: a block of a loop has rows of its own"],
+        &[
+            "0.0: the rows of `_` are not chosen for block 1",
+            "0.0: the blocks of a loop do not run on rows of one loop",
+        ],
     );
 }
 
@@ -144,8 +147,11 @@ fn blocks_have_parameters_of_their_own() {
     let body = "block 2 (q: f32[3]) { yield q }";
     let condition = |params| format!("a: f32[3] = while(v) {{ block 1 {params} {{ yield s }} {body} }}");
     finds(&condition("(p: f32[3])"), &[]);
-    finds(&condition(""), &["0.0: a block's parameters are not of the types of the loop state"]);
-    finds(&condition("(p: f32[4])"), &["0.0: a block's parameters are not of the types of the loop state"]);
+    finds(&condition(""), &["0.0: a block's parameters are not of the types of what comes into the loop"]);
+    finds(
+        &condition("(p: f32[4])"),
+        &["0.0: a block's parameters are not of the types of what comes into the loop"],
+    );
     let mut program = Program::new();
     let added = program.create_block_parameter(Program::GLOBAL, "p", Type::scalar(DType::F32));
     assert!(added.is_ok());

@@ -1,6 +1,7 @@
 //! Gradients against differences, in `f64` on the reference backend.
 //!
-//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own. The gradient
+//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own; times itself where
+//! the program alone knows how many there are. The gradient
 //! of the cost with respect to every element of every floating-point input has to be the central difference: apart by
 //! at most 10⁻⁶ · max(1, |gradient|, |difference|).
 
@@ -9,7 +10,7 @@ use std::fmt;
 use paddle_core::ops::{Binary, BinaryKind, GradientError, Op, Reduce, ReduceKind};
 use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage};
-use paddle_core::program::{BuildError, Program, Site, VarId, VerifyError};
+use paddle_core::program::{BuildError, Program, RowsId, Site, VarId, VerifyError};
 
 use crate::reference::{Buffer, Reference};
 
@@ -153,9 +154,15 @@ impl Differentiated {
         let outputs = program.outputs().iter().copied();
         let outputs: Vec<VarId> =
             outputs.filter(|&output| is_float(output) && !intermediate.contains(&output)).collect();
+        // The sizes of sequences that are made are not known before.
+        let made: Vec<RowsId> = operators().flat_map(|op| op.op.operation().makes(&program, op)).collect();
         let mut cost = None;
         for (i, output) in outputs.into_iter().enumerate() {
-            let weight = program.create_input(&format!("weight {i}"), program.ty(output).clone())?;
+            let ty = program.ty(output).clone();
+            let weight = match ty.rows.is_some_and(|rows| made.contains(&rows)) {
+                true => output,
+                false => program.create_input(&format!("weight {i}"), ty)?,
+            };
             let mut op = |op: Op, inputs: &[VarId]| {
                 Ok::<_, BuildError>(program.append_op(Program::GLOBAL, op, inputs, Site::default())?[0])
             };
@@ -181,7 +188,7 @@ impl Differentiated {
     }
 
     /// The program: its inputs are those of the original, and behind them one weight of the shape of each
-    /// floating-point output.
+    /// floating-point output whose rows are fed.
     pub fn program(&self) -> &Program {
         &self.program
     }

@@ -388,8 +388,8 @@ fn a_loop_saves_no_value_for_its_shape() {
     program.set_outputs(&[cost, grad]).unwrap();
     let (mut executor, mut parameters) = executor(&program).unwrap();
     let plan = executor.plan().to_string();
-    assert!(plan.contains("h_1: frame of loop 0"), "{plan}");
-    assert!(!plan.contains("squared: frame"), "{plan}");
+    assert!(plan.contains("h_1: tape of loop 0"), "{plan}");
+    assert!(!plan.contains("squared: tape"), "{plan}");
     let (x, shape, n) = ([0.5, -1.0], [1, 2], [1.0]);
     let feeds = [floats(&x, &shape), floats(&n, &[])];
     executor.begin(&|i| feeds[i]).unwrap();

@@ -11,6 +11,7 @@ mod gradients;
 mod host;
 mod images;
 mod large;
+mod loops;
 mod machines;
 mod memory;
 mod places;

@@ -156,7 +156,7 @@ fn only_element_wise_outputs_replace_inputs() {
 #[test]
 #[should_panic(expected = "an operand of [\"relu\"] is not aligned")]
 fn operands_are_aligned() {
-    launch(Sample::of(Unary::of(UnaryKind::Relu)).rows(3, &[4]), at(0), at(100));
+    launch(Sample::of(Unary::of(UnaryKind::Relu)).rows(3, &[4]), at(0), at(102));
 }
 
 #[test]

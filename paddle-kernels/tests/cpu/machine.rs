@@ -212,7 +212,7 @@ fn an_operand_of_more_bytes_than_there_are_is_a_mistake() {
 #[test]
 #[should_panic(expected = "12 bytes")]
 fn an_operand_that_is_not_aligned_is_a_mistake() {
-    square(3, 0, 68);
+    square(3, 0, 66);
 }
 
 #[test]
