@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use crate::program::{Answer, BlockId, Condition, DType, Dim, DimOverflow, Program, RowOrigin, RowsId, Type};
+use crate::program::{Answer, BlockId, Condition, DType, Dim, DimOverflow, Program, RowsId, Type};
 
 /// What kind of mistake a [`Mismatch`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -218,8 +218,7 @@ impl Infer<'_> {
 
     /// The rows that the sequences of an input belong to. Its rows have to be all tokens of these.
     pub fn need_sequences(&self, input: usize) -> Result<RowsId, Mismatch> {
-        let space = self.ty(input).rows.map(|rows| self.program.row_space(rows));
-        let parent = space.filter(|space| space.origin == RowOrigin::Tokens).and_then(|space| space.parent);
+        let parent = self.ty(input).rows.and_then(|rows| self.program.rows_of_whole_sequences(rows));
         parent.ok_or_else(|| {
             let but = match self.program.is_sequence(self.ty(input)) {
                 true => "here only some of its tokens are left",

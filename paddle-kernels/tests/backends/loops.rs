@@ -207,19 +207,18 @@ const PROGRAMS: &[(&str, &str)] = &[
           rows _.2 of _ in _.ws.rounds
           steps _.ws.steps of _.ws
           rows _.3 of _ in _.ws.steps
-          block 0 (x: f32[_, 2], c: f32[_], w: f32[2, 2]) {
+          block 0 (x: f32[_, 2], c: f32[_, 1], w: f32[2, 2]) {
             limit: f32[] = fill_constant(value=0.0)
             one: f32[] = fill_constant(value=0.5)
-            left: f32[_], given: f32[_.ws.rounds, 2] = while(c) {
-              block 1 on _.1 (c1: f32[_.1]) {
-                more: bool[_.1] = greater_than(c1, limit)
+            left: f32[_, 1], given: f32[_.ws.rounds, 2] = while(c) {
+              block 1 on _.1 (c1: f32[_.1, 1]) {
+                more: bool[_.1, 1] = greater_than(c1, limit)
                 yield more
               }
-              block 2 on _.2 (c2: f32[_.2]) {
+              block 2 on _.2 (c2: f32[_.2, 1]) {
                 x2: f32[_.2, 2] = gather_rows(x)
-                d: f32[_.2] = elementwise_sub(c2, one)
-                d2: f32[_.2, 1] = unsqueeze2(d, axes=[1])
-                p: f32[_.2, 2] = elementwise_mul(x2, d2)
+                d: f32[_.2, 1] = elementwise_sub(c2, one)
+                p: f32[_.2, 2] = elementwise_mul(x2, d)
                 yield d, p
               }
             }

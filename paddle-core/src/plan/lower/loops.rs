@@ -203,7 +203,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             initial.iter().zip(&states).map(|(&from, &to)| Instruction::Gather { space, from, to }).collect();
         let mut save = Vec::new();
         let around = program.block(body).parent.unwrap_or_default();
-        self.take(rows, around, Some(id), &mut enter, &mut save)?;
+        self.take(rows, around, Some((id, body)), &mut enter, &mut save)?;
         self.prepare(body, &mut enter)?;
         self.begin_loop();
         let (item_params, state_params) = block.params.split_at(parts.items);
@@ -404,11 +404,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let active = self.add_space(active, own, body);
         let rounds = program.steps_of_loop(active_rows).ok_or_else(|| unbound(active_rows))?;
         let tokens = program.source_of(rounds).ok_or_else(|| unbound(rounds))?;
-        let sizes = [active_rows, rounds].map(|rows| program.row_space(rows).size);
-        self.loops[id.0].slices.push((sizes[0], sizes[1]));
         let collected = match collects {
             false => None,
             true => {
+                let sizes = [active_rows, rounds].map(|rows| program.row_space(rows).size);
+                self.loops[id.0].slices.push((sizes[0], sizes[1]));
                 let count = self.rows_extent(rounds);
                 let index = self.numbers(rounds, vec![count], around);
                 let rounds = self.add_space(rounds, index, around);

@@ -93,12 +93,12 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     /// Takes the sequences that belong to the rows `parent`, as far as they are used. In front of a `for`, those of all its
-    /// rows, in its order: an iteration has the first of them.
+    /// rows, in its order: an iteration, which runs its body, has the first of them.
     pub(super) fn take(
         &mut self,
         parent: RowsId,
         block: BlockId,
-        prefix: Option<LoopId>,
+        prefix: Option<(LoopId, BlockId)>,
         code: &mut Vec<Instruction<B::Kernel>>,
         each: &mut Vec<Instruction<B::Kernel>>,
     ) -> Result<(), PlanError> {
@@ -126,7 +126,7 @@ impl<B: Backend> Lowering<'_, B> {
             self.taken_of.insert(rows, taken);
             code.push(Instruction::Take(taken));
             match prefix {
-                Some(id) => {
+                Some((id, body)) => {
                     let sequences = program.row_space(parent).size;
                     self.loops[id.0].prefixes.push(Prefix {
                         tokens: space.size,
@@ -137,7 +137,7 @@ impl<B: Backend> Lowering<'_, B> {
                     if self.loops[id.0].recorded {
                         self.loops[id.0].sizes.push(space.size);
                     }
-                    self.sort(rows, block, each)?;
+                    self.sort(rows, body, each)?;
                 }
                 None => self.sort(rows, block, code)?,
             }
