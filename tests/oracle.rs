@@ -216,13 +216,15 @@ fn loops_are_read_back() {
     }
 }
 
-/// A layer for each token; every way to make a row of them, beside rows; offsets where the first input has none.
+/// A layer for each token; every way to make a row of them, beside rows; offsets where the first input has none;
+/// attention and convolution.
 #[test]
 fn sequences() {
     let batch = |offsets: &[i64]| {
         let (tokens, rows) = (offsets[offsets.len() - 1] as usize, offsets.len() - 1);
         let x = numbers(&[tokens, 3], tokens).with_offsets(offsets);
-        vec![x, numbers(&[rows, 2], rows), Tensor::f32(&[], &[0.5])]
+        let z = numbers(&[tokens, 1], 3).with_offsets(offsets);
+        vec![x, numbers(&[rows, 2], rows), Tensor::f32(&[], &[0.5]), z]
     };
     let batches = [batch(&[0, 2, 5]), batch(&[0, 3, 3, 4, 9]), batch(&[0, 1])];
     check("sequences", include_str!("oracle/sequences.txt"), &batches);

@@ -12,6 +12,12 @@ fn main() {
         //~                           ^ row-spaces
         let e = sequence_length(x);
         //~                     ^ row-spaces
-        (a, b, c, d, e)
+        let f = sequence_conv(x, 8, 3);
+        //~                   ^ row-spaces
+        let g = sequence_conv(words, 8, 3);
+        //~                   ^^^^^ element-type
+        let h = sequence_window(words, 0);
+        //~                            ^ constant
+        (a, b, c, d, e, f, g, h)
     });
 }

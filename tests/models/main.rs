@@ -100,6 +100,7 @@ models! {
     rows_and_loops
     self_attention
     sequence_attention
+    sequence_convolution
     sequence_labels
     sequence_tagger
     several_labels

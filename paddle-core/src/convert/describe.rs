@@ -211,6 +211,15 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             push_float(&mut attrs, "pad_value", op.pad_value);
             attrs
         }
+        Op::SequenceWindow(op) => {
+            let mut attrs = vec![OpAttr::long("start", op.start), OpAttr::long("length", op.length)];
+            push_float(&mut attrs, "pad_value", op.pad_value);
+            desc.r#type.insert_str(0, OURS);
+            attrs
+        }
+        Op::SequenceWindowGrad(op) => {
+            ours(&mut desc, [OpAttr::long("start", op.start), OpAttr::long("length", op.length)])
+        }
         Op::SequencePoolGrad(op) => vec![OpAttr::string("pooltype", op.pooltype.name())],
         Op::Update(op) => update::describe(op, &mut desc),
         Op::UpdateRows(op) => {

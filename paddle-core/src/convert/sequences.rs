@@ -5,8 +5,8 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Fill, Gather, Number, Op, PoolType, Reshape, RowNumbers, Scale,
-    SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad,
+    Assign, Binary, BinaryKind, Cast, Fill, Gather, Matmul, Number, Op, PoolType, Reshape, RowNumbers, Scale,
+    SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad, SequenceWindow, SequenceWindowGrad,
 };
 use crate::program::{DType, Dim, RowsId, VarId};
 
@@ -91,6 +91,49 @@ impl Reading<'_, '_> {
                 self.out(Gather { axis: 0 }, &[x, numbers])
             }
         }
+    }
+
+    /// Windows of ours, or their gradient.
+    pub(super) fn sequence_window(&mut self) -> Result<bool, ConvertError> {
+        let number = |attribute| self.desc.attr_long(attribute)?.ok_or(Fault::MissingAttribute { attribute });
+        let (start, length) = (number("start")?, number("length")?);
+        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+        match self.desc.r#type.ends_with("_grad") {
+            true => self.same_slots(SequenceWindowGrad { start, length }.into()),
+            false => self.same_slots(SequenceWindow { start, length, pad_value }.into()),
+        }
+    }
+
+    /// Windows times filters, without parameters for what is outside of the sequences.
+    pub(super) fn sequence_conv(&mut self) -> Result<bool, ConvertError> {
+        let (x, filter) = (self.input("X")?, self.input("Filter")?);
+        let number = |attribute| self.desc.attr_int(attribute);
+        let attribute = "contextLength";
+        let length = number(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let start = number("contextStart")?.unwrap_or(0);
+        let is_plain = number("contextStride")?.unwrap_or(1) == 1
+            && !self.bool("paddingTrainable", false)?
+            && !self.has(&["PaddingData"]);
+        if !is_plain || self.rows_of(x).is_none() || self.ty(x).rank() != 2 {
+            return Ok(false);
+        }
+        let window = SequenceWindow { start: start.into(), length: length.into(), pad_value: 0.0 };
+        let windows = self.emit(window, &[x])?;
+        self.out(Matmul::PLAIN, &[windows, filter])
+    }
+
+    /// Windows of ids, one for each token.
+    pub(super) fn sequence_enumerate(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "win_size";
+        let length = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let pad_value = f64::from(self.desc.attr_int("pad_value")?.unwrap_or(0));
+        let one_each = matches!(&self.ty(x).dims[..], [] | [_])
+            && self.ty(x).dims.iter().all(|dim| *dim == Dim::from(1));
+        if !one_each || self.rows_of(x).is_none() {
+            return Ok(false);
+        }
+        self.out(SequenceWindow { start: 0, length: length.into(), pad_value }, &[x])
     }
 
     /// The rows that the sequences of a value belong to, if it has some.

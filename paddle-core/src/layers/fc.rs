@@ -11,7 +11,9 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let mut sum: Option<VarId> = None;
     for (at, &x) in inputs.iter().enumerate() {
         let role = if inputs.len() == 1 { "w".to_string() } else { format!("w{at}") };
-        let product = product(call, x, &size, &role)?;
+        need_float(call, x)?;
+        let flat = flatten(call, x)?;
+        let product = product(call, x, flat, &size, &role)?;
         sum = Some(match sum {
             Some(sum) => {
                 let added = call.emit(add, &[sum, product]);
@@ -21,14 +23,27 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         });
     }
     let Some(sum) = sum else { return Err(call.wrong("x", MismatchKind::Count, "there is none")) };
+    finish(call, sum, size)
+}
+
+/// Adds the bias and applies the activation that the call asks for.
+pub(super) fn finish(call: &mut Call<'_>, sum: VarId, size: Dim) -> Result<VarId, BuildError> {
     let sum = if call.flag("bias").unwrap_or(true) {
         let bias = Type { dtype: call.ty(sum).dtype, rows: None, dims: vec![size] };
         let b = call.parameter("b", initializers::constant(0.0, bias))?;
-        call.emit(add, &[sum, b])?[0]
+        call.emit(Binary { kind: BinaryKind::Add }, &[sum, b])?[0]
     } else {
         sum
     };
     call.activate("act", sum)
+}
+
+pub(super) fn need_float(call: &Call<'_>, x: VarId) -> Result<(), BuildError> {
+    if call.ty(x).dtype.is_float() {
+        return Ok(());
+    }
+    let but = format!("`{}` needs floating-point numbers", call.layer.name);
+    Err(call.wrong_value(x, MismatchKind::ElementType, &but))
 }
 
 /// The products of two inputs do not add up: that is a mistake in the second, beside the first.
@@ -39,18 +54,22 @@ fn beside(call: &Call<'_>, first: VarId, x: VarId, error: BuildError) -> BuildEr
     call.wrong_value(x, kind, &format!("{} is {shown}: the inputs of `fc` need {one}", call.words(first)))
 }
 
-/// One input times its weight.
-fn product(call: &mut Call<'_>, x: VarId, size: &Dim, role: &str) -> Result<VarId, BuildError> {
+/// A matrix times its weight; it was made of a given value.
+pub(super) fn product(
+    call: &mut Call<'_>,
+    given: VarId,
+    x: VarId,
+    size: &Dim,
+    role: &str,
+) -> Result<VarId, BuildError> {
     let dtype = call.ty(x).dtype;
-    if !dtype.is_float() {
-        return Err(call.wrong_value(x, MismatchKind::ElementType, "`fc` needs floating-point numbers"));
-    }
-    let given = x;
-    let x = flatten(call, x)?;
     let known = |size: &&Dim| !call.program.depends_on_feed(size);
     let Some(inputs) = call.ty(x).dims.last().filter(known).cloned() else {
-        let but = "`fc` has one weight per input: their number has to be known before the network is fed";
-        return Err(call.wrong_value(given, MismatchKind::Shape, but));
+        let but = format!(
+            "`{}` has one weight per input: their number has to be known before the network is fed",
+            call.layer.name
+        );
+        return Err(call.wrong_value(given, MismatchKind::Shape, &but));
     };
     let ty = Type { dtype, rows: None, dims: vec![inputs, size.clone()] };
     let weight = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;

@@ -27,6 +27,7 @@ library! {
     l2_normalize
     log_softmax
     margin_rank_loss
+    sequence_conv_pool
     simple_img_conv_pool
     smooth_l1
     square_error_cost

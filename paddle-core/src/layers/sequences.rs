@@ -1,9 +1,9 @@
 //! Layers of sequences.
 
-use super::Call;
+use super::{Call, fc};
 use crate::ops::{
     Op, PoolType, SequenceAlign, SequenceExpandAs, SequenceLength, SequencePool, SequenceReverse,
-    SequenceSoftmax,
+    SequenceSoftmax, SequenceWindow,
 };
 use crate::program::{BuildError, VarId};
 
@@ -39,6 +39,26 @@ macro_rules! with_sequence_layers {
             /// long as the other of its row; where one is not, the run ends with an error.
             sequence_align(x: Value "The sequences.", y: Value "Those that they become tokens of.";)
                 => |call| of_two(call, SequenceAlign);
+
+            /// The tokens around each token, side by side: `[D]` gives `[length · D]`.
+            sequence_window(x: Value "The sequences.", length: Int "How many tokens.";
+                            start: Int "Where they start: so many tokens behind the one that they are for, or before it if this is negative; half of the length before it if this is left out.",
+                            pad_value: Number "What stands where the sequence has no token; 0 if it is left out.")
+                => |call| {
+                    let x = call.value("x")?;
+                    window(call, x, "length")
+                };
+
+            /// Filters that slide along sequences: the product of the tokens around each token, zeros where the sequence has
+            /// none, and `w`; and `b` added.
+            ///
+            /// Parameters: `w`, `[filter_size · D, filters]`, uniform by Xavier's rule at first; `b`, `[filters]`, zero at first.
+            sequence_conv(x: Value "The sequences.", filters: Size "How many filters.",
+                          filter_size: Int "How many tokens a filter sees.";
+                          start: Int "Where a filter starts: so many tokens behind the one that it is for, or before it if this is negative; half of the size before it if this is left out.",
+                          bias: Flag "Whether to add `b`; it is added if this is left out.",
+                          act: Activation "What to apply to the result.") weights_and_bias
+                => sequence_conv;
         }
     };
 }
@@ -53,6 +73,23 @@ fn of_one(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
 fn of_two(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
     let inputs = [call.value("x")?, call.value("y")?];
     call.emit_one(op, &inputs)
+}
+
+/// Windows of as many tokens as an argument says.
+fn window(call: &mut Call<'_>, x: VarId, argument: &str) -> Result<VarId, BuildError> {
+    let length = call.int(argument).unwrap_or_default();
+    let start = call.int("start").unwrap_or(-(length / 2));
+    let pad_value = call.number("pad_value").unwrap_or(0.0);
+    Ok(call.emit_with(argument, SequenceWindow { start, length, pad_value }, &[x])?[0])
+}
+
+fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, filters) = (call.value("x")?, call.size("filters")?);
+    fc::need_float(call, x)?;
+    let windows = window(call, x, "filter_size")?;
+    let windows = fc::flatten(call, windows)?;
+    let product = fc::product(call, x, windows, &filters, "w")?;
+    fc::finish(call, product, filters)
 }
 
 fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -64,6 +64,7 @@ mod sequence_length;
 mod sequence_pool;
 mod sequence_reverse;
 mod sequence_softmax;
+mod sequence_window;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;
@@ -136,6 +137,7 @@ pub use sequence_length::SequenceLength;
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
 pub use sequence_reverse::SequenceReverse;
 pub use sequence_softmax::SequenceSoftmax;
+pub use sequence_window::{SequenceWindow, SequenceWindowGrad};
 pub use slice::{Bounds, Slice, SliceGrad, Taken};
 pub use softmax::{Softmax, SoftmaxGrad};
 pub use softmax_with_cross_entropy::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
@@ -515,6 +517,10 @@ operators! {
     SequenceReverse,
     /// Normalised exponentials along sequences.
     SequenceSoftmax,
+    /// The tokens around each token.
+    SequenceWindow,
+    /// Gradient of [`SequenceWindow`].
+    SequenceWindowGrad,
     /// The number of elements along axes.
     Size,
     /// A part of a value.

@@ -12,6 +12,8 @@ pub struct SampleInput {
     pub rows: Option<usize>,
     /// The number of tokens of each sequence, where its rows are tokens.
     pub lengths: Option<Vec<usize>>,
+    /// The input before it whose tokens they are, where they are not its own.
+    pub tokens_of: Option<usize>,
     /// The dimensions behind the rows.
     pub dims: Vec<i64>,
     /// Values are drawn from this range, in whole numbers for integers.
@@ -57,6 +59,16 @@ impl Sample {
         self.push(Some(lengths.iter().sum()), Some(lengths.to_vec()), dims)
     }
 
+    /// With a floating-point input that has the tokens of the sequences of input `k`.
+    pub fn tokens_of(mut self, k: usize, dims: &[i64]) -> Self {
+        let SampleInput { rows, lengths, .. } = self.inputs[k].clone();
+        self = self.push(rows, lengths, dims);
+        if let Some(input) = self.inputs.last_mut() {
+            input.tokens_of = Some(k);
+        }
+        self
+    }
+
     /// With a floating-point input without rows.
     pub fn dense(self, dims: &[i64]) -> Self {
         self.push(None, None, dims)
@@ -65,7 +77,8 @@ impl Sample {
     fn push(mut self, rows: Option<usize>, lengths: Option<Vec<usize>>, dims: &[i64]) -> Self {
         let (dtype, dims) = (DType::F32, dims.to_vec());
         self.slots.push(self.inputs.len());
-        self.inputs.push(SampleInput { dtype, rows, lengths, dims, range: (-2.0, 2.0) });
+        let (tokens_of, range) = (None, (-2.0, 2.0));
+        self.inputs.push(SampleInput { dtype, rows, lengths, tokens_of, dims, range });
         self
     }
 
@@ -101,11 +114,16 @@ impl Sample {
         })
     }
 
+    /// The inputs that have sequences of their own.
+    pub fn sequences_of_their_own(&self) -> impl Iterator<Item = &SampleInput> {
+        self.inputs.iter().filter(|input| input.lengths.is_some() && input.tokens_of.is_none())
+    }
+
     /// The sizes of the row spaces of its program, in the order of their ids: the batch, then the tokens of each input
-    /// of sequences.
+    /// that has sequences of its own.
     pub fn row_counts(&self) -> Vec<usize> {
-        let tokens = self.inputs.iter().filter(|input| input.lengths.is_some());
-        self.batch().into_iter().chain(tokens.filter_map(|input| input.rows)).collect()
+        let tokens = self.sequences_of_their_own().filter_map(|input| input.rows);
+        self.batch().into_iter().chain(tokens).collect()
     }
 
     /// The same operator on what every operator has to bear: a batch without rows, one row, the same value in two
@@ -163,13 +181,15 @@ impl Sample {
             let SampleInput { range: (low, high), .. } = sample.inputs.remove(k);
             let range = &mut sample.inputs[j].range;
             *range = (range.0.max(low), range.1.min(high));
-            for slot in &mut sample.slots {
-                match *slot {
-                    same if same == k => *slot = j,
-                    later if later > k => *slot -= 1,
-                    _ => {}
-                }
-            }
+            let owner = sample.inputs[j].tokens_of.unwrap_or(j);
+            let now = |input: usize, instead: usize| match input {
+                same if same == k => instead,
+                later if later > k => later - 1,
+                earlier => earlier,
+            };
+            sample.slots.iter_mut().for_each(|slot| *slot = now(*slot, j));
+            let owners = sample.inputs.iter_mut().filter_map(|input| input.tokens_of.as_mut());
+            owners.for_each(|of| *of = now(*of, owner));
             samples.push(sample);
         }
         samples
@@ -184,10 +204,11 @@ impl Sample {
             let mut ty = Type::new(input.dtype, input.dims.iter().copied());
             if input.rows.is_some() {
                 let batch = *batch.get_or_insert_with(|| program.create_rows("_"));
-                ty.rows = Some(match input.lengths {
-                    Some(_) => program.create_tokens(&format!("x{i}"), batch),
-                    None => batch,
-                });
+                ty.rows = match (&input.lengths, input.tokens_of) {
+                    (Some(_), Some(of)) => program.ty(inputs[of]).rows,
+                    (Some(_), None) => Some(program.create_tokens(&format!("x{i}"), batch)),
+                    (None, _) => Some(batch),
+                };
             }
             inputs.push(program.create_input(&format!("x{i}"), ty)?);
         }

@@ -344,6 +344,43 @@ fn tokens() {
     );
 }
 
+/// Products with windows are convolutions; windows that something else reads too are one with a filter for each element.
+#[test]
+fn windows() {
+    let source = "program {
+  rows _
+  tokens _.x of _
+  parameter w: f32[6, 4] = fill_constant(value=1.0)
+  parameter v: f32[6, 1] = fill_constant(value=1.0)
+  block 0 (x: f32[_.x, 2], ids: i64[_.x]) {
+    windows: f32[_.x, 6] = sequence_window(x, start=-1, length=3)
+    a: f32[_.x, 4] = matmul_v2(windows, w)
+    b: f32[_.x, 1] = matmul_v2(windows, v)
+    pairs: i64[_.x, 2] = sequence_window(ids, start=0, length=2, pad_value=-1.0)
+    return a, b, pairs
+  }
+}
+";
+    let desc = legalise(&text::parse(source).unwrap()).unwrap();
+    is_paddle(&desc);
+    let without_offsets = |desc: &ProgramDesc| {
+        let ops = operators(desc).remove(0).into_iter();
+        ops.filter(|op| !["feed", "fetch", "lod_reset"].contains(op)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(without_offsets(&desc), "sequence_conv sequence_conv reshape2 sequence_enumerate");
+    let again = from_wire(&desc, None).unwrap().to_string();
+    assert!(again.contains("sequence_window(x, start=-1, length=3)"), "{again}");
+
+    let summed = source.replace("return a", "c: f32[_.x, 6] = tanh(windows)\n    return c, a");
+    let desc = legalise(&text::parse(&summed).unwrap()).unwrap();
+    is_paddle(&desc);
+    assert!(
+        without_offsets(&desc).starts_with("eye sequence_conv matmul_v2 matmul_v2"),
+        "{:?}",
+        operators(&desc)
+    );
+}
+
 /// PaddlePaddle's losses do not broadcast, and Huber's writes the difference that its gradient reads.
 #[test]
 fn losses_are_of_one_shape_and_keep_what_theirs_do() {

@@ -9,8 +9,8 @@ use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout,
     elementwise, expand, gather, lookup_table, normalise, one_hot, pool2d, product, random, reduce, reshape,
     row_numbers, scatter, sequence_align, sequence_expand_as, sequence_length, sequence_pool,
-    sequence_reverse, sequence_softmax, slice, softmax, softmax_with_cross_entropy, store, take_along_axis,
-    tile, top_k, transpose, update, update_rows,
+    sequence_reverse, sequence_softmax, sequence_window, slice, softmax, softmax_with_cross_entropy, store,
+    take_along_axis, tile, top_k, transpose, update, update_rows,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -106,6 +106,8 @@ impl Kernel {
             | Op::SequencePoolGrad(_)
             | Op::SequenceReverse(_)
             | Op::SequenceSoftmax(_)
+            | Op::SequenceWindow(_)
+            | Op::SequenceWindowGrad(_)
             | Op::Size(_)
             | Op::Slice(_)
             | Op::SliceGrad(_)
@@ -355,6 +357,8 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
         Op::SequenceReverse(_) => sequence_reverse::compile(&single),
         Op::SequenceSoftmax(_) => sequence_softmax::compile(&single),
+        Op::SequenceWindow(op) => sequence_window::compile(&single, op),
+        Op::SequenceWindowGrad(op) => sequence_window::compile_grad(&single, op),
         Op::Size(op) => expand::compile_size(&single, op),
         Op::Slice(op) => slice::compile(&single, op),
         Op::SliceGrad(op) => slice::compile_grad(&single, op),

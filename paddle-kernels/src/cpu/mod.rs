@@ -47,6 +47,7 @@ mod sequence_pool;
 mod sequence_reverse;
 mod sequence_softmax;
 mod sequences;
+mod sequence_window;
 mod slice;
 mod softmax;
 mod softmax_with_cross_entropy;

@@ -77,9 +77,9 @@ fn columns<const FUSED: bool, T: Float>(width: usize, x: &[T], out: &mut [T]) {
                 *out = exp::<FUSED, T>(*x - *top);
             }
         }
-        let factors = sum_rows(out, width, count, columns).map(|sum| T::of(1.0) / sum);
+        let sums = sum_rows(out, width, count, columns);
         for out in out.chunks_mut(width) {
-            out[..columns].iter_mut().zip(&factors).for_each(|(out, factor)| *out *= *factor);
+            out[..columns].iter_mut().zip(&sums).for_each(|(out, sum)| *out /= *sum);
         }
     }
 }

@@ -42,6 +42,7 @@ mod sequence_length;
 mod sequence_pool;
 mod sequence_reverse;
 mod sequence_softmax;
+mod sequence_window;
 mod sequences;
 mod shape;
 mod slice;
@@ -177,6 +178,8 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
         Op::SequenceReverse(_) => infallible(sequence_reverse::reverse),
         Op::SequenceSoftmax(_) => infallible(sequence_softmax::softmax),
+        Op::SequenceWindow(op) => infallible(move |call| sequence_window::window(op, call)),
+        Op::SequenceWindowGrad(op) => infallible(move |call| sequence_window::grad(op, call)),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),
         Op::Slice(op) => infallible(move |call| slice::forward(&op, call)),
         Op::SliceGrad(op) => infallible(move |call| slice::grad(&op, call)),

@@ -160,7 +160,7 @@ fn is_smooth(slope: &mut impl FnMut(f32) -> f64) -> bool {
 fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
     // By the row spaces of the program.
     let counts = sample.row_counts();
-    let offsets = sample.inputs.iter().filter_map(|input| input.offsets().map(Some));
+    let offsets = sample.sequences_of_their_own().map(|input| input.offsets());
     let offsets: Vec<_> = std::iter::once(None).chain(offsets).collect();
     let mut inputs = sample.inputs.iter();
     let mut feed = |&var: &VarId| {

@@ -6,8 +6,9 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm,
     GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op,
     PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad,
-    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
-    TopK, Transpose, Unary, UnaryGrad, UnaryKind,
+    SequenceSoftmax, SequenceWindow, SequenceWindowGrad, Slice, SliceGrad, Softmax, SoftmaxGrad,
+    SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad,
+    UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -53,7 +54,17 @@ fn of_gradients() -> Vec<Sample> {
         };
         [op(&[2, 0, 3, 1], &[3]), op(&[], &[2]), op(&[0, 0], &[]), op(&[70, 1, 9], &[5, 13])]
     });
+    let window = |start, length, lengths: &[usize], width: i64| {
+        let op = Sample::of(SequenceWindowGrad { start, length }).sequences(lengths, &[width]);
+        op.tokens_of(0, &[length * width])
+    };
     let others = [
+        window(-1, 3, &[2, 0, 3, 1], 3),
+        window(1, 2, &[0, 5], 1),
+        window(-7, 2, &[3, 1], 2),
+        window(i64::MIN, 2, &[3, 1], 2),
+        window(0, 4, &[], 2),
+        window(-2, 5, &[70, 1, 9], 13),
         softmax(3, 4),
         softmax(0, 4),
         softmax(17, 33),
@@ -177,6 +188,12 @@ fn wide() -> Vec<Sample> {
         for lengths in [&[1, 7, 8, 9, 0, 65, 200][..], &[1000], &[3; 100]] {
             let op = |pooltype| Sample::of(SequencePool { pooltype, pad_value: 2.0 });
             samples.extend(PoolType::ALL.map(|pooltype| op(pooltype).sequences(lengths, &[width])));
+            // The reference adds up one by one, and so is off itself in a long sum of double precision.
+            if lengths != [1000] {
+                samples.push(Sample::of(SequenceSoftmax).sequences(lengths, &[width]));
+            }
+            let window = SequenceWindow { start: -3, length: 5, pad_value: 0.5 };
+            samples.push(Sample::of(window).sequences(lengths, &[width]));
         }
     }
     for length in [1, 2, 7, 16, 31, 100, 1000] {

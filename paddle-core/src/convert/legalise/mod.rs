@@ -11,6 +11,7 @@
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
 //! | the tokens of sequences, where they are pooled or fetched | `lod_reset` to the offsets of an input |
+//! | windows along sequences, and their product with filters | `sequence_conv` |
 //!
 //! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
 //! either, which has to be written: a variable keeps what it held in the run before.
@@ -19,6 +20,7 @@
 //! | --- | --- |
 //! | `operators.rs` | operators without blocks |
 //! | `differing.rs` | those whose kernels do less in PaddlePaddle |
+//! | `sequences.rs` | those that go along sequences |
 //! | `control.rs` | operators with blocks, and what belongs to them |
 
 mod control;
@@ -32,7 +34,7 @@ use std::fmt;
 use super::names::EMPTY;
 use super::to_wire::holder;
 use super::types::tensor_type;
-use crate::ops::Op;
+use crate::ops::{Op, SequenceWindow};
 use crate::program::{BlockId, DType, Located, Operator, Program, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
 
@@ -107,6 +109,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         suffixes: BTreeMap::new(),
         names: BTreeMap::new(),
         samples: BTreeMap::new(),
+        windows: BTreeMap::new(),
         masks: BTreeMap::new(),
     };
     let global = to.new_block(None);
@@ -171,6 +174,8 @@ struct Legaliser<'a> {
     names: BTreeMap<VarId, String>,
     /// A variable with these rows.
     samples: BTreeMap<RowsId, String>,
+    /// Windows along sequences that are only multiplied by filters: what they are of.
+    windows: BTreeMap<VarId, (String, SequenceWindow)>,
     /// The mask that chooses rows, and the side on which it does.
     masks: BTreeMap<RowsId, (String, bool)>,
 }

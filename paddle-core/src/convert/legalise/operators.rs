@@ -41,7 +41,6 @@ impl Legaliser<'_> {
             | Op::GroupNorm(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
-            | Op::Matmul(_)
             | Op::MaxPool2dWithIndex(_)
             | Op::Not(_)
             | Op::Pad(_)
@@ -63,10 +62,12 @@ impl Legaliser<'_> {
             Op::SequencePool(_) => self.sequence_pool(at, operator),
             Op::SequenceReverse(_) => self.sequence_reverse(at, operator),
             Op::SequenceSoftmax(_) => self.sequence_softmax(at, operator),
+            Op::SequenceWindow(op) => self.sequence_window(at, operator, op),
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
             Op::RankLoss(_) => self.rank_loss(at, operator),
             Op::LayerNorm(op) => self.layer_norm(at, operator, op),
+            Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pool2d(op) => self.pool(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
@@ -105,6 +106,7 @@ impl Legaliser<'_> {
             | Op::Pool2dGrad(_)
             | Op::RowNumbers(_)
             | Op::SequencePoolGrad(_)
+            | Op::SequenceWindowGrad(_)
             | Op::Size(_)
             | Op::SliceGrad(_)
             | Op::SoftmaxGrad(_)

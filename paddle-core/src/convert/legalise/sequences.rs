@@ -3,8 +3,11 @@
 use super::super::describe::{describe, fill_value};
 use super::super::types::element;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Binary, BinaryKind, Number, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax};
-use crate::program::{DType, Dim, Operator, Type, VarId};
+use crate::ops::{
+    Binary, BinaryKind, Matmul, Number, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax,
+    SequenceWindow,
+};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {
@@ -118,6 +121,94 @@ impl Legaliser<'_> {
         }
     }
 
+    /// PaddlePaddle has windows of ids, and those that filters are multiplied with. Windows alone are their product with a
+    /// filter for each element.
+    pub(super) fn sequence_window(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &SequenceWindow,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (x, windows) = (operator.inputs[0], operator.outputs[0]);
+        let (ty, out) = (program.ty(x), program.ty(windows));
+        if !ty.dtype.is_float() {
+            return self.sequence_enumerate(at, operator, op);
+        }
+        let sizes = [op.start, op.length].map(i32::try_from);
+        let (true, [Ok(start), Ok(length)]) = (op.pad_value == 0.0, sizes) else {
+            return self.refuse(
+                operator,
+                "PaddlePaddle's windows start within 32 bits, and have zeros where there is no token",
+            );
+        };
+        let width = ty.dims.iter().try_fold(Dim::from(1), |width, dim| &width * dim).ok();
+        let Some(width) = width.and_then(|width| width.constant()) else {
+            return self.refuse(operator, "the sizes of a token have to be numbers");
+        };
+        let flat = |width: i64| Type { dims: vec![Dim::from(width)], ..ty.clone() };
+        let mut name = self.with_offsets(at, x);
+        if ty.dims.len() != 1 {
+            name = self.reshaped(at, operator, name, ty, &flat(width))?;
+        }
+        if ty.dims.len() == 1 && is_only_multiplied(program, windows) {
+            self.windows.insert(windows, (name, *op));
+            return Ok(());
+        }
+        let Some(size) = width.checked_mul(op.length) else {
+            return self.refuse(operator, "a size exceeds 64 bits");
+        };
+        let square = Type { rows: None, dims: vec![Dim::from(size); 2], ..ty.clone() };
+        let filters = self.declare(at, "sequence_window.filters", &square);
+        let eye = OpDesc::new("eye")
+            .with_output("Out", [filters.clone()])
+            .with_attr(OpAttr::long("num_rows", size))
+            .with_attr(OpAttr::long("num_columns", size))
+            .with_attr(OpAttr::int("dtype", element(ty.dtype).into()));
+        self.push(at, eye);
+        let conv = sequence_conv(start, length).with_input("Filter", [filters]);
+        let mut found = self.step(at, conv, name, &flat(size));
+        if out.dims.len() != 1 {
+            found = self.reshaped(at, operator, found, &flat(size), out)?;
+        }
+        self.names.insert(windows, found);
+        Ok(())
+    }
+
+    fn sequence_enumerate(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &SequenceWindow,
+    ) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.inputs[0]);
+        let one_each = ty.dims.iter().all(|dim| dim.constant() == Some(1)) && ty.dims.len() < 2;
+        let (Ok(length), 0, true) = (i32::try_from(op.length), op.start, one_each) else {
+            return self.refuse(operator, "PaddlePaddle has windows of ids from each one on, of `[_, 1]`");
+        };
+        let x = self.with_offsets(at, operator.inputs[0]);
+        let x = self.in_columns(at, operator, x, ty)?;
+        let enumerate = OpDesc::new("sequence_enumerate")
+            .with_attr(OpAttr::int("win_size", length))
+            .with_attr(OpAttr::int("pad_value", op.pad_value as i32));
+        let found = self.step(at, enumerate, x, self.program.ty(operator.outputs[0]));
+        self.names.insert(operator.outputs[0], found);
+        Ok(())
+    }
+
+    /// One with windows along sequences is a convolution.
+    pub(super) fn matmul(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let Some((x, SequenceWindow { start, length, .. })) = self.windows.get(&operator.inputs[0]).cloned()
+        else {
+            return self.same(at, operator);
+        };
+        let (filter, out) = (self.name(operator.inputs[1]), self.define(at, operator.outputs[0]));
+        let conv = sequence_conv(start as i32, length as i32);
+        let conv = conv.with_input("X", [x]).with_input("Filter", [filter]).with_output("Out", [out]);
+        self.push(at, conv);
+        Ok(())
+    }
+
     /// PaddlePaddle says how long sequences are where it pads them.
     pub(super) fn sequence_length(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
@@ -144,6 +235,31 @@ impl Legaliser<'_> {
         self.push(at, pad);
         Ok(())
     }
+}
+
+/// Whether nothing is done with a value but products with matrices that are the same for all rows.
+fn is_only_multiplied(program: &Program, var: VarId) -> bool {
+    let is_product = |operator: &Operator| {
+        let filter = operator.inputs.get(1).map(|&filter| program.ty(filter));
+        operator.op == Matmul::PLAIN.into()
+            && operator.inputs[1] != var
+            && filter.is_some_and(|filter| filter.rows.is_none() && filter.dims.len() == 2)
+    };
+    let blocks = program.blocks();
+    let mut readers =
+        blocks.iter().flat_map(|block| &block.ops).filter(|operator| operator.inputs.contains(&var));
+    readers.all(is_product)
+        && !program.outputs().contains(&var)
+        && !blocks.iter().any(|block| block.results.contains(&var))
+}
+
+/// A convolution along sequences.
+fn sequence_conv(start: i32, length: i32) -> OpDesc {
+    OpDesc::new("sequence_conv")
+        .with_attr(OpAttr::int("contextStart", start))
+        .with_attr(OpAttr::int("contextLength", length))
+        .with_attr(OpAttr::int("contextStride", 1))
+        .with_attr(OpAttr::bool("paddingTrainable", false))
 }
 
 /// An operator that gives a value the offsets of the sequences of a variable.

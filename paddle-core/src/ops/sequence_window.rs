@@ -1,0 +1,152 @@
+//! `sequence_window`: the tokens around each token.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema,
+};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+
+/// `length` tokens of its sequence for each token, side by side, from the one that is `start` tokens behind it (before it
+/// where `start` is negative) on; `pad_value` where the sequence has none.
+///
+/// `X`: `[tokens, D, ..]` of any element type; `Out`: `[tokens, length · D, ..]`. Of `[tokens]` it is `[tokens, length]`.
+///
+/// A convolution along sequences is the product of windows and a matrix of filters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceWindow {
+    /// Where a window starts.
+    pub start: i64,
+    /// How many tokens it has.
+    pub length: i64,
+    /// What stands where there is no token; truncated for integers.
+    pub pad_value: f64,
+}
+
+/// Gradient of [`SequenceWindow`] with respect to `X`, whose elements are not read: for each token the sum over the windows
+/// that it is in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceWindowGrad {
+    /// Where a window started.
+    pub start: i64,
+    /// How many tokens it had.
+    pub length: i64,
+}
+
+attributes!(SequenceWindow { start, length, pad_value = 0.0 });
+attributes!(SequenceWindowGrad { start, length });
+
+/// The type of windows of so many tokens of input 0.
+fn windows(cx: &Infer<'_>, length: i64) -> Result<Type, Mismatch> {
+    cx.need_sequences(0)?;
+    if length < 1 {
+        let message = format!("a window has 1 token at least, but this one {length}");
+        return Err(cx.fail(MismatchKind::Attribute, message));
+    }
+    let mut ty = cx.ty(0).clone();
+    match ty.dims.first_mut() {
+        Some(width) => *width = (&*width * &Dim::from(length))?,
+        None => ty.dims.push(Dim::from(length)),
+    }
+    Ok(ty)
+}
+
+impl Operation for SequenceWindow {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_window",
+            doc: "The tokens around each token, side by side.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![windows(cx, self.length)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.input(0), g.grad(0)?);
+        let SequenceWindow { start, length, .. } = *self;
+        Ok(vec![Some(g.emit(SequenceWindowGrad { start, length }, &[x, grad])?)])
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        self.pad_value == 0.0
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceWindow { start: 0, length: 1, pad_value: 0.0 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |start, length| Sample::of(SequenceWindow { start, length, pad_value: 0.0 });
+        let ids = Sample::of(SequenceWindow { start: 0, length: 2, pad_value: 7.0 });
+        vec![
+            of(-1, 3).sequences(&[2, 1, 4], &[3]),
+            of(-1, 2).sequences(&[0, 3, 0, 0, 1, 0], &[]),
+            of(1, 2).sequences(&[5, 2], &[2, 3]),
+            of(-6, 2).sequences(&[3, 1], &[2]),
+            of(i64::MIN, 1).sequences(&[2], &[1]),
+            of(i64::MAX, 2).sequences(&[2], &[1]),
+            of(-2, 5).sequences(&[0, 0], &[1]),
+            of(0, 1).sequences(&[], &[4]),
+            ids.sequences(&[3, 1], &[1]).dtype(DType::I64),
+        ]
+    }
+}
+
+impl Operation for SequenceWindowGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_window_grad",
+            doc: "Gradient of `sequence_window`.",
+            inputs: &["X", "Out@GRAD"],
+            outputs: &["X@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_type(1, &windows(cx, self.length)?)?;
+        Ok(vec![cx.ty(0).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 1
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [1]
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("a sum over windows")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceWindowGrad { start: 0, length: 1 }]
+    }
+}
