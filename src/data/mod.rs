@@ -20,10 +20,12 @@
 pub mod diabetes;
 pub mod digits;
 mod error;
+pub mod glosses;
 mod gzip;
 pub mod housing;
 mod image;
 pub mod inflections;
+mod lbfgs;
 mod least_squares;
 pub mod mnist;
 mod split;

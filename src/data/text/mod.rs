@@ -1,8 +1,10 @@
 //! Texts as words and numbers of words.
 
+mod bag_of_words;
 mod tf_idf;
 mod vocabulary;
 
+pub use bag_of_words::{BagOfWords, BagOfWordsError};
 pub use tf_idf::TfIdf;
 pub use vocabulary::Vocabulary;
 
