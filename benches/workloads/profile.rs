@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use paddle::core::ops::Op;
 use paddle::core::plan::{
-    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location,
+    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location, Move,
     OutOfMemory, Rows, Unsupported,
 };
 use paddle::core::program::DType;
@@ -41,9 +41,11 @@ enum Other {
     Copy,
     Zero,
     Add,
+    Sequences,
 }
 
-const OTHERS: [&str; 8] = ["upload", "download", "select", "gather", "scatter", "copy", "zero", "add"];
+const OTHERS: [&str; 9] =
+    ["upload", "download", "select", "gather", "scatter", "copy", "zero", "add", "sequences"];
 
 impl<B> Profiled<B> {
     pub(crate) fn new(inner: B) -> Self {
@@ -163,6 +165,10 @@ impl<B: Backend> Backend for Profiled<B> {
         self.inner.grow(buffer, bytes)
     }
 
+    fn rearrange(&self, buffer: &mut B::Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
+        self.inner.rearrange(buffer, bytes, moves)
+    }
+
     fn poison(&self, buffer: &mut B::Buffer) {
         self.inner.poison(buffer);
     }
@@ -205,6 +211,67 @@ impl<B: Backend> Backend for Profiled<B> {
 
     fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [B::Buffer]) {
         self.time_other(Other::Scatter, || self.inner.scatter(rows, from, index, to, buffers));
+    }
+
+    fn add_rows(
+        &self,
+        rows: Rows,
+        dtype: DType,
+        from: Location,
+        index: Location,
+        to: Location,
+        buffers: &mut [B::Buffer],
+    ) {
+        self.time_other(Other::Add, || self.inner.add_rows(rows, dtype, from, index, to, buffers));
+    }
+
+    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [B::Buffer]) {
+        self.time_other(Other::Gather, || self.inner.compact(rows, index, at, buffers));
+    }
+
+    fn number(&self, count: usize, to: Location, buffers: &mut [B::Buffer]) {
+        self.time_other(Other::Sequences, || self.inner.number(count, to, buffers));
+    }
+
+    fn order(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        order: Location,
+        steps: Location,
+        counts: &mut Vec<usize>,
+        buffers: &mut [B::Buffer],
+    ) {
+        let sort = || self.inner.order(sequences, offsets, order, steps, counts, buffers);
+        self.time_other(Other::Sequences, sort);
+    }
+
+    fn take_sequences(
+        &self,
+        sequences: usize,
+        offsets: Location,
+        index: Location,
+        to: Location,
+        tokens: Location,
+        buffers: &mut [B::Buffer],
+    ) -> usize {
+        let take = || self.inner.take_sequences(sequences, offsets, index, to, tokens, buffers);
+        self.time_other(Other::Sequences, take)
+    }
+
+    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [B::Buffer]) {
+        self.time_other(Other::Sequences, || self.inner.rebase(count, from, to, buffers));
+    }
+
+    fn collect(
+        &self,
+        rows: usize,
+        tokens: usize,
+        rounds: Location,
+        offsets: Location,
+        buffers: &mut [B::Buffer],
+    ) {
+        self.time_other(Other::Sequences, || self.inner.collect(rows, tokens, rounds, offsets, buffers));
     }
 
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [B::Buffer]) {

@@ -8,14 +8,14 @@ use proc_macro2::{Ident, Span};
 pub(crate) const DOCUMENTATION: &str = "The name of the parameters: every use of a name shares.";
 
 /// The calls of sub-networks that are being inlined.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Names {
     calls: Vec<Call>,
     /// How often each path of a layer without parameters was given out.
     paths: BTreeMap<String, u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Call {
     /// Ends in `.`, unless it is empty.
     path: String,
@@ -30,7 +30,7 @@ struct Call {
 }
 
 /// Names that are given out more than once: with `_1`, `_2`, … from the second time on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Counted {
     times: BTreeMap<String, u32>,
     /// The names that were given out, and what each was made of.

@@ -143,6 +143,11 @@ impl Sink {
         self.reports.len()
     }
 
+    /// Forgets all reports but the first ones.
+    pub(crate) fn truncate(&mut self, reports: usize) {
+        self.reports.truncate(reports);
+    }
+
     /// The reports, in the order in which they were made.
     pub(crate) fn finish(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.reports)

@@ -8,7 +8,7 @@ use crate::ops::{
     Cast, Compare, CompareKind, Dropout, DropoutImplementation, GaussianRandom, MismatchKind, Op, RowNumbers,
     Scale, UniformRandom,
 };
-use crate::program::{BuildError, DType, Program, RowOrigin, Type, VarId};
+use crate::program::{BuildError, DType, Program, RowsId, Type, VarId};
 
 /// Passes the layers that draw to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
@@ -111,12 +111,11 @@ fn uniform_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 /// For a value whose rows were chosen by a block, the numbers that these have in what was fed.
 fn row_numbers(call: &mut Call<'_>, x: VarId) -> Result<Option<VarId>, BuildError> {
     let own = call.ty(x).rows;
-    let (program, mut rows) = (&mut *call.program, own);
-    while let Some(space) = rows.map(|rows| program.row_space(rows)).filter(|s| s.origin == RowOrigin::Chosen)
-    {
-        rows = space.parent;
-    }
-    let Some(root) = rows.filter(|_| rows != own) else { return Ok(None) };
+    let program = &mut *call.program;
+    let root = own.map(|own| program.drawn_from(own));
+    // Rows that the program makes have no numbers in what was fed.
+    let is_fed = |root: &RowsId| program.inputs().iter().any(|&input| program.ty(input).rows == Some(*root));
+    let Some(root) = root.filter(|_| root != own).filter(is_fed) else { return Ok(None) };
     let op = Op::from(RowNumbers::of(root));
     let numbers = match program.block(Program::GLOBAL).ops.iter().find(|operator| operator.op == op) {
         Some(operator) => operator.outputs[0],

@@ -1,8 +1,8 @@
-//! Layers that hand a value on: `assign`, `cast`, `identity`, `tap`.
+//! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that make one of numbers.
 
 use super::Call;
-use crate::ops::{Assign, Cast, Mismatch, MismatchKind, StopGradient};
-use crate::program::{BuildError, DType, Program, VarId};
+use crate::ops::{Assign, Cast, Fill, Mismatch, MismatchKind, Number, StopGradient};
+use crate::program::{BuildError, DType, Program, Type, VarId};
 
 /// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
@@ -17,6 +17,10 @@ macro_rules! with_value_layers {
             cast(x: Value "The numbers.", to: Choice(bool, f32, f64, i32, i64) "Which element type.";)
                 => cast;
 
+            /// One number many times, f32. As the state of a loop it is there for each of its rows.
+            full(shape: Sizes "The sizes: `16`, `[4, 4]`.", value: Number "The number.";)
+                => full;
+
             /// `x` itself: no activation.
             identity(x: Value "What to leave as it is.";) activation
                 => |call| call.value("x");
@@ -29,6 +33,10 @@ macro_rules! with_value_layers {
             /// `infer_with(&net, &parameters, rows, &["hidden"])`.
             tap(x: Value "The value.", name: Name "The name by which it is fetched.";)
                 => tap;
+
+            /// Zeros, f32. As the state of a loop they are there for each of its rows.
+            zeros(shape: Sizes "The sizes: `16`, `[4, 4]`.";)
+                => full;
         }
     };
 }
@@ -38,6 +46,12 @@ with_value_layers!(layers);
 fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     Ok(call.emit(Assign, &[x])?[0])
+}
+
+fn full(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (value, dims) = (call.number("value").unwrap_or(0.0), call.sizes("shape").unwrap_or_default());
+    let ty = Type { dtype: DType::F32, rows: None, dims };
+    call.emit_one(Fill { value: Number::Float(value), ty }, &[])
 }
 
 fn stop_gradient(call: &mut Call<'_>) -> Result<VarId, BuildError> {

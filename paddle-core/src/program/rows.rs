@@ -150,7 +150,7 @@ impl Program {
     }
 
     /// The row space in a block on `own` of values on `rows`: itself, or that which is gathered from it.
-    pub(crate) fn local_rows(&mut self, rows: RowsId, own: RowsId) -> RowsId {
+    pub fn local_rows(&mut self, rows: RowsId, own: RowsId) -> RowsId {
         if rows == own {
             return rows;
         }

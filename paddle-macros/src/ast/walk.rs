@@ -22,9 +22,8 @@ impl Expr {
     pub(crate) fn is_statement(&self) -> bool {
         match &self.kind {
             ExprKind::Assign { .. }
-            | ExprKind::Update { .. }
-            | ExprKind::While { .. }
-            | ExprKind::For { .. } => true,
+            | ExprKind::Update { .. } => true,
+            ExprKind::While { body, .. } | ExprKind::For { body, .. } => body.is_statement(),
             ExprKind::If { yes, no, .. } => {
                 no.as_ref().is_none_or(|(_, no)| no.is_statement()) && yes.is_statement()
             }

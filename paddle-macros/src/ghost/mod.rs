@@ -193,7 +193,11 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
             let ghost = expr(value, network);
             match value.kind {
                 // Rust wants such a statement to have no value; the language does not mind.
-                ExprKind::If { .. } | ExprKind::Match { .. } | ExprKind::Block(_)
+                ExprKind::If { .. }
+                | ExprKind::While { .. }
+                | ExprKind::For { .. }
+                | ExprKind::Match { .. }
+                | ExprKind::Block(_)
                     if !value.is_statement() =>
                 {
                     quote!(let _ = #ghost;)
@@ -342,21 +346,30 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::While { span, condition, body } => {
             let keyword = Ident::new("while", *span);
-            let (condition, body) = (helper("cond", ghost(condition)), block(body, network));
-            quote!(#keyword #condition #body)
+            let condition = helper("cond", ghost(condition));
+            repeated(quote!(#keyword #condition), body, network)
         }
         ExprKind::For { span, pattern: bound, items, body } => {
             let keyword = Ident::new("for", *span);
             let (names, ty) = (pattern(bound), pattern_type(bound));
             let (each, items) = (language("each", Span::mixed_site()), ghost(items));
-            let body = block(body, network);
-            quote!(#keyword #names in #each::<_, #ty>(#items) #body)
+            repeated(quote!(#keyword #names in #each::<_, #ty>(#items)), body, network)
         }
         ExprKind::Match { span, value, arms } => choice::choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
         // rustc reads paths where their values are taken.
         ExprKind::Outside(_) | ExprKind::Invalid => helper("v", quote!(())),
     }
+}
+
+/// A loop, whose value in Rust is none, and in the language what its iterations give.
+fn repeated(head: TokenStream, body: &Block, network: &Network) -> TokenStream {
+    if body.is_statement() {
+        let body = block(body, network);
+        return quote!(#head #body);
+    }
+    let (body, value) = (value_block(body, network), helper("v", quote!(())));
+    quote!({ #head { let _ = { #body }; } #value })
 }
 
 /// Operators whose Rust traits want `bool`.

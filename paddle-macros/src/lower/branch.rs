@@ -215,9 +215,10 @@ impl<'a> Lowering<'a, '_> {
             self.block = join.blocks[i];
             let var = self.localize(var, sides[i].at.start)?;
             let ty = self.program.ty(var).clone();
-            if join.per_row.is_some() && ty.rows != self.program.block(join.blocks[i]).rows {
+            let own = self.program.block(join.blocks[i]).rows;
+            let goes_out = ty.rows.zip(own).is_some_and(|(of, own)| self.program.outside_of(of, own).is_some());
+            if join.per_row.is_some() && !goes_out {
                 let (what, found) = (what.to_string(), self.show(&ty));
-                let own = self.program.block(join.blocks[i]).rows;
                 let message = match (ty.rows, own) {
                     (Some(other), Some(own)) => {
                         let names =
@@ -246,7 +247,13 @@ impl<'a> Lowering<'a, '_> {
         };
         let model = match (&found[0], &found[1]) {
             (Some((a, yes)), Some((b, no))) => {
-                let same_rows = join.per_row.is_some() || yes.rows == no.rows;
+                let outside = |i: usize, ty: &Type| {
+                    self.program.outside_of(ty.rows?, self.program.block(join.blocks[i]).rows?)
+                };
+                let same_rows = match join.per_row {
+                    Some(_) => outside(0, yes) == outside(1, no),
+                    None => yes.rows == no.rows,
+                };
                 if yes.dtype == no.dtype && self.may_be_equal(&yes.dims, &no.dims) && same_rows {
                     return Some([*a, *b]);
                 }

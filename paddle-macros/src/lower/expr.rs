@@ -97,12 +97,10 @@ impl<'a> Lowering<'a, '_> {
                 self.branch(*span, condition, yes, no.as_ref().map(|(_, no)| &**no), expr.at)
             }
             ExprKind::While { span, condition, body } => {
-                self.repeat(*span, condition, body);
-                Value::unit()
+                self.repeat(*span, condition, body)
             }
             ExprKind::For { span, pattern, items, body } => {
-                self.unroll(*span, pattern, items, body);
-                Value::unit()
+                self.for_each(*span, pattern, items, body)
             }
             ExprKind::Match { value, arms, .. } => self.select(value, arms),
             ExprKind::Block(block) => self.block(block),

@@ -1,5 +1,6 @@
 //! Tree → program, with every check of types. Sub-networks are inlined at each call.
 
+mod along;
 mod argument;
 mod bound;
 mod branch;
@@ -9,6 +10,7 @@ mod constants;
 mod declared;
 mod expr;
 mod inputs;
+mod loops;
 mod operator;
 mod outputs;
 mod repeat;
@@ -370,21 +372,8 @@ impl<'a, 's> Lowering<'a, 's> {
         })
     }
 
-    /// Whether the value is of sequences, of which the present block has only some.
-    fn is_split(&self, var: VarId) -> bool {
-        let own = self.program.rows_of_block(self.block);
-        let rows = self.program.ty(var).rows.and_then(|rows| self.program.rows_of_sequences(rows));
-        own.zip(rows).is_some_and(|(own, rows)| own != rows && self.program.descends(own, rows))
-    }
-
     /// The value on the rows of the present block.
     fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
-        if self.is_split(var) {
-            let what = "a sequence inside an `if` or loop on some of the rows that it belongs to".to_string();
-            let instead = "make rows of it before, with `sequence_pool`".to_string();
-            self.error(at, Message::NotSupported { what, instead });
-            return None;
-        }
         let site = self.site(at);
         match self.program.localize(self.block, var, site) {
             Ok(local) => {

@@ -19,15 +19,22 @@ pub(super) const LIMIT: usize = 10_000;
 const VALUES: usize = 100_000;
 
 impl<'a> Lowering<'a, '_> {
-    pub(super) fn unroll(&mut self, span: Span, pattern: &'a Pattern, items: &'a Expr, body: &'a Block) {
-        let values = match self.expr(items) {
+    pub(super) fn unroll(
+        &mut self,
+        span: Span,
+        pattern: &'a Pattern,
+        items: &'a Expr,
+        values: Value<'a>,
+        body: &'a Block,
+    ) -> Value<'a> {
+        let values = match values {
             Value::Array(values) => values,
             found => {
                 if !found.is_unknown() {
                     let what = "what a `for` goes over".to_string();
                     let found = format!("{} is {}", items.words(), self.describe(&found));
-                    let instead = "write a range, `0..4`, or an array; to repeat as often as a value says, use \
-                                   `while`";
+                    let instead = "write a sequence, a range, `0..4`, or an array; to repeat as often as a value \
+                                   says, use `while`";
                     self.error(items.at, Message::Static { what, found, instead: instead.into() });
                 }
                 // Look at the body for its own mistakes. Nothing is known of what it assigns.
@@ -39,12 +46,13 @@ impl<'a> Lowering<'a, '_> {
                 self.names.leave_loop();
                 self.env = outer;
                 self.forget(assigned);
-                return;
+                return if body.is_statement() { Value::unit() } else { Value::Unknown };
             }
         };
         let outside: Vec<_> = self.env.keys().copied().collect();
         self.names.enter_loop();
         self.loop_variables.push(first_name(pattern));
+        let mut given = Vec::new();
         for value in values {
             self.iterations += 1;
             if self.iterations > LIMIT {
@@ -56,10 +64,7 @@ impl<'a> Lowering<'a, '_> {
             }
             let reports = self.sink.len();
             self.bind(pattern, value, items.at);
-            let value = self.block(body);
-            if !value.is_unit() && !value.is_unknown() {
-                self.collected(body);
-            }
+            given.push(self.block(body));
             // What the body declares is not there in the next iteration.
             self.env.retain(|id, _| outside.binary_search(id).is_ok());
             if self.sink.len() > reports {
@@ -68,14 +73,7 @@ impl<'a> Lowering<'a, '_> {
         }
         self.loop_variables.pop();
         self.names.leave_loop();
-    }
-
-    /// The body of a loop has a value.
-    pub(super) fn collected(&mut self, body: &'a Block) {
-        let at = body.tail.as_ref().map_or(body.at, |tail| tail.at);
-        let what = "collecting a value of each iteration".to_string();
-        let instead = "assign it to a variable, and end the statement with `;`".to_string();
-        self.error(at, Message::NotSupported { what, instead });
+        if body.is_statement() { Value::unit() } else { self.bounded(Value::Array(given), span.into()) }
     }
 
     /// The numbers of a range, as an array.

@@ -1,0 +1,225 @@
+//! `for` along sequences, token by token; along several of them in step.
+
+use paddle_core::ops::{For, GatherRows, SequenceAlign};
+use paddle_core::program::{BlockId, RowsId, Type, VarId};
+use proc_macro2::Span;
+
+use super::Lowering;
+use super::loops::{Given, Leaves, State};
+use super::state::assigned_in_block;
+use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern};
+use crate::messages::Message;
+use crate::report::Extent;
+use crate::values::{Slot, Value};
+
+/// Sequences that a loop goes along.
+enum Items {
+    One(VarId),
+    Several(Vec<VarId>),
+}
+
+impl<'a> Lowering<'a, '_> {
+    /// `for`: along sequences, or over what is known when the network is compiled.
+    pub(super) fn for_each(
+        &mut self,
+        span: Span,
+        pattern: &'a Pattern,
+        items: &'a Expr,
+        body: &'a Block,
+    ) -> Value<'a> {
+        let value = self.expr(items);
+        match self.sequences(&value) {
+            Some(found) => self.along(span, pattern, items, found, body),
+            None => self.unroll(span, pattern, items, value, body),
+        }
+    }
+
+    /// The sequences that a value is made of: one, or several in a tuple.
+    fn sequences(&self, value: &Value<'a>) -> Option<Items> {
+        let sequence = |value: &Value<'a>| match value {
+            Value::Var(var) => {
+                let rows = self.program.ty(*var).rows?;
+                self.program.rows_of_whole_sequences(rows).map(|_| *var)
+            }
+            _ => None,
+        };
+        match value {
+            Value::Tuple(parts) if !parts.is_empty() => {
+                parts.iter().map(sequence).collect::<Option<_>>().map(Items::Several)
+            }
+            value => sequence(value).map(Items::One),
+        }
+    }
+
+    fn along(
+        &mut self,
+        span: Span,
+        pattern: &'a Pattern,
+        items: &'a Expr,
+        found: Items,
+        body: &'a Block,
+    ) -> Value<'a> {
+        let ids: Vec<BindingId> = assigned_in_block(body, &self.env).into_iter().collect();
+        let value = if body.is_statement() { Value::unit() } else { Value::Unknown };
+        if ids.is_empty() && body.is_statement() && self.is_known {
+            let what = "a `for` that assigns no variable from outside and has no value".to_string();
+            let instead = "let its body end with the value of a token, `let ys = for x in xs { .. y };`".to_string();
+            self.error(span, Message::NotOfTheLanguage { what, instead });
+        }
+        let vars = match &found {
+            Items::One(var) => std::slice::from_ref(var),
+            Items::Several(vars) => vars,
+        };
+        let Some((steps, brought)) = self.steps(span, items, vars) else {
+            return self.fail_along(pattern, items, ids, body, value);
+        };
+        let rows = self.program.source_of(steps).and_then(|tokens| self.program.rows_of_whole_sequences(tokens));
+        let mut leaves = Leaves { rows, ..Leaves::default() };
+        let Some(states) = self.enter(&ids, span, &mut leaves) else {
+            return self.fail_along(pattern, items, ids, body, value);
+        };
+        let outer = self.block;
+        let block = match self.program.create_iteration(outer, steps) {
+            Ok(block) => block,
+            Err(error) => {
+                self.build_error(error, span.into(), &[]);
+                return self.fail_along(pattern, items, ids, body, value);
+            }
+        };
+        let env = self.env.clone();
+        let is_one = matches!(found, Items::One(_));
+        let given = self.body_of_for(pattern, (items.at, is_one), &brought, body, block, &states, &leaves);
+        (self.block, self.env) = (outer, env);
+        let Some(Given { results, shape }) = given else {
+            self.forget(ids);
+            return value;
+        };
+        let site = self.site(span);
+        let inputs: Vec<VarId> = brought.iter().chain(&leaves.initial).copied().collect();
+        let op = For { items: brought.len() as i64 };
+        let set = self.program.set_results(block, &results);
+        match set.and_then(|()| self.program.append_block_op(outer, op, &inputs, &[block], site)) {
+            Ok(outputs) => {
+                let (finals, given) = outputs.split_at(leaves.initial.len());
+                for (output, name) in finals.iter().zip(&leaves.names) {
+                    self.rename(*output, name);
+                }
+                for State { id, shape, .. } in states {
+                    self.env.insert(id, Slot { value: shape.value(finals), at: body.at });
+                }
+                let sequences = self.collected(given, span);
+                shape.map_or(value, |shape| shape.value(&sequences))
+            }
+            Err(error) => {
+                self.build_error(error, span.into(), &[]);
+                self.forget(ids);
+                value
+            }
+        }
+    }
+
+    /// Looks at the body for its own mistakes. Nothing is known of what it assigns.
+    fn fail_along(
+        &mut self,
+        pattern: &'a Pattern,
+        items: &'a Expr,
+        ids: Vec<BindingId>,
+        body: &'a Block,
+        value: Value<'a>,
+    ) -> Value<'a> {
+        let outer = self.env.clone();
+        self.forget(ids.iter().copied());
+        self.bind(pattern, Value::Unknown, items.at);
+        self.block(body);
+        self.env = outer;
+        self.forget(ids);
+        value
+    }
+
+    /// The steps of a loop, and the sequences in their order.
+    fn steps(&mut self, span: Span, items: &'a Expr, vars: &[VarId]) -> Option<(RowsId, Vec<VarId>)> {
+        let places = match &items.kind {
+            ExprKind::Tuple(parts) if parts.len() == vars.len() => parts.iter().map(|part| part.at).collect(),
+            _ => vec![items.at; vars.len()],
+        };
+        let mut local = Vec::with_capacity(vars.len());
+        for (&var, at) in vars.iter().zip(&places) {
+            local.push(self.localize(var, at.start)?);
+        }
+        let tokens = self.outermost(local[0])?;
+        let site = self.site(span);
+        for at in 1..local.len() {
+            if self.outermost(local[at]) != Some(tokens) {
+                // Their lengths are compared when they are known.
+                match self.program.append_op(self.block, SequenceAlign, &[local[at], local[0]], site) {
+                    Ok(aligned) => local[at] = aligned[0],
+                    Err(error) => {
+                        self.build_error(error, places[at], &[places[at], places[0]]);
+                        return None;
+                    }
+                }
+            }
+        }
+        let steps = self.program.steps_of(tokens);
+        let mut brought = Vec::with_capacity(local.len());
+        for var in local {
+            let rows = self.program.ty(var).rows?;
+            let rows = self.program.local_rows(rows, steps);
+            match self.program.append_op(self.block, GatherRows { rows }, &[var], site) {
+                Ok(outputs) => brought.extend(outputs),
+                Err(error) => {
+                    self.build_error(error, items.at, &[]);
+                    return None;
+                }
+            }
+        }
+        Some((steps, brought))
+    }
+
+    /// The tokens of the outermost sequences that a value is made of.
+    fn outermost(&self, var: VarId) -> Option<RowsId> {
+        let mut rows = self.program.ty(var).rows?;
+        while let Some(parent) = self.program.rows_of_whole_sequences(rows)
+            && self.program.rows_of_whole_sequences(parent).is_some()
+            && self.program.rows_of_block(self.block) != Some(parent)
+        {
+            rows = parent;
+        }
+        Some(rows)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a loop is made of")]
+    fn body_of_for(
+        &mut self,
+        pattern: &'a Pattern,
+        (at, is_one): (Extent, bool),
+        items: &[VarId],
+        body: &'a Block,
+        block: BlockId,
+        states: &[State],
+        leaves: &Leaves,
+    ) -> Option<Given> {
+        let rows = self.program.block(block).rows?;
+        let mut values = Vec::with_capacity(items.len());
+        for &item in items {
+            let ty = self.program.ty(item).clone();
+            let inside = ty.rows.and_then(|of| self.program.iteration_of(of, rows));
+            let name = self.program.var(item).name.clone();
+            let param = self.block_parameter(block, &name, Type { rows: inside, ..ty })?;
+            values.push(Value::Var(param));
+        }
+        let params = self.enter_block(block, states, leaves)?;
+        let item = if is_one { values.pop() } else { Some(Value::Tuple(values)) };
+        self.bind(pattern, item.unwrap_or(Value::Unknown), at);
+        let (value, results) = self.iterate(body, states, &params, leaves);
+        let mut results = results?;
+        if value.is_unknown() && !body.is_statement() {
+            return None;
+        }
+        let shape = match value.is_unit() || value.is_unknown() {
+            true => None,
+            false => Some(self.collect(&value, Self::tail_of(body), &mut results)?),
+        };
+        Some(Given { results, shape })
+    }
+}
