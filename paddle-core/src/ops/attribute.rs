@@ -100,6 +100,16 @@ impl Attribute {
         }
     }
 
+    /// Whether it names a row space.
+    pub fn names_rows(&self) -> bool {
+        match self {
+            Attribute::Rows(_) => true,
+            Attribute::Type(ty) => ty.rows.is_some(),
+            Attribute::Types(types) => types.iter().any(|ty| ty.rows.is_some()),
+            _ => false,
+        }
+    }
+
     /// The same with each symbol of its sizes replaced; `None` if there are no sizes in it.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Option<Attribute>, DimOverflow> {
         Ok(Some(match self {

@@ -79,6 +79,10 @@ impl Operation for Concat {
         Ok(parts.into_iter().map(Some).collect())
     }
 
+    fn concatenates(&self) -> Option<usize> {
+        usize::try_from(self.axis).ok()
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("elements are moved, not changed")
     }

@@ -2,7 +2,7 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
 };
 use crate::program::{Operator, Program, Type, VarId};
 
@@ -24,7 +24,7 @@ attributes!(For { items = 0 });
 impl For {
     fn parts(&self, inputs: usize) -> Parts {
         // Others are refused by the shape rule.
-        Parts::new(self.items, inputs).unwrap_or(Parts { items: inputs, states: 0 })
+        Parts::new(self.items, inputs).unwrap_or(Parts { items: inputs, states: 0, collected: 0 })
     }
 }
 
@@ -60,6 +60,15 @@ impl Operation for For {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let body = g.operator().blocks[0];
         loops::gradient(g, self.parts(g.operator().inputs.len()), body)
+    }
+
+    fn iterates(&self, operator: &Operator) -> Option<Parts> {
+        let parts = Parts::new(self.items, operator.inputs.len())?;
+        Some(parts.with_outputs(operator.outputs.len()))
+    }
+
+    fn with_parts(&self, parts: Parts) -> Option<Op> {
+        Some(For { items: parts.items as i64 }.into())
     }
 
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {

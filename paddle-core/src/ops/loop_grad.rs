@@ -101,6 +101,14 @@ impl Operation for LoopGrad {
         Err(g.second_order())
     }
 
+    fn iterates(&self, operator: &Operator) -> Option<Parts> {
+        Some(Parts { collected: self.of_items(), ..self.parts(operator.inputs.len())? })
+    }
+
+    fn with_parts(&self, parts: Parts) -> Option<Op> {
+        Some(LoopGrad { items: parts.items as i64, collected: parts.collected as i64 }.into())
+    }
+
     fn differentiates(&self, op: &Op) -> bool {
         matches!(op, Op::For(_) | Op::While(_))
     }

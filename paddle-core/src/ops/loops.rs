@@ -13,18 +13,25 @@ use crate::program::{Block, BlockId, Operator, Program, RowsId, Type, VarId};
 /// | results of the body | state after the iteration, collected values |
 /// | outputs | state after the loop, values collected over all iterations |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub struct Parts {
     /// The number of items.
-    pub(crate) items: usize,
+    pub items: usize,
     /// The number of values that make up the state.
-    pub(crate) states: usize,
+    pub states: usize,
+    /// The number of values that are collected.
+    pub collected: usize,
 }
 
 impl Parts {
     /// Of a loop with so many items among its inputs.
     pub(crate) fn new(items: i64, inputs: usize) -> Option<Self> {
         let items = usize::try_from(items).ok().filter(|&items| items <= inputs)?;
-        Some(Parts { items, states: inputs - items })
+        Some(Parts { items, states: inputs - items, collected: 0 })
+    }
+
+    /// The same with everything collected that is behind the state among so many outputs.
+    pub(super) fn with_outputs(self, outputs: usize) -> Self {
+        Parts { collected: outputs.saturating_sub(self.states), ..self }
     }
 }
 

@@ -114,7 +114,7 @@ pub use infer::{Infer, Mismatch, MismatchKind};
 pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use loop_grad::{Captured, LoopGrad};
-pub(crate) use loops::Parts;
+pub use loops::Parts;
 pub use matmul::Matmul;
 pub use max_pool2d_with_index::MaxPool2dWithIndex;
 pub use of_shards::OfShards;
@@ -288,6 +288,21 @@ pub trait Operation {
 
     /// The value that decides which of its blocks run, and how often.
     fn decided_by(&self, _program: &Program, _operator: &Operator) -> Option<VarId> {
+        None
+    }
+
+    /// Of an operator that runs its last block again and again: how its inputs and outputs lie beside those of the block.
+    fn iterates(&self, _operator: &Operator) -> Option<Parts> {
+        None
+    }
+
+    /// The same loop with other numbers of items and of collected values, if it can have them.
+    fn with_parts(&self, _parts: Parts) -> Option<Op> {
+        None
+    }
+
+    /// The axis, that of the rows counted as 0, along which the only output is the inputs one after the other.
+    fn concatenates(&self) -> Option<usize> {
         None
     }
 

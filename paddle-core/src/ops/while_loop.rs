@@ -2,7 +2,7 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
 };
 use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
 
@@ -56,7 +56,7 @@ impl Operation for While {
                 );
             }
         }
-        let parts = Parts { items: 0, states: cx.types.len() };
+        let parts = Parts { items: 0, states: cx.types.len(), collected: 0 };
         loops::check_params(cx, condition, parts)?;
         loops::check_params(cx, body, parts)?;
         let &[holds] = &condition.results[..] else {
@@ -87,11 +87,20 @@ impl Operation for While {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (states, body) = (g.operator().inputs.len(), g.operator().blocks[1]);
-        loops::gradient(g, Parts { items: 0, states }, body)
+        loops::gradient(g, Parts { items: 0, states, collected: 0 }, body)
+    }
+
+    fn iterates(&self, operator: &Operator) -> Option<Parts> {
+        let parts = Parts { items: 0, states: operator.inputs.len(), collected: 0 };
+        Some(parts.with_outputs(operator.outputs.len()))
+    }
+
+    fn with_parts(&self, parts: Parts) -> Option<Op> {
+        (parts.items == 0).then(|| (*self).into())
     }
 
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
-        loops::flow(program, operator, Parts { items: 0, states: operator.inputs.len() })
+        loops::flow(program, operator, Parts { items: 0, states: operator.inputs.len(), collected: 0 })
     }
 
     fn decided_by(&self, program: &Program, operator: &Operator) -> Option<VarId> {

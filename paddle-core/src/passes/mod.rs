@@ -5,11 +5,15 @@ pub mod backward;
 pub mod clip;
 mod fed;
 pub mod freeze;
+pub mod hoist;
 pub mod link;
+mod loops;
 pub mod optimize;
 mod paths;
 mod pipeline;
 pub mod shard;
+pub mod sink;
+pub mod split;
 pub mod test_mode;
 
 pub use paths::check_trainable;

@@ -6,8 +6,11 @@ use std::fmt;
 use super::accumulate::{accumulate, from_sums, refuse_lazy};
 use super::backward::backward;
 use super::freeze::freeze;
+use super::hoist::hoist;
 use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
+use super::sink::sink;
+use super::split::split;
 use super::test_mode::test_mode;
 use crate::ops::GradientError;
 use crate::program::{BuildError, Program, RowsId, VerifyError};
@@ -81,17 +84,27 @@ impl<'a> Pipeline<'a> {
     ) -> Self {
         Pipeline::new([
             Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
+            Pass::new("split", |program| Ok(split(program)?)),
+            Pass::new("hoist", |program| Ok(hoist(program)?)),
+            Pass::new("sink", |program| Ok(sink(program)?)),
             Pass::new("backward", |program| Ok(backward(program)?)),
+            Pass::new("sink", |program| Ok(sink(program)?)),
             Pass::new("optimize", move |program| Ok(optimize(program, settings, rule).map(drop)?)),
         ])
     }
 
     /// From a network to what it computes when it is used: nothing random, by statistics of the training.
     pub fn inference() -> Self {
-        Pipeline::new([Pass::new("test_mode", |program| {
+        let test_mode = Pass::new("test_mode", |program| {
             test_mode(program);
             Ok(())
-        })])
+        });
+        Pipeline::new([
+            test_mode,
+            Pass::new("split", |program| Ok(split(program)?)),
+            Pass::new("hoist", |program| Ok(hoist(program)?)),
+            Pass::new("sink", |program| Ok(sink(program)?)),
+        ])
     }
 
     /// Applies the passes. After each, debug builds verify the program.
@@ -136,7 +149,11 @@ impl ShardedTraining {
                 *sharding.borrow_mut() = shard(program, batch)?;
                 Ok(())
             }),
+            Pass::new("split", |program| Ok(split(program)?)),
+            Pass::new("hoist", |program| Ok(hoist(program)?)),
+            Pass::new("sink", |program| Ok(sink(program)?)),
             Pass::new("backward", |program| Ok(backward(program)?)),
+            Pass::new("sink", |program| Ok(sink(program)?)),
         ])
         .run(&mut compute)?;
         let mut update = from_sums(&compute)?;

@@ -297,6 +297,18 @@ impl Program {
         self.blocks[block.0 as usize].ops.push(operator);
     }
 
+    /// Inserts an operator at a place of a block.
+    pub(crate) fn insert_at(
+        &mut self,
+        block: BlockId,
+        at: usize,
+        op: Op,
+        inputs: &[VarId],
+        site: Site,
+    ) -> Result<Vec<VarId>, BuildError> {
+        self.insert_op(block, at, op, inputs, &[], site, None)
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the one place that every form of insertion goes through")]
     fn insert_op(
         &mut self,
@@ -519,6 +531,17 @@ impl Program {
         self.vars[var.0 as usize].name = name;
     }
 
+    /// Has everything that reads `old` read `new`.
+    pub(crate) fn replace(&mut self, old: VarId, new: VarId) {
+        for block in &mut self.blocks {
+            let inputs = block.ops.iter_mut().flat_map(|operator| &mut operator.inputs);
+            inputs.chain(&mut block.results).filter(|var| **var == old).for_each(|var| *var = new);
+        }
+        let gradients = self.gradients.iter_mut().map(|pair| &mut pair.gradient);
+        let taps = self.taps.iter_mut().map(|tap| &mut tap.var);
+        gradients.chain(taps).filter(|var| **var == old).for_each(|var| *var = new);
+    }
+
     /// Gives two values each other's names.
     pub(crate) fn swap_names(&mut self, a: VarId, b: VarId) {
         let names = [a, b].map(|var| self.vars[var.0 as usize].name.clone());
@@ -546,7 +569,7 @@ impl Program {
         }
     }
 
-    pub(super) fn add_var(
+    pub(crate) fn add_var(
         &mut self,
         name: &str,
         ty: Type,
@@ -571,7 +594,7 @@ impl Program {
 
     /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so
     /// the end of those in use is found by doubling and halving.
-    pub(super) fn fresh_name(&self, name: &str) -> String {
+    pub(crate) fn fresh_name(&self, name: &str) -> String {
         if !self.names.contains_key(name) {
             return name.to_string();
         }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use paddle_core::passes::hoist::hoist;
+use paddle_core::passes::sink::sink;
+use paddle_core::passes::split::split;
 use paddle_core::plan::Backend;
 use paddle_core::program::{DType, Program, RowOrigin, RowsId, Type};
 use paddle_core::text;
@@ -393,4 +396,32 @@ fn rows_of_loops_are_independent() {
             assert_eq!(whole, parts, "{name}");
         }
     }
+}
+
+/// What is hoisted and sunk gives the same values and gradients.
+#[test]
+fn hoisting_and_sinking_change_no_value() {
+    let mut draw = Draw::new(13);
+    let mut checked = Compared::default();
+    for (name, source) in PROGRAMS {
+        let program = text::parse(source).unwrap();
+        let plain = differentiate(program.clone());
+        let mut moved = program;
+        for pass in [split, hoist, sink] {
+            pass(&mut moved).unwrap_or_else(|error| panic!("{name}: {error}"));
+            moved.verify().unwrap_or_else(|error| panic!("{name}: {error}\n{moved}"));
+        }
+        let moved = differentiate(moved);
+        let mut sunk = moved.program().clone();
+        sink(&mut sunk).unwrap();
+        sunk.verify().unwrap_or_else(|error| panic!("{name}: {error}\n{sunk}"));
+        let mut runs = [plain.program(), &sunk].map(|program| Run::new(Reference::double(), program));
+        for (rows, kind) in [(4, 0), (1, 0), (0, 0), (3, 1)] {
+            let feeds = feeds(plain.program(), rows, kind, &mut draw);
+            checked.add(check(&moved, &feeds));
+            let [expected, found] = runs.each_mut().map(|run| run.outputs(&feeds));
+            assert_close(&found, &expected, &sunk);
+        }
+    }
+    assert_many(checked, 300);
 }

@@ -21,8 +21,7 @@ impl Expr {
     /// Whether it is a statement, which has no value.
     pub(crate) fn is_statement(&self) -> bool {
         match &self.kind {
-            ExprKind::Assign { .. }
-            | ExprKind::Update { .. } => true,
+            ExprKind::Assign { .. } | ExprKind::Update { .. } => true,
             ExprKind::While { body, .. } | ExprKind::For { body, .. } => body.is_statement(),
             ExprKind::If { yes, no, .. } => {
                 no.as_ref().is_none_or(|(_, no)| no.is_statement()) && yes.is_statement()

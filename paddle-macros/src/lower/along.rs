@@ -63,7 +63,8 @@ impl<'a> Lowering<'a, '_> {
         let value = if body.is_statement() { Value::unit() } else { Value::Unknown };
         if ids.is_empty() && body.is_statement() && self.is_known {
             let what = "a `for` that assigns no variable from outside and has no value".to_string();
-            let instead = "let its body end with the value of a token, `let ys = for x in xs { .. y };`".to_string();
+            let instead =
+                "let its body end with the value of a token, `let ys = for x in xs { .. y };`".to_string();
             self.error(span, Message::NotOfTheLanguage { what, instead });
         }
         let vars = match &found {
@@ -73,7 +74,8 @@ impl<'a> Lowering<'a, '_> {
         let Some((steps, brought)) = self.steps(span, items, vars) else {
             return self.fail_along(pattern, items, ids, body, value);
         };
-        let rows = self.program.source_of(steps).and_then(|tokens| self.program.rows_of_whole_sequences(tokens));
+        let rows =
+            self.program.source_of(steps).and_then(|tokens| self.program.rows_of_whole_sequences(tokens));
         let mut leaves = Leaves { rows, ..Leaves::default() };
         let Some(states) = self.enter(&ids, span, &mut leaves) else {
             return self.fail_along(pattern, items, ids, body, value);

@@ -216,7 +216,8 @@ impl<'a> Lowering<'a, '_> {
             let var = self.localize(var, sides[i].at.start)?;
             let ty = self.program.ty(var).clone();
             let own = self.program.block(join.blocks[i]).rows;
-            let goes_out = ty.rows.zip(own).is_some_and(|(of, own)| self.program.outside_of(of, own).is_some());
+            let goes_out =
+                ty.rows.zip(own).is_some_and(|(of, own)| self.program.outside_of(of, own).is_some());
             if join.per_row.is_some() && !goes_out {
                 let (what, found) = (what.to_string(), self.show(&ty));
                 let message = match (ty.rows, own) {

@@ -96,12 +96,8 @@ impl<'a> Lowering<'a, '_> {
             ExprKind::If { span, condition, yes, no } => {
                 self.branch(*span, condition, yes, no.as_ref().map(|(_, no)| &**no), expr.at)
             }
-            ExprKind::While { span, condition, body } => {
-                self.repeat(*span, condition, body)
-            }
-            ExprKind::For { span, pattern, items, body } => {
-                self.for_each(*span, pattern, items, body)
-            }
+            ExprKind::While { span, condition, body } => self.repeat(*span, condition, body),
+            ExprKind::For { span, pattern, items, body } => self.for_each(*span, pattern, items, body),
             ExprKind::Match { value, arms, .. } => self.select(value, arms),
             ExprKind::Block(block) => self.block(block),
             ExprKind::Name { meaning: Meaning::Layer(layer), .. } => Value::Activation(layer),

@@ -120,7 +120,8 @@ impl<'a> Lowering<'a, '_> {
         let value = self.program.var(var);
         let written = |operator: &&paddle_core::program::Operator| operator.outputs.first() == Some(&var);
         let block = self.program.block(value.block);
-        let operator = (value.definition == Definition::Operator).then(|| block.ops.iter().rev().find(written));
+        let operator =
+            (value.definition == Definition::Operator).then(|| block.ops.iter().rev().find(written));
         match operator.flatten().map(|operator| &operator.op) {
             Some(Op::Fill(Fill { value, .. })) => Some(*value),
             Some(Op::AssignValue(constant)) => {
@@ -132,7 +133,12 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Enters a block of the loop: the state becomes its parameters.
-    pub(super) fn enter_block(&mut self, block: BlockId, states: &[State], leaves: &Leaves) -> Option<Vec<VarId>> {
+    pub(super) fn enter_block(
+        &mut self,
+        block: BlockId,
+        states: &[State],
+        leaves: &Leaves,
+    ) -> Option<Vec<VarId>> {
         self.block = block;
         let rows = self.program.block(block).rows.filter(|_| leaves.rows.is_some());
         let mut params = Vec::with_capacity(leaves.initial.len());
@@ -215,8 +221,11 @@ impl<'a> Lowering<'a, '_> {
             (Shape::Leaf(at), Value::Var(var)) => {
                 let ty = before(&self.program, at);
                 let mut var = self.localize(*var, slot.at.start)?;
-                if let (None, Some(_), Some(number)) = (self.program.ty(var).rows, ty.rows, self.number_of(var)) {
-                    var = self.fill(number, Type { rows: ty.rows, ..self.program.ty(var).clone() }, slot.at)?;
+                if let (None, Some(_), Some(number)) =
+                    (self.program.ty(var).rows, ty.rows, self.number_of(var))
+                {
+                    var =
+                        self.fill(number, Type { rows: ty.rows, ..self.program.ty(var).clone() }, slot.at)?;
                 }
                 let after = self.program.ty(var);
                 if ty.rows.is_some() && after.rows.is_none() && leaves.rows.is_some() {
@@ -243,7 +252,12 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Makes results of the value of a body: one for each row of the iteration.
-    pub(super) fn collect(&mut self, value: &Value<'a>, at: Extent, results: &mut Vec<VarId>) -> Option<Shape> {
+    pub(super) fn collect(
+        &mut self,
+        value: &Value<'a>,
+        at: Extent,
+        results: &mut Vec<VarId>,
+    ) -> Option<Shape> {
         let rows = self.program.block(self.block).rows?;
         let first = results.len();
         self.collect_parts(value, at, rows, first, results)
@@ -330,5 +344,4 @@ impl Constant {
     fn is_whole(value: &Value<'_>) -> bool {
         matches!(value, Value::Constant(Constant { number: Number::Int(_), dtype: None }))
     }
-
 }

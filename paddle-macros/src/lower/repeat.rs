@@ -43,9 +43,10 @@ impl<'a> Lowering<'a, '_> {
         let name = self.binding.name().unwrap_or("rounds").to_string();
         let blocks = match rows {
             Some(rows) => self.program.create_loop(block, rows, &name).map(|(blocks, _)| blocks),
-            None => self.program.create_block(block, None).and_then(|test| {
-                Ok([test, self.program.create_block(block, None)?])
-            }),
+            None => self
+                .program
+                .create_block(block, None)
+                .and_then(|test| Ok([test, self.program.create_block(block, None)?])),
         };
         let blocks = match blocks {
             Ok(blocks) => blocks,
@@ -121,7 +122,8 @@ impl<'a> Lowering<'a, '_> {
             Operand::Var(var) => {
                 let (ty, rows) = (self.program.ty(var), self.program.block(block).rows);
                 let one = ty.dims.iter().all(|dim| dim.constant() == Some(1));
-                let fits = if rows.is_some() { ty.rows == rows && ty.dims.len() <= 1 } else { ty.rows.is_none() };
+                let fits =
+                    if rows.is_some() { ty.rows == rows && ty.dims.len() <= 1 } else { ty.rows.is_none() };
                 if ty.dtype == DType::Bool && one && fits {
                     return Some(var);
                 }
@@ -154,9 +156,10 @@ impl<'a> Lowering<'a, '_> {
             let at = Self::tail_of(body);
             if leaves.rows.is_none() {
                 let what = "collecting values of a `while` whose condition is one for all rows".to_string();
-                let instead = "let every row have its condition, or assign the value to a variable, and end the \
+                let instead =
+                    "let every row have its condition, or assign the value to a variable, and end the \
                                statement with `;`"
-                    .to_string();
+                        .to_string();
                 self.error(at, Message::NotSupported { what, instead });
                 return None;
             }

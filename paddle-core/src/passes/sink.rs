@@ -1,0 +1,255 @@
+//! `sink`: moves what a loop gives, and no iteration needs, behind the loop.
+//!
+//! What is collected of an iteration by a product that is row-wise, such as the output layer of a recurrent network, is
+//! computed of all iterations at once from what it reads. What a gradient adds up over iterations, where each adds a sum over
+//! its rows, is one sum over the rows of all: the gradient of a weight is one product.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
+use crate::ops::{OfShards, Parts};
+use crate::program::{BlockId, BuildError, Operator, Program, VarId};
+
+/// Sinks behind all loops over rows, those further in first.
+pub fn sink(program: &mut Program) -> Result<(), BuildError> {
+    let mut found = Vec::new();
+    bodies(program, Program::GLOBAL, &mut found);
+    for body in found {
+        if let Some(at) = LoopAt::with_body(program, body)
+            && program.block(body).rows.is_some()
+        {
+            let sinking = Sinking { body, behind: at.at + 1, sunk: BTreeMap::new() };
+            sinking.run(program)?;
+        }
+    }
+    Ok(())
+}
+
+struct Sinking {
+    body: BlockId,
+    /// Where the next operator behind the loop goes.
+    behind: usize,
+    /// Values of the body, and what they are over all iterations.
+    sunk: BTreeMap<VarId, VarId>,
+}
+
+impl Sinking {
+    fn run(mut self, program: &mut Program) -> Result<(), BuildError> {
+        let Some(at) = LoopAt::with_body(program, self.body) else { return Ok(()) };
+        let states: Vec<VarId> = program.block(self.body).results[..at.parts.states].to_vec();
+        // What an iteration needs: what leads to the next state, and what nested blocks read.
+        let needed = needed(program, self.body, &states);
+        let products = self.products(program, &needed);
+        let mut result = at.parts.states;
+        while result < program.block(self.body).results.len() {
+            let Some(mut at) = LoopAt::with_body(program, self.body) else { return Ok(()) };
+            let inner = program.block(self.body).results[result];
+            let is_sum = result >= at.parts.states + at.parts.collected;
+            let whole = match is_sum {
+                true => self.total(program, inner)?,
+                false if products.contains(&inner) => self.over_rows(program, inner, &products)?,
+                false => None,
+            };
+            // More may be collected by now, in front of the sums.
+            at = LoopAt::with_body(program, self.body).unwrap_or(at);
+            let Some(whole) = whole else {
+                result += 1;
+                continue;
+            };
+            let place =
+                program.block(self.body).results.iter().skip(at.parts.states).position(|&var| var == inner);
+            let Some(place) = place.map(|place| place + at.parts.states) else {
+                result += 1;
+                continue;
+            };
+            let outer = at.operator(program).outputs[place];
+            program.swap_names(outer, whole);
+            program.replace(outer, whole);
+            at.drop_result(program, place);
+            result = at.parts.states.max(result.min(place));
+        }
+        drop_unread(program, self.body);
+        // Some of what was to be moved could not be, after all.
+        for body in std::iter::once(self.body).chain(program.block(self.body).forward) {
+            drop_uncollected(program, body);
+        }
+        Ok(())
+    }
+
+    /// The values that products over rows make, and what follows from them, where no iteration needs them.
+    fn products(&self, program: &Program, needed: &BTreeSet<VarId>) -> BTreeSet<VarId> {
+        let mut products = BTreeSet::new();
+        for operator in &program.block(self.body).ops {
+            let operation = operator.op.operation();
+            let effects = operator.op.effects();
+            let is_product = operation.contraction(program, operator).is_some()
+                || operator.inputs.iter().any(|input| products.contains(input));
+            let rows = |k| operation.of_shards(program, operator, k) == OfShards::Rows;
+            let keeps = (0..operator.outputs.len())
+                .all(|k| rows(k) && program.ty(operator.outputs[k]).rows.is_some());
+            let is_free = !operator.outputs.iter().any(|output| needed.contains(output));
+            let names_rows = operator.op.attributes().iter().any(|(_, attribute)| attribute.names_rows());
+            if is_product && effects.pure && !effects.blocks && !names_rows && keeps && is_free {
+                products.extend(operator.outputs.iter().copied());
+            }
+        }
+        products
+    }
+
+    /// A value over the rows of all iterations.
+    fn over_rows(
+        &mut self,
+        program: &mut Program,
+        inner: VarId,
+        products: &BTreeSet<VarId>,
+    ) -> Result<Option<VarId>, BuildError> {
+        if let Some(&known) = self.sunk.get(&inner) {
+            return Ok(Some(known));
+        }
+        let home = program.var(inner).block;
+        if !is_inside(program, home, self.body) && !self.is_forward(program, home) {
+            return Ok(program.ty(inner).rows.is_none().then_some(inner));
+        }
+        if !products.contains(&inner) {
+            return self.collected(program, inner);
+        }
+        let Some(operator) = writer(program, self.body, inner) else { return Ok(None) };
+        let mut inputs = Vec::with_capacity(operator.inputs.len());
+        for &input in &operator.inputs {
+            match self.over_rows(program, input, products)? {
+                Some(whole) => inputs.push(whole),
+                None => return Ok(None),
+            }
+        }
+        self.append(program, &operator, &inputs, inner).map(Some)
+    }
+
+    /// What the iterations have of a value with rows, together; of a constant, itself.
+    fn collected(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+        if program.ty(inner).rows.is_none() {
+            return self.constant(program, inner);
+        }
+        let home = program.var(inner).block;
+        let Some(mut at) = LoopAt::with_body(program, home) else { return Ok(None) };
+        at.collect(program, inner)
+    }
+
+    /// A number of the body, again behind the loop.
+    fn constant(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+        let Some(operator) = writer(program, program.var(inner).block, inner) else { return Ok(None) };
+        if !operator.inputs.is_empty() || !operator.op.effects().pure {
+            return Ok(None);
+        }
+        self.append(program, &operator, &[], inner).map(Some)
+    }
+
+    /// The sum of a value without rows over all iterations.
+    fn total(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+        if let Some(&known) = self.sunk.get(&inner) {
+            return Ok(Some(known));
+        }
+        if program.ty(inner).rows.is_some() || program.var(inner).block != self.body {
+            return Ok(None);
+        }
+        let Some(operator) = writer(program, self.body, inner) else { return Ok(None) };
+        let (operation, effects) = (operator.op.operation(), operator.op.effects());
+        if !effects.pure || effects.blocks || operator.outputs.len() != 1 {
+            return Ok(None);
+        }
+        let sums = operation.of_shards(program, &operator, 0) == OfShards::Sum;
+        let varying: Vec<usize> = (0..operator.inputs.len())
+            .filter(|&k| is_inside(program, program.var(operator.inputs[k]).block, self.body))
+            .collect();
+        let is_linear = !varying.is_empty() && operation.is_linear(&varying);
+        let mut inputs = Vec::with_capacity(operator.inputs.len());
+        for (k, &input) in operator.inputs.iter().enumerate() {
+            let has_rows = program.ty(input).rows.is_some();
+            let whole = match has_rows {
+                true if sums => self.over_rows(program, input, &BTreeSet::new())?,
+                false if !varying.contains(&k) && !self.is_forward(program, program.var(input).block) => {
+                    Some(input)
+                }
+                false if !sums && is_linear => self.total(program, input)?,
+                _ => None,
+            };
+            match whole {
+                Some(whole) => inputs.push(whole),
+                None => return Ok(None),
+            }
+        }
+        if !sums && !is_linear {
+            return Ok(None);
+        }
+        self.append(program, &operator, &inputs, inner).map(Some)
+    }
+
+    /// Whether a block is the one that the body differentiates, or inside of it.
+    fn is_forward(&self, program: &Program, block: BlockId) -> bool {
+        program.block(self.body).forward.is_some_and(|forward| is_inside(program, block, forward))
+    }
+
+    fn append(
+        &mut self,
+        program: &mut Program,
+        operator: &Operator,
+        inputs: &[VarId],
+        inner: VarId,
+    ) -> Result<VarId, BuildError> {
+        let block = program.block(self.body).parent.unwrap_or(Program::GLOBAL);
+        let behind = LoopAt::with_body(program, self.body).map_or(self.behind, |at| at.at + 1);
+        self.behind = self.behind.max(behind);
+        let outputs = program.insert_at(block, self.behind, operator.op.clone(), inputs, operator.site)?;
+        self.behind += 1;
+        for (&inner, &whole) in operator.outputs.iter().zip(&outputs) {
+            self.sunk.insert(inner, whole);
+        }
+        let at = operator.outputs.iter().position(|&output| output == inner).unwrap_or(0);
+        Ok(outputs[at])
+    }
+}
+
+/// Has a loop collect only what is read.
+fn drop_uncollected(program: &mut Program, body: BlockId) {
+    let Some(mut at) = LoopAt::with_body(program, body) else { return };
+    let Parts { states, collected, .. } = at.parts;
+    for result in (states..states + collected).rev() {
+        if !is_read(program, at.operator(program).outputs[result]) {
+            at.drop_result(program, result);
+        }
+    }
+}
+
+/// The operator of a block that writes a value.
+fn writer(program: &Program, block: BlockId, var: VarId) -> Option<Operator> {
+    program.block(block).ops.iter().find(|operator| operator.outputs.contains(&var)).cloned()
+}
+
+/// The values of a block that lead to these, or are read in blocks below it.
+fn needed(program: &Program, block: BlockId, roots: &[VarId]) -> BTreeSet<VarId> {
+    let mut needed: BTreeSet<VarId> = roots.iter().copied().collect();
+    for operator in program.block(block).ops.iter().rev() {
+        for &inner in &operator.blocks {
+            note_reads(program, inner, &mut needed);
+        }
+        let effects = operator.op.effects();
+        let runs =
+            effects.blocks || !effects.pure || operator.outputs.iter().any(|output| needed.contains(output));
+        if runs {
+            needed.extend(operator.inputs.iter().copied());
+        }
+    }
+    // A gradient reads them in other blocks.
+    let others = (0..program.blocks().len() as u32)
+        .map(BlockId)
+        .filter(|&other| program.block(other).forward == Some(block));
+    others.for_each(|other| note_reads(program, other, &mut needed));
+    needed
+}
+
+fn note_reads(program: &Program, block: BlockId, needed: &mut BTreeSet<VarId>) {
+    needed.extend(program.block(block).results.iter().copied());
+    for operator in &program.block(block).ops {
+        needed.extend(operator.inputs.iter().copied());
+        operator.blocks.iter().for_each(|&inner| note_reads(program, inner, needed));
+    }
+}
