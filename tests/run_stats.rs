@@ -79,6 +79,28 @@ fn a_loop_counts_every_iteration() {
 }
 
 #[test]
+fn a_row_counts_until_it_leaves_its_loop() {
+    let line = line!();
+    let net = network!(|x: Tensor<f32, _, 3>, times: Tensor<f32, _, 1>| {
+        let (mut h, mut left) = (x, times);
+        while left > 0.0 {
+            h = tanh(fc(h, 3));
+            left -= 1.0;
+        }
+        mean(fc(h, 1))
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.01));
+    for (times, launches, iterations) in [([3.0, 0.0, 1.0, 5.0], 5, 9), ([0.0; 4], 0, 0)] {
+        let rows = times.map(|times| net.row([1.0, 2.0, 3.0], times));
+        let outcome = trainer.step(&net, &mut parameters, rows).unwrap();
+        let forward = counted(outcome.stats(), line);
+        let forward: Vec<_> = forward.into_iter().filter(|product| product.1 == Forward).collect();
+        assert_eq!(forward, [(4, Forward, launches, iterations), (7, Forward, 1, 4)]);
+    }
+}
+
+#[test]
 fn tokens_are_the_rows_of_their_layers() {
     let line = line!();
     let net = network!(|words: Seq<Tensor<f32, 2>>| {
