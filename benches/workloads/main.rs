@@ -10,8 +10,10 @@
 //!
 //! `NOTES.md` beside this folder has what was measured.
 
+mod adaptive;
 mod arguments;
 mod gan;
+mod lstm;
 mod mlp;
 mod process;
 mod profile;
@@ -24,7 +26,7 @@ use std::env;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arguments::{Arguments, USAGE};
 use paddle::Cpu;
@@ -57,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn measure_all(arguments: &Arguments) -> Run {
-    let all = ["W1", "W4", "W5", "W6"].map(str::to_string);
+    let all = ["W1", "W3", "W4", "W5", "W6", "W9"].map(str::to_string);
     let names = if arguments.workloads.is_empty() { &all[..] } else { &arguments.workloads };
     for name in names {
         let cpu = Cpu::with_threads(arguments.threads)?;
@@ -76,10 +78,12 @@ fn measure_all(arguments: &Arguments) -> Run {
 fn workload<B: Backend + Clone + 'static>(name: &str, backend: B) -> Run<Box<dyn Workload>> {
     match name {
         "W1" => Ok(mlp::workload(backend)?),
+        "W3" => Ok(lstm::workload(backend)?),
         "W4" => Ok(regression::workload(backend)?),
         "W5" => Ok(ranking::workload(backend)?),
         "W6" => Ok(gan::workload(backend)?),
-        _ => Err(format!("there is no workload `{name}`; there are W1, W4, W5 and W6").into()),
+        "W9" => Ok(adaptive::workload(backend)?),
+        _ => Err(format!("there is no workload `{name}`; there are W1, W3, W4, W5, W6 and W9").into()),
     }
 }
 
@@ -94,11 +98,14 @@ fn check(workload: &mut dyn Workload) -> Run<(f32, f32)> {
 
 /// Runs `steps` steps, `from` being the first one's number, and returns how many seconds they took.
 fn run(workload: &mut dyn Workload, from: usize, steps: usize) -> Run<f64> {
-    let start = Instant::now();
+    let (start, mut apart) = (Instant::now(), Duration::ZERO);
     for step in from..from + steps {
+        let before = Instant::now();
+        workload.prepare(step)?;
+        apart += before.elapsed();
         workload.step(step % POOL)?;
     }
-    Ok(start.elapsed().as_secs_f64())
+    Ok((start.elapsed() - apart).as_secs_f64())
 }
 
 /// As many steps as take about a second.

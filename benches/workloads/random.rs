@@ -9,6 +9,11 @@ fn uniform(seed: u64, i: u64) -> f32 {
     ((z ^ (z >> 31)) >> 40) as f32 * (1.0 / (1 << 24) as f32)
 }
 
+/// `count` numbers in [0, 1).
+pub(crate) fn unit(seed: u64, count: usize) -> Vec<f32> {
+    (0..count as u64).map(|i| uniform(seed, i)).collect()
+}
+
 /// `count` numbers in [-1, 1).
 pub(crate) fn symmetric(seed: u64, count: usize) -> Vec<f32> {
     (0..count as u64).map(|i| 2.0 * uniform(seed, i) - 1.0).collect()

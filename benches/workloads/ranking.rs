@@ -46,5 +46,5 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
         Ok(Batch::new(&net)?.with("q", &q)?.with("a", &a)?.with("b", &b)?.with("label", &ids(3, 2))?)
     };
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
-    Ok(Box::new(Training { net, parameters, trainer: Trainer::new(Sgd::new(0.5)), pool }))
+    Ok(Box::new(Training::new(net, parameters, Trainer::new(Sgd::new(0.5)), pool)))
 }

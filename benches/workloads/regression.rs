@@ -28,5 +28,5 @@ pub(crate) fn workload<B: Backend + Clone + 'static>(backend: B) -> Result<Box<d
         Ok(Batch::new(&net)?.with("x", &x)?.with("y", &y.collect::<Array1<f32>>())?)
     };
     let pool = (0..POOL).map(batch).collect::<Result<_, Error>>()?;
-    Ok(Box::new(Training { net, parameters, trainer: Trainer::new(Sgd::new(0.01)), pool }))
+    Ok(Box::new(Training::new(net, parameters, Trainer::new(Sgd::new(0.01)), pool)))
 }
