@@ -241,3 +241,36 @@ fn tokens_of_two_inputs_belong_together() {
     assert!(error.contains(expected), "{error}");
     assert!(error.contains("tests/sequences.rs"), "{error}");
 }
+
+/// Two labels of which the second never follows itself; the numbers are by hand.
+#[test]
+fn labels_of_a_random_field() {
+    let net = network!(|x: Seq<Tensor<f32, 2>>, tags: Seq<i64>| {
+        (linear_chain_crf(x, tags, param = "tags"), crf_decoding(x, param = "tags"))
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    // Start, stop, and from each label to each.
+    let w = array![[0.0_f32, 1.0], [0.0, 0.5], [0.0, 0.0], [0.0, f32::NEG_INFINITY]];
+    parameters.set(net.params.tags.w, &w).unwrap();
+    let rows = [
+        net.row(vec![[1.0, 2.0], [0.0, 3.0]], vec![1, 0]),
+        net.row(vec![], vec![]),
+        net.row(vec![[0.0, 0.0]; 3], vec![0, 0, 0]),
+    ];
+    let found = infer(&net, &parameters, rows).unwrap();
+    let costs = found.at::<f32>(0).unwrap();
+    // Scores of two tokens: 0 0: 1, 0 1: 4.5, 1 0: 3. Of three: 000: 0, 001: 0.5, 010: 0, 100: 1, 101: 1.5.
+    let sum = |scores: &[f32]| scores.iter().map(|score| score.exp()).sum::<f32>().ln();
+    let expected = [sum(&[1.0, 4.5, 3.0]) - 3.0, 0.0, sum(&[0.0, 0.5, 0.0, 1.0, 1.5])];
+    for (cost, expected) in costs.iter().zip(expected) {
+        assert!((cost - expected).abs() < 1e-5, "{cost} is not {expected}");
+    }
+    assert_eq!(found.at::<i64>(1).unwrap().as_slice().unwrap(), [0, 1, 1, 0, 1]);
+
+    let error = |tags| {
+        let rows = [net.row(vec![[0.0; 2]; 2], tags)];
+        infer(&net, &parameters, rows).unwrap_err().to_string()
+    };
+    assert!(error(vec![1]).contains("sequence 0 has 2 tokens, but the one that it belongs to 1 token"));
+    assert!(error(vec![1, 2]).contains("the class id of row 1 is 2, but there are 2 classes"));
+}

@@ -37,6 +37,7 @@ models! {
     bilinear
     bisection
     captured_values
+    conditional_random_field
     conditions_of_scalars
     counted_votes
     decided_branches

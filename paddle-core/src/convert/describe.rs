@@ -35,6 +35,8 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
     desc.attrs = match op {
         Op::Accuracy(_)
         | Op::Assign(_)
+        | Op::CrfDecoding(_)
+        | Op::LinearChainCrf(_)
         | Op::Logical(_)
         | Op::Not(_)
         | Op::Predicate(_)
@@ -229,6 +231,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         // These are not PaddlePaddle's.
         Op::Contract(_)
         | Op::If(_)
+        | Op::LinearChainCrfGrad(_)
         | Op::ScatterRows(_)
         | Op::SequenceAlign(_)
         | Op::SequenceLength(_)

@@ -79,6 +79,8 @@ fn rule(name: &str) -> Option<Rule> {
         "log_softmax"                                                       => |x| x.log_softmax(),
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
+        "crf_decoding"                                                      => |x| x.crf_decoding(),
+        "linear_chain_crf" | "rust.linear_chain_crf_grad"                   => |x| x.linear_chain_crf(),
         "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
         "cross_entropy2"                                                    => |x| x.cross_entropy2(),
         "lookup_table" | "lookup_table_v2" | "lookup_table_v2_grad"         => |x| x.lookup_table(),

@@ -5,12 +5,14 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Fill, Gather, Matmul, Number, Op, PoolType, Reshape, RowNumbers, Scale,
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
+    LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
     SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad, SequenceWindow, SequenceWindowGrad,
+    Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, RowsId, VarId};
 
-impl Reading<'_, '_> {
+impl<'a> Reading<'_, 'a> {
     pub(super) fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let attribute = "pooltype";
@@ -134,6 +136,71 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         self.out(SequenceWindow { start: 0, length: length.into(), pad_value }, &[x])
+    }
+
+    /// Of sequences, not of what is padded. PaddlePaddle computes with exponentials, and has them in slots of their own.
+    pub(super) fn linear_chain_crf(&mut self) -> Result<bool, ConvertError> {
+        if self.desc.r#type.ends_with("_grad") {
+            return self.same_slots(LinearChainCrfGrad.into());
+        }
+        let inputs = [self.input("Emission")?, self.input("Transition")?, self.input("Label")?];
+        let [emission, transition, label] = inputs;
+        let is_of_sequences = [emission, label].iter().all(|&value| self.rows_of(value).is_some());
+        if self.has(&["Length"]) || !is_of_sequences {
+            return Ok(false);
+        }
+        if self.desc.output("EmissionExps").is_empty() {
+            return self.same_slots(LinearChainCrf.into());
+        }
+        let outputs = self.emit_all(LinearChainCrf, &inputs, 2)?;
+        let exp = Unary::of(UnaryKind::Exp);
+        if let Some(name) = self.read_output("Alpha") {
+            self.define(exp, &[outputs[0]], &[], &[name])?;
+        }
+        if let Some(name) = self.read_output("EmissionExps") {
+            let largest = Reduce { kind: ReduceKind::Max, axes: vec![1], keep_dim: true };
+            let largest = self.emit(largest, &[emission])?;
+            let shifted = self.emit(Binary { kind: BinaryKind::Sub }, &[emission, largest])?;
+            self.define(exp, &[shifted], &[], &[name])?;
+        }
+        if let Some(name) = self.read_output("TransitionExps") {
+            self.define(exp, &[transition], &[], &[name])?;
+        }
+        let desc = self.desc;
+        self.write(one(desc.output("LogLikelihood"), "LogLikelihood")?, outputs[1])?;
+        Ok(true)
+    }
+
+    /// The only variable in an output slot, if something reads it.
+    fn read_output(&self, slot: &str) -> Option<&'a str> {
+        let [name] = self.desc.output(slot) else { return None };
+        Some(name.as_str()).filter(|name| self.reader.readers(name) > 0)
+    }
+
+    /// Beside labels, whether these are the decoded ones.
+    pub(super) fn crf_decoding(&mut self) -> Result<bool, ConvertError> {
+        let (emission, transition) = (self.input("Emission")?, self.input("Transition")?);
+        let Some(rows) = self.rows_of(emission).filter(|_| !self.has(&["Length"])) else {
+            return Ok(false);
+        };
+        let (desc, slot) = (self.desc, "ViterbiPath");
+        let name = one(desc.output(slot), slot)?;
+        if !self.has(&["Label"]) {
+            return self.define(CrfDecoding, &[emission, transition], &[], &[name]);
+        }
+        let mut label = self.input("Label")?;
+        if self.rows_of(label) != Some(rows) {
+            return Ok(false);
+        }
+        let path = self.emit(CrfDecoding, &[emission, transition])?;
+        if self.ty(label).rows != self.ty(path).rows {
+            label = self.emit(SequenceAlign, &[label, path])?;
+        }
+        if self.ty(label).dims.is_empty() {
+            label = self.emit(Reshape { dims: vec![Dim::from(1)] }, &[label])?;
+        }
+        let right = self.emit(Compare { kind: CompareKind::Equal }, &[path, label])?;
+        self.define(Cast { dtype: DType::I64 }, &[right], &[], &[name])
     }
 
     /// The rows that the sequences of a value belong to, if it has some.

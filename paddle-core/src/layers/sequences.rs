@@ -1,11 +1,11 @@
 //! Layers of sequences.
 
-use super::{Call, fc};
+use super::{Call, fc, initializers};
 use crate::ops::{
-    Op, PoolType, SequenceAlign, SequenceExpandAs, SequenceLength, SequencePool, SequenceReverse,
-    SequenceSoftmax, SequenceWindow,
+    CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
+    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow,
 };
-use crate::program::{BuildError, VarId};
+use crate::program::{BuildError, Dim, Type, VarId};
 
 /// Passes the layers of sequences to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
@@ -59,6 +59,20 @@ macro_rules! with_sequence_layers {
                           bias: Flag "Whether to add `b`; it is added if this is left out.",
                           act: Activation "What to apply to the result.") weights_and_bias
                 => sequence_conv;
+
+            /// How improbable labels are in a conditional random field, where each depends on the one before: the negative
+            /// logarithm of the probability of all labels of a sequence, `[_, 1]`. Lafferty et al. (2001).
+            ///
+            /// Parameter: `w`, `[labels + 2, labels]`, uniform by Xavier's rule at first: what each label counts at the start of a
+            /// sequence, at its stop, and behind each other.
+            linear_chain_crf(x: Value "What each label counts for each token: sequences of `[labels]`.",
+                             label: Value "Class ids, i64, in sequences that are as long.";) weights
+                => linear_chain_crf;
+
+            /// The labels of a sequence that are the most probable in a conditional random field, i64. It shares its parameter
+            /// with `linear_chain_crf` by name: `crf_decoding(x, param = "tags")`.
+            crf_decoding(x: Value "What each label counts for each token: sequences of `[labels]`.";) weights
+                => crf_decoding;
         }
     };
 }
@@ -90,6 +104,41 @@ fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let windows = fc::flatten(call, windows)?;
     let product = fc::product(call, x, windows, &filters, "w")?;
     fc::finish(call, product, filters)
+}
+
+/// The transitions between the labels of sequences.
+fn transitions(call: &mut Call<'_>, x: VarId) -> Result<VarId, BuildError> {
+    let ty = call.ty(x);
+    let known = |labels: &&Dim| !call.program.depends_on_feed(labels);
+    let [labels] = &ty.dims[..] else {
+        let but = format!("`{}` needs one number per label of each token", call.layer.name);
+        return Err(call.wrong("x", MismatchKind::Shape, &but));
+    };
+    let Some(labels) = Some(labels).filter(known) else {
+        let but = format!(
+            "`{}` has weights for its labels: their number has to be known before the network is fed",
+            call.layer.name
+        );
+        return Err(call.wrong("x", MismatchKind::Shape, &but));
+    };
+    fc::need_float(call, x)?;
+    let rows = (labels + &Dim::from(2)).map_err(|error| BuildError::Mismatch(error.into()))?;
+    let ty = Type { dtype: ty.dtype, rows: None, dims: vec![rows, labels.clone()] };
+    let weight = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
+    call.parameter("w", weight)
+}
+
+fn linear_chain_crf(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, label) = (call.value("x")?, call.value("label")?);
+    let w = transitions(call, x)?;
+    Ok(call.emit(LinearChainCrf, &[x, w, label])?[1])
+}
+
+fn crf_decoding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let w = transitions(call, x)?;
+    let path = call.emit_one(CrfDecoding, &[x, w])?;
+    call.emit_one(Reshape { dims: Vec::new() }, &[path])
 }
 
 fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -1,7 +1,7 @@
 //! What losses of classes need of their labels.
 
 use super::{Infer, Mismatch, MismatchKind};
-use crate::program::{DType, Dim};
+use crate::program::{DType, Dim, RowsId};
 
 /// The same rows with one class id each; with `soft`, one probability for each class.
 pub(super) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: bool) -> Result<(), Mismatch> {
@@ -48,4 +48,16 @@ fn check_rows(cx: &Infer<'_>, values: usize, label: usize, what: &str) -> Result
     cx.common_rows(values, label)?;
     let message = format!("{}, but {}: every row needs {what}", cx.is(label), cx.is(values));
     Err(cx.wrong(label, MismatchKind::Rows, message))
+}
+
+/// Class ids of tokens of their own, whose sequences belong to the same rows as those of the values: which.
+pub(super) fn check_sequences(cx: &Infer<'_>, values: usize, label: usize) -> Result<RowsId, Mismatch> {
+    let rows = cx.need_sequences_of_one(values, label)?;
+    let ty = cx.ty(label);
+    if ty.dims.len() > 1 || ty.dims.iter().any(|dim| dim.constant() != Some(1)) {
+        let message = format!("{}, but `{}` needs one class id for each token", cx.is(label), cx.operator);
+        return Err(cx.wrong(label, MismatchKind::Shape, message));
+    }
+    cx.need_dtype(label, DType::I64)?;
+    Ok(rows)
 }

@@ -22,6 +22,7 @@ mod contract;
 mod contraction;
 mod conv2d;
 mod conv2d_transpose;
+mod crf_decoding;
 mod cross_entropy;
 mod cumsum;
 mod custom;
@@ -39,6 +40,7 @@ mod group_norm;
 mod infer;
 mod labels;
 mod layer_norm;
+mod linear_chain_crf;
 mod lookup_table;
 mod loop_grad;
 mod loops;
@@ -93,6 +95,7 @@ pub use contract::Contract;
 pub use contraction::{Contraction, Factor};
 pub use conv2d::{Conv2d, Conv2dGrad, Conv2dGradKind};
 pub use conv2d_transpose::Conv2dTranspose;
+pub use crf_decoding::CrfDecoding;
 pub use cross_entropy::{CrossEntropy, CrossEntropyGrad};
 pub use cumsum::CumSum;
 pub use custom::{Arguments, Custom, Definition, DefinitionError, Kernel};
@@ -112,6 +115,7 @@ pub use gradient::{Gradient, GradientError};
 pub use group_norm::{GroupNorm, GroupNormGrad};
 pub use infer::{Infer, Mismatch, MismatchKind};
 pub use layer_norm::{LayerNorm, LayerNormGrad};
+pub use linear_chain_crf::{LinearChainCrf, LinearChainCrfGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
 pub use loop_grad::{Captured, LoopGrad};
 pub use loops::Parts;
@@ -430,6 +434,8 @@ operators! {
     Conv2dGrad,
     /// Filters that each element of an image puts into a larger one.
     Conv2dTranspose,
+    /// The most probable labels of sequences.
+    CrfDecoding,
     /// Cross-entropy of labels and probabilities.
     CrossEntropy,
     /// Gradient of [`CrossEntropy`].
@@ -470,6 +476,10 @@ operators! {
     LayerNorm,
     /// Gradients of [`LayerNorm`].
     LayerNormGrad,
+    /// How improbable the labels of sequences are.
+    LinearChainCrf,
+    /// Gradients of [`LinearChainCrf`].
+    LinearChainCrfGrad,
     /// Element-wise truth functions of two values.
     Logical,
     /// The iterations of [`For`] or [`While`], backward.

@@ -6,11 +6,11 @@ use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupporte
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
-    accuracy, assign_value, auc, batch_norm, concat, conv2d, cross_entropy, cumsum, custom, dropout,
-    elementwise, expand, gather, lookup_table, normalise, one_hot, pool2d, product, random, reduce, reshape,
-    row_numbers, scatter, sequence_align, sequence_expand_as, sequence_length, sequence_pool,
-    sequence_reverse, sequence_softmax, sequence_window, slice, softmax, softmax_with_cross_entropy, store,
-    take_along_axis, tile, top_k, transpose, update, update_rows,
+    accuracy, assign_value, auc, batch_norm, concat, conv2d, crf_decoding, cross_entropy, cumsum, custom,
+    dropout, elementwise, expand, gather, linear_chain_crf, lookup_table, normalise, one_hot, pool2d,
+    product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_expand_as,
+    sequence_length, sequence_pool, sequence_reverse, sequence_softmax, sequence_window, slice, softmax,
+    softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update, update_rows,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -62,6 +62,7 @@ impl Kernel {
             | Op::Conv2d(_)
             | Op::Conv2dGrad(_)
             | Op::Conv2dTranspose(_)
+            | Op::CrfDecoding(_)
             | Op::CrossEntropy(_)
             | Op::CrossEntropyGrad(_)
             | Op::CumSum(_)
@@ -77,6 +78,8 @@ impl Kernel {
             | Op::GroupNormGrad(_)
             | Op::LayerNorm(_)
             | Op::LayerNormGrad(_)
+            | Op::LinearChainCrf(_)
+            | Op::LinearChainCrfGrad(_)
             | Op::Logical(_)
             | Op::LookupTable(_)
             | Op::LookupTableGrad(_)
@@ -323,6 +326,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Conv2d(op) => conv2d::compile(&single, op),
         Op::Conv2dGrad(op) => conv2d::compile_grad(&single, op),
         Op::Conv2dTranspose(op) => conv2d::compile_transpose(&single, op),
+        Op::CrfDecoding(_) => crf_decoding::compile(&single),
         Op::CrossEntropyGrad(op) => cross_entropy::compile_grad(&single, *op),
         Op::CrossEntropy(op) => cross_entropy::compile(&single, *op),
         Op::CumSum(op) => cumsum::compile(&single, *op),
@@ -336,6 +340,8 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::LayerNorm(op) => normalise::compile_layers(&single, op),
         Op::LayerNormGrad(op) => normalise::compile_layers_grad(&single, op),
         Op::TruncatedGaussianRandom(op) => random::compile_truncated_gaussian(&single, op),
+        Op::LinearChainCrf(_) => linear_chain_crf::compile(&single),
+        Op::LinearChainCrfGrad(_) => linear_chain_crf::compile_grad(&single),
         Op::LookupTable(op) => lookup_table::compile(&single, *op),
         Op::LookupTableGrad(op) => lookup_table::compile_grad(&single, *op),
         Op::Contract(_) => product::compile_contract(&single),

@@ -92,6 +92,10 @@ pub(super) trait Float:
     /// number.
     type Wide<const FUSED: bool>: Real;
 
+    /// The number in double precision.
+    fn double(self) -> f64;
+    /// The number of double precision that [`Float::Wide`] holds.
+    fn double_of<const FUSED: bool>(wide: Self::Wide<FUSED>) -> f64;
     fn fast<const FUSED: bool>(self) -> Self::Fast<FUSED>;
     fn plain<const FUSED: bool>(fast: Self::Fast<FUSED>) -> Self;
     fn wide<const FUSED: bool>(self) -> Self::Wide<FUSED>;
@@ -101,6 +105,16 @@ pub(super) trait Float:
 impl Float for f32 {
     type Fast<const FUSED: bool> = Fast<FUSED>;
     type Wide<const FUSED: bool> = Wide<FUSED>;
+
+    #[inline(always)]
+    fn double(self) -> f64 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn double_of<const FUSED: bool>(wide: Wide<FUSED>) -> f64 {
+        wide.0
+    }
 
     #[inline(always)]
     fn fast<const FUSED: bool>(self) -> Fast<FUSED> {
@@ -126,6 +140,16 @@ impl Float for f32 {
 impl Float for f64 {
     type Fast<const FUSED: bool> = f64;
     type Wide<const FUSED: bool> = f64;
+
+    #[inline(always)]
+    fn double(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn double_of<const FUSED: bool>(wide: f64) -> f64 {
+        wide
+    }
 
     #[inline(always)]
     fn fast<const FUSED: bool>(self) -> f64 {
@@ -158,4 +182,16 @@ pub(super) fn exp<const FUSED: bool, T: Float>(x: T) -> T {
 #[inline(always)]
 pub(super) fn ln<const FUSED: bool, T: Float>(x: T) -> T {
     T::plain(x.fast::<FUSED>().ln())
+}
+
+/// eˣ in double precision, with the digits that a result of type `T` needs.
+#[inline(always)]
+pub(super) fn double_exp<const FUSED: bool, T: Float>(x: f64) -> f64 {
+    T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).exp())
+}
+
+/// The natural logarithm, likewise.
+#[inline(always)]
+pub(super) fn double_ln<const FUSED: bool, T: Float>(x: f64) -> f64 {
+    T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).ln())
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::team::Team;
 
 /// A slice that is cut into disjoint pieces.
-struct Cut<'a, T> {
+pub(super) struct Cut<'a, T> {
     start: *mut T,
     len: usize,
     piece: usize,
@@ -17,7 +17,7 @@ struct Cut<'a, T> {
 unsafe impl<T: Send> Sync for Cut<'_, T> {}
 
 impl<'a, T> Cut<'a, T> {
-    fn new(slice: &'a mut [T], piece: usize) -> Self {
+    pub(super) fn new(slice: &'a mut [T], piece: usize) -> Self {
         Cut { start: slice.as_mut_ptr(), len: slice.len(), piece, borrow: PhantomData }
     }
 
@@ -32,7 +32,7 @@ impl<'a, T> Cut<'a, T> {
 
     /// # Safety
     /// The elements are inside the slice, and no other run that is taken has any of them.
-    unsafe fn run(&self, first: usize, count: usize) -> &'a mut [T] {
+    pub(super) unsafe fn run(&self, first: usize, count: usize) -> &'a mut [T] {
         // SAFETY: inside the slice and apart from other runs, says the caller.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(first), count) }
     }
@@ -51,43 +51,6 @@ pub(super) fn pieces<T: Send>(
     team.run(count, &|index| {
         // SAFETY: the team runs each index once.
         work(index, unsafe { cut.take(index) });
-    });
-}
-
-/// Elements of sequences that one thread goes through at a time, if these are of the same length.
-const TOKENS: usize = 1 << 15;
-
-/// How many of these sequences, of so many elements, one thread goes through at a time.
-pub(super) fn sequences_of_piece(offsets: &[i64], elements: usize) -> usize {
-    let count = offsets.len() - 1;
-    TOKENS.saturating_mul(count).div_ceil(elements.max(1)).clamp(1, count.max(1))
-}
-
-/// What is done with some sequences: the number of the first, their offsets, their tokens.
-type SequenceWork<'a, T> = dyn Fn(usize, &[i64], &mut [T]) + Sync + 'a;
-
-/// Calls `work` with the tokens, of `width` elements each, of every `piece` sequences.
-pub(super) fn sequences<T: Send>(
-    team: &Team,
-    out: &mut [T],
-    offsets: &[i64],
-    width: usize,
-    piece: usize,
-    work: &SequenceWork<'_, T>,
-) {
-    let count = offsets.len() - 1;
-    let end = usize::try_from(offsets[count]).ok().and_then(|tokens| tokens.checked_mul(width));
-    let fits = offsets[0] == 0 && end == Some(out.len()) && offsets.is_sorted();
-    assert!(fits, "offsets cut what is written into sequences");
-    let cut = Cut::new(out, 1);
-    team.run(count.div_ceil(piece), &|index| {
-        let first = index * piece;
-        let offsets = &offsets[first..=(first + piece).min(count)];
-        let range = offsets[0] as usize * width..offsets[offsets.len() - 1] as usize * width;
-        // SAFETY: the team runs each index once; offsets never fall and end with the slice, so runs of different
-        // sequences are disjoint and inside of it.
-        let out = unsafe { cut.run(range.start, range.len()) };
-        work(first, offsets, out);
     });
 }
 

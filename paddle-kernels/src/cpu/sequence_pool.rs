@@ -8,7 +8,8 @@ use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::Float;
 use super::operands::Operands;
-use super::pieces::{pieces, sequences, sequences_of_piece};
+use super::pieces::pieces;
+use super::share::{sequences, sequences_of_piece};
 use super::sum::{LANES, sum_rows};
 
 struct Pool<T> {

@@ -8,7 +8,7 @@ use super::along::product;
 use super::kernel::{Body, Compiled, Machine, Single, with_element};
 use super::number::Element;
 use super::operands::Operands;
-use super::pieces::{sequences, sequences_of_piece};
+use super::share::{sequences, sequences_of_piece};
 
 struct Reverse<T> {
     dims: Vec<Extent>,

@@ -9,7 +9,7 @@ use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_float};
 use super::number::{Float, exp};
 use super::operands::Operands;
-use super::pieces::{sequences, sequences_of_piece};
+use super::share::{sequences, sequences_of_piece};
 use super::softmax::softmax_rows;
 use super::sum::{LANES, sum_rows};
 

@@ -11,7 +11,7 @@ use super::isa::dispatch;
 use super::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use super::number::{Constant, Float};
 use super::operands::Operands;
-use super::pieces::{sequences, sequences_of_piece};
+use super::share::{sequences, sequences_of_piece};
 
 /// Where windows are: of token `t` from `t + start` on.
 #[derive(Clone, Copy)]

@@ -17,6 +17,7 @@ mod buffer;
 mod call;
 mod concat;
 mod conv2d;
+mod crf_decoding;
 mod cross_entropy;
 mod cumsum;
 mod custom;
@@ -25,6 +26,7 @@ mod elementwise;
 mod expand;
 mod fill;
 mod gather;
+mod linear_chain_crf;
 mod lookup_table;
 mod matmul;
 mod normalise;
@@ -127,6 +129,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Conv2d(op) => infallible(move |call| conv2d::conv2d(&op, call)),
         Op::Conv2dGrad(op) => infallible(move |call| conv2d::conv2d_grad(&op, call)),
         Op::Conv2dTranspose(op) => infallible(move |call| conv2d::conv2d_transpose(&op, call)),
+        Op::CrfDecoding(_) => infallible(crf_decoding::decode),
         Op::CrossEntropyGrad(op) => Box::new(move |call| cross_entropy::grad(op, call)),
         Op::CrossEntropy(op) => Box::new(move |call| cross_entropy::forward(op, call)),
         Op::CumSum(op) => infallible(move |call| cumsum::cumsum(op, call)),
@@ -150,6 +153,8 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
             Ok(Normalisation::of_layers(&call.shape(0), op.begin_norm_axis, op.epsilon).grad(call))
         }),
         Op::Logical(op) => infallible(move |call| elementwise::logical(op.kind, call)),
+        Op::LinearChainCrf(_) => Box::new(linear_chain_crf::cost),
+        Op::LinearChainCrfGrad(_) => Box::new(linear_chain_crf::grad),
         Op::LookupTable(op) => Box::new(move |call| lookup_table::forward(op, call)),
         Op::LookupTableGrad(op) => Box::new(move |call| lookup_table::grad(op, call)),
         Op::Contract(_) => infallible(matmul::contract),

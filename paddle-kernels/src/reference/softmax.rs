@@ -17,6 +17,13 @@ pub(super) fn log_sum_exp(row: &[f64]) -> f64 {
     max + row.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
+/// Logarithms of the softmax of one row. The largest one is next to 0, and keeps its digits.
+pub(super) fn log_normalise(row: &[f64]) -> Vec<f64> {
+    let max = max(row);
+    let rest = log_sum_exp(&row.iter().map(|x| x - max).collect::<Vec<_>>());
+    row.iter().map(|x| (x - max) - rest).collect()
+}
+
 fn max(row: &[f64]) -> f64 {
     row.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrossEntropy, CrossEntropyGrad, GroupNorm,
-    GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, LossGrad, LossKind, Matmul, Op,
-    PoolType, RankLoss, Reduce, ReduceKind, Sample, SampleInput, Scale, SequencePool, SequencePoolGrad,
-    SequenceSoftmax, SequenceWindow, SequenceWindowGrad, Slice, SliceGrad, Softmax, SoftmaxGrad,
-    SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad,
-    UnaryKind,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrfDecoding, CrossEntropy, CrossEntropyGrad,
+    GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LinearChainCrf, LinearChainCrfGrad, LookupTable,
+    LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample,
+    SampleInput, Scale, SequencePool, SequencePoolGrad, SequenceSoftmax, SequenceWindow, SequenceWindowGrad,
+    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
+    TopK, Transpose, Unary, UnaryGrad, UnaryKind,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -58,7 +58,18 @@ fn of_gradients() -> Vec<Sample> {
         let op = Sample::of(SequenceWindowGrad { start, length }).sequences(lengths, &[width]);
         op.tokens_of(0, &[length * width])
     };
+    let crf = |lengths: &[usize], labels: i64, transitions: f64| {
+        let alpha = Sample::of(LinearChainCrfGrad).sequences(lengths, &[labels]).within(-4.0, 0.0);
+        let transition = alpha.dense(&[labels + 2, labels]).within(-transitions, transitions);
+        let label = transition.sequences(lengths, &[1]).dtype(DType::I64).within(0.0, labels as f64);
+        label.rows(lengths.len(), &[1])
+    };
     let others = [
+        crf(&[2, 1, 4], 3, 2.0),
+        crf(&[0, 3, 0, 0, 1, 0], 2, 2.0),
+        crf(&[], 2, 2.0),
+        crf(&[7, 1, 30], 9, 2.0),
+        crf(&[9, 5], 6, 900.0),
         window(-1, 3, &[2, 0, 3, 1], 3),
         window(1, 2, &[0, 5], 1),
         window(-7, 2, &[3, 1], 2),
@@ -195,6 +206,14 @@ fn wide() -> Vec<Sample> {
             let window = SequenceWindow { start: -3, length: 5, pad_value: 0.5 };
             samples.push(Sample::of(window).sequences(lengths, &[width]));
         }
+    }
+    // Transitions of which some are all but impossible.
+    for (labels, transitions) in [(1, 2.0), (4, 900.0), (17, 2.0), (33, 2.0), (70, 300.0)] {
+        let lengths = [1, 7, 8, 9, 0, 40];
+        let emission = |op: Op| Sample::of(op).sequences(&lengths, &[labels]);
+        let transition = |op: Op| emission(op).dense(&[labels + 2, labels]).within(-transitions, transitions);
+        let label = transition(LinearChainCrf.into()).sequences(&lengths, &[]).dtype(DType::I64);
+        samples.extend([transition(CrfDecoding.into()), label.within(0.0, labels as f64)]);
     }
     for length in [1, 2, 7, 16, 31, 100, 1000] {
         samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary::of(kind)).dense(&[length])));

@@ -66,7 +66,9 @@ impl Legaliser<'_> {
             Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
             Op::Accuracy(_) => self.of_classes(at, operator, 2),
             Op::RankLoss(_) => self.rank_loss(at, operator),
+            Op::CrfDecoding(_) => self.crf_decoding(at, operator),
             Op::LayerNorm(op) => self.layer_norm(at, operator, op),
+            Op::LinearChainCrf(_) => self.linear_chain_crf(at, operator),
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pool2d(op) => self.pool(at, operator, op),
@@ -101,6 +103,7 @@ impl Legaliser<'_> {
             | Op::GatherGrad(_)
             | Op::GroupNormGrad(_)
             | Op::LayerNormGrad(_)
+            | Op::LinearChainCrfGrad(_)
             | Op::LookupTableGrad(_)
             | Op::LossGrad(_)
             | Op::Pool2dGrad(_)

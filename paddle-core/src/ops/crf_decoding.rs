@@ -1,0 +1,74 @@
+//! `crf_decoding`: the most probable labels of sequences.
+
+use super::linear_chain_crf::check_transition;
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+};
+use crate::program::{DType, Operator, Program, Type, VarId};
+
+/// The labels of each sequence that have the highest score in a conditional random field
+/// ([`LinearChainCrf`](super::LinearChainCrf)), found by Viterbi's algorithm; from the last token on, of two labels that
+/// lead to the same score the lower one.
+///
+/// `Emission`: floating point `[tokens, K]`; `Transition`: `[K + 2, K]`; `ViterbiPath`: i64 `[tokens, 1]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrfDecoding;
+
+attributes!(CrfDecoding {});
+
+impl Operation for CrfDecoding {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "crf_decoding",
+            doc: "The most probable labels of each sequence in a conditional random field.",
+            inputs: &["Emission", "Transition"],
+            outputs: &["ViterbiPath"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_sequences(0)?;
+        check_transition(cx, 0, 1)?;
+        Ok(vec![Type { rows: cx.ty(0).rows, ..Type::new(DType::I64, [1]) }])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None, None])
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn is_differentiable(&self) -> bool {
+        false
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("ids")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![CrfDecoding]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |lengths: &[usize], labels: i64| {
+            Sample::of(CrfDecoding).sequences(lengths, &[labels]).dense(&[labels + 2, labels])
+        };
+        vec![
+            of(&[2, 1, 4], 3),
+            of(&[0, 3, 0, 0, 1, 0], 2),
+            of(&[5], 1),
+            of(&[6, 2], 5),
+            of(&[0, 0], 2),
+            of(&[], 4),
+        ]
+    }
+}
