@@ -109,7 +109,7 @@ messages! {
     /// A condition that is neither per row nor scalar.
     "condition" Condition { found } "{found}, but a condition is one truth value per row, bool [_] or [_, 1], or a scalar"
     /// A result without rows where rows split.
-    "one-value" OneValue { what, found } "{what} is {found}: one value for all rows, but the rows split here; give every row its value, or compute it outside of the `if`"
+    "one-value" OneValue { what, found } "{what} is {found}: one value for all rows, but the rows split here; give every row its value, or compute it outside"
     /// Branches that disagree.
     "branch-change" BranchChange { what, yes, no } "{what} is {yes} where the condition is true, but {no} where it is false; both branches need one type"
     /// A loop that changes its state's type.

@@ -5,9 +5,10 @@ use paddle_core::program::{BlockId, RowsId, Type, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
+use super::bound::Bound;
 use super::loops::{Given, Leaves, State};
 use super::state::assigned_in_block;
-use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern};
+use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern, PatternKind};
 use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Slot, Value};
@@ -30,6 +31,13 @@ impl<'a> Lowering<'a, '_> {
         let value = self.expr(items);
         match self.sequences(&value) {
             Some(found) => self.along(span, pattern, items, found, body),
+            None if let Some((part, at)) = self.beside_sequences(&value, items) => {
+                let text = format!(
+                    "{part} stands beside a sequence that a `for` goes along, so it has to be one too"
+                );
+                self.error(at, Message::Shape { text });
+                self.unroll(span, pattern, items, Value::Unknown, body)
+            }
             None => self.unroll(span, pattern, items, value, body),
         }
     }
@@ -49,6 +57,15 @@ impl<'a> Lowering<'a, '_> {
             }
             value => sequence(value).map(Items::One),
         }
+    }
+
+    /// Of a tuple of which some parts are sequences, one that is not.
+    fn beside_sequences(&self, value: &Value<'a>, items: &Expr) -> Option<(String, Extent)> {
+        let (Value::Tuple(parts), ExprKind::Tuple(exprs)) = (value, &items.kind) else { return None };
+        let is_other = |part: &Value<'a>| !part.is_unknown() && self.sequences(part).is_none();
+        let other = parts.iter().zip(exprs).find(|(part, _)| is_other(part));
+        let (part, expr) = other.filter(|_| parts.iter().any(|part| self.sequences(part).is_some()))?;
+        Some((format!("{} is {}, which", expr.words(), self.describe(part)), expr.at))
     }
 
     fn along(
@@ -203,10 +220,16 @@ impl<'a> Lowering<'a, '_> {
     ) -> Option<Given> {
         let rows = self.program.block(block).rows?;
         let mut values = Vec::with_capacity(items.len());
-        for &item in items {
+        let parts = match &pattern.kind {
+            PatternKind::Tuple(parts) if !is_one => &parts[..],
+            _ => std::slice::from_ref(pattern),
+        };
+        for (at, &item) in items.iter().enumerate() {
             let ty = self.program.ty(item).clone();
             let inside = ty.rows.and_then(|of| self.program.iteration_of(of, rows));
-            let name = self.program.var(item).name.clone();
+            let named = parts.get(at).map(Bound::of_pattern);
+            let named = named.as_ref().and_then(Bound::name).map(str::to_string);
+            let name = named.unwrap_or_else(|| self.program.var(item).name.clone());
             let param = self.block_parameter(block, &name, Type { rows: inside, ..ty })?;
             values.push(Value::Var(param));
         }

@@ -10,6 +10,7 @@ use super::loops::{Given, Leaves, State};
 use super::state::{assigned, assigned_in_block};
 use crate::ast::{BindingId, Block, Expr};
 use crate::messages::Message;
+use crate::parse::leaving::LEFT;
 use crate::values::{Slot, Value};
 
 impl<'a> Lowering<'a, '_> {
@@ -25,7 +26,7 @@ impl<'a> Lowering<'a, '_> {
             let instead = "assign in its body what its condition reads".to_string();
             self.error(span, Message::NotOfTheLanguage { what, instead });
         }
-        let rows = self.rows_of_condition(condition, &ids);
+        let rows = self.rows_of_condition(condition, body, &ids);
         let mut leaves = Leaves { rows, ..Leaves::default() };
         let states = self.enter(&ids, span, &mut leaves);
         let value = if body.is_statement() { Value::unit() } else { Value::Unknown };
@@ -88,9 +89,15 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The rows of a condition that is one truth value for each: found by evaluating it once, before the loop.
-    fn rows_of_condition(&mut self, condition: &'a Expr, ids: &[BindingId]) -> Option<RowsId> {
-        self.rehearse(|this| {
+    /// The rows of a condition that is one truth value for each: found by evaluating it once, before the loop. Rows may leave
+    /// by `break`, too.
+    fn rows_of_condition(
+        &mut self,
+        condition: &'a Expr,
+        body: &'a Block,
+        ids: &[BindingId],
+    ) -> Option<RowsId> {
+        let rows = self.rehearse(|this| {
             for id in ids {
                 let Some(slot) = this.env.get(id).cloned() else { continue };
                 if let Value::Constant(_) = slot.value
@@ -103,6 +110,17 @@ impl<'a> Lowering<'a, '_> {
                 Operand::Var(var) => this.program.ty(var).rows,
                 Operand::Size(_) | Operand::Constant(_) => None,
             }
+        });
+        let left = ids.iter().find(|id| self.network.bindings[id.0].name == LEFT).copied();
+        rows.or_else(|| {
+            let left = left?;
+            self.rehearse(|this| {
+                this.block(body);
+                match this.env.get(&left)?.value {
+                    Value::Var(var) => this.program.ty(var).rows,
+                    _ => None,
+                }
+            })
         })
     }
 

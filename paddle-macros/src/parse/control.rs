@@ -1,40 +1,20 @@
 //! What is decided while the network is compiled: `for`, `match`, ranges.
 
+use super::Parser;
 use super::item::names;
-use super::{Loop, Parser};
-use quote::ToTokens;
-
-use crate::ast::{Arm, Block, Case, CaseKind, ExprKind};
+use super::leaving::{for_those_that_stay, left};
+use crate::ast::{Arm, Case, CaseKind, ExprKind};
 use crate::report::Extent;
 
 impl Parser<'_> {
     pub(super) fn unrolled(&mut self, repeat: syn::ExprForLoop) -> ExprKind {
         self.no_label(&repeat.label);
-        ExprKind::For {
-            span: repeat.for_token.span,
-            pattern: self.pattern(*repeat.pat),
-            items: self.boxed(*repeat.expr),
-            body: self.loop_body(Loop::For, repeat.body),
-        }
-    }
-
-    /// The body of a loop, in which `break` and `continue` are answered.
-    pub(super) fn loop_body(&mut self, kind: Loop, body: syn::Block) -> Block {
-        let outer = self.innermost.replace(kind);
-        let body = self.block(body);
-        self.innermost = outer;
-        body
-    }
-
-    /// `break` or `continue`.
-    pub(super) fn leave(&mut self, at: &impl ToTokens, what: &str) -> ExprKind {
-        let instead = match (self.innermost, what) {
-            (Some(Loop::For), _) => "a `for` is unrolled: put what is to be left out into an `if`",
-            (_, "`break`") => "put it into the condition of the `while`",
-            _ => "put the rest of the body into an `if`",
-        };
-        self.not_supported(at, what, instead);
-        ExprKind::Invalid
+        let at = Extent::of(&repeat);
+        let (pattern, items) = (self.pattern(*repeat.pat), self.boxed(*repeat.expr));
+        let (body, leaves) = self.loop_body(repeat.body);
+        let body = for_those_that_stay(body, &leaves);
+        let span = repeat.for_token.span;
+        left(ExprKind::For { span, pattern, items, body }, &leaves, at)
     }
 
     pub(super) fn range(&mut self, range: syn::ExprRange) -> ExprKind {

@@ -8,8 +8,9 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
+use super::Parser;
 use super::item::names;
-use super::{Loop, Parser};
+use super::leaving::{left, staying};
 use crate::ast::{
     Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
 };
@@ -82,11 +83,12 @@ impl Parser<'_> {
             syn::Expr::If(branch) => self.branch(branch),
             syn::Expr::While(repeat) => {
                 self.no_label(&repeat.label);
-                let bound = bound_in(&repeat.cond);
+                let (at, bound) = (Extent::of(&repeat), bound_in(&repeat.cond));
                 let condition = self.boxed(*repeat.cond);
-                let mut body = self.loop_body(Loop::While, repeat.body);
+                let (mut body, leaves) = self.loop_body(repeat.body);
                 body.statements.splice(0..0, bound.into_iter().map(Statement::unknown));
-                ExprKind::While { span: repeat.while_token.span, condition, body }
+                let condition = staying(condition, &leaves);
+                left(ExprKind::While { span: repeat.while_token.span, condition, body }, &leaves, at)
             }
             syn::Expr::Block(block) => {
                 self.no_label(&block.label);
@@ -135,8 +137,13 @@ impl Parser<'_> {
                 );
                 ExprKind::Invalid
             }
-            syn::Expr::Break(leave) => self.leave(leave, "`break`"),
-            syn::Expr::Continue(go_on) => self.leave(go_on, "`continue`"),
+            syn::Expr::Break(leave) => {
+                let is_plain = leave.label.is_none() && leave.expr.is_none();
+                self.leave(leave, leave.break_token.span, true, is_plain)
+            }
+            syn::Expr::Continue(go_on) => {
+                self.leave(go_on, go_on.continue_token.span, false, go_on.label.is_none())
+            }
             syn::Expr::Return(give) => {
                 self.invalid(&give.return_token, "`return`", "end the block with the value, without `;`")
             }

@@ -4,6 +4,7 @@ mod attributes;
 mod control;
 mod expr;
 mod item;
+pub(crate) mod leaving;
 mod operator;
 mod outside;
 mod types;
@@ -141,16 +142,19 @@ struct Parser<'a> {
     /// The unit whose items are being parsed.
     unit: UnitId,
     has_unknown_imports: bool,
-    /// The loop whose body is parsed.
-    innermost: Option<Loop>,
+    /// What leaves the loop whose body is parsed.
+    innermost: Option<Leaves>,
     /// The parameters of the present `fn` that stand for types, which have been reported.
     generic_types: Vec<Ident>,
 }
 
-#[derive(Clone, Copy)]
-enum Loop {
-    For,
-    While,
+/// The first `break` and the first `continue` of a loop.
+#[derive(Clone, Copy, Default)]
+struct Leaves {
+    breaks: Option<Span>,
+    continues: Option<Span>,
+    /// Whether the loop has a value, which it cannot have then.
+    is_wrong: bool,
 }
 
 impl Parser<'_> {
