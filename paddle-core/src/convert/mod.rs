@@ -10,7 +10,7 @@
 //!
 //! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
 //! * An operator that it lacks, or means something else by, has a name that starts with `rust.`: `rust.if`,
-//!   `rust.while`, `rust.while_grad`, `rust.contract`, `rust.gather_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`, `rust.range`, and `rust.gather`, where
+//!   `rust.while`, `rust.for`, `rust.loop_grad`, `rust.contract`, `rust.gather_rows`, `rust.scatter_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`, `rust.range`, and `rust.gather`, where
 //!   the numbers are no list. (PaddlePaddle's `while`
 //!   overwrites variables of outer blocks. Ours does not, so it must not be mistaken for it.)
 //! * So do attributes that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
