@@ -5,7 +5,7 @@ mod networks;
 use std::alloc::System;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Spec, Trainer};
+use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Spec, Trainer, network};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
@@ -51,6 +51,7 @@ fn sizes() -> impl Iterator<Item = usize> {
 fn nothing_is_allocated_in_the_steady_state() {
     filled_again();
     steps();
+    loops();
 }
 
 fn steps() {
@@ -78,6 +79,48 @@ fn steps() {
     };
     let batch = |count: usize| net.batch((0..count).map(|i| row(count, i))).unwrap();
     assert!(settles(&net, &sizes().map(batch).collect::<Vec<_>>()));
+}
+
+/// The most rows, the most tokens, the longest sequence and the most iterations are in four batches, all of them early; later ones
+/// come near to several of these at once.
+fn loops() {
+    let net = network!(|xs: Seq<Tensor<f32, 4>>, ys: Seq<Tensor<f32, 3>>, wanted: Tensor<f32, _>| {
+        let mut h = zeros(8);
+        let seen = for y in ys {
+            // Attention over the other sequence, which grows with both lengths.
+            let scores = sum(fc(xs, 8, bias = false) * sequence_expand(h, xs), axis = 1);
+            let context = sequence_pool(xs * unsqueeze(sequence_softmax(scores), 1), sum);
+            h = tanh(fc([y, h, context], 8));
+            h
+        };
+        let mut left = wanted;
+        let given = while left > 0.0 {
+            left = left - 1.0;
+            h = tanh(fc(h, 8, param = "again"));
+            h
+        };
+        mean(sequence_pool(seen, sum) + sequence_pool(given, sum) + h)
+    });
+    let sequence = |length: usize| vec![[0.5; 4]; length];
+    let batch = |at: usize| {
+        let rows = match at {
+            3 => 60,
+            9 => 40,
+            _ => 1 + (at * 41) % 60,
+        };
+        let length = |i: usize, salt: usize| match at {
+            5 if i == 0 => 40,
+            // Many tokens, without long sequences.
+            9 => 20,
+            _ if rows < 20 => (at * 7 + i * 13 + salt) % 40,
+            _ => (at + i * 5 + salt) % 10,
+        };
+        let wanted = |i: usize| if at == 7 && i == 0 { 25.0 } else { ((at * 3 + i * 11) % 25) as f32 };
+        let row = |i: usize| (sequence(length(i, 0)), vec![[1.0; 3]; length(i, 3)], wanted(i));
+        net.batch((0..rows).map(row)).unwrap()
+    };
+    let batches: Vec<_> = (0..200).map(batch).collect();
+    assert!(matches!(allocations(&net, &batches, 1), (1.., 0)), "{:?}", allocations(&net, &batches, 1));
 }
 
 /// A batch that is filled again keeps its memory.
