@@ -75,6 +75,11 @@ impl Operation for For {
         loops::flow(program, operator, self.parts(operator.inputs.len()))
     }
 
+    /// What comes to the iterations: which sequences have a token left.
+    fn decided_by(&self, _: &Program, operator: &Operator) -> Option<VarId> {
+        operator.inputs.first().copied().filter(|_| self.items > 0)
+    }
+
     fn accuracy(&self, _output: usize) -> AccuracyClass {
         AccuracyClass::Exact("what its blocks compute is judged by itself")
     }
