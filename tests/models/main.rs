@@ -37,6 +37,7 @@ models! {
     bilinear
     bisection
     captured_values
+    collected
     conditional_random_field
     conditions_of_scalars
     counted_votes
@@ -92,6 +93,7 @@ models! {
     power_iteration
     radial_basis
     ranking
+    recurrent
     recurrent_by_hand
     regularised_branches
     residual_images

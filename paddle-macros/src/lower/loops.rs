@@ -1,6 +1,8 @@
 //! What `while` and `for` have in common: the variables that the body assigns are the state of the loop, and the value of the
 //! body is collected.
 
+use std::collections::BTreeMap;
+
 use paddle_core::ops::{Fill, Number, Op, ScatterRows};
 use paddle_core::program::{BlockId, Definition, Program, RowsId, Type, VarId};
 use proc_macro2::Span;
@@ -25,6 +27,8 @@ pub(super) struct State {
 pub(super) struct Leaves {
     /// The rows that the loop runs on, where rows leave it one by one.
     pub(super) rows: Option<RowsId>,
+    /// Numbers that get rows in an iteration of a loop that all rows are in.
+    pub(super) grown: BTreeMap<BindingId, RowsId>,
     pub(super) initial: Vec<VarId>,
     pub(super) names: Vec<String>,
     /// Began as a whole number without a type.
@@ -47,7 +51,8 @@ impl<'a> Lowering<'a, '_> {
         for &id in ids {
             let name = self.network.bindings[id.0].name.clone();
             let Some(slot) = self.env.get(&id).cloned() else { continue };
-            match self.leaves(&slot.value, &name, slot.at, span, leaves) {
+            let rows = leaves.rows.or_else(|| leaves.grown.get(&id).copied());
+            match self.leaves(&slot.value, (&name, rows), slot.at, span, leaves) {
                 Some(shape) => states.push(State { id, name, shape }),
                 None => complete = false,
             }
@@ -58,15 +63,15 @@ impl<'a> Lowering<'a, '_> {
     fn leaves(
         &mut self,
         value: &Value<'a>,
-        name: &str,
+        (name, rows): (&str, Option<RowsId>),
         at: Extent,
         span: Span,
         leaves: &mut Leaves,
     ) -> Option<Shape> {
         match value {
-            Value::Array(_) if leaves.rows.is_some() && Tensor::of(value).is_some() => {}
+            Value::Array(_) if rows.is_some() && Tensor::of(value).is_some() => {}
             Value::Tuple(parts) | Value::Array(parts) => {
-                let shapes = parts.iter().map(|part| self.leaves(part, name, at, span, leaves));
+                let shapes = parts.iter().map(|part| self.leaves(part, (name, rows), at, span, leaves));
                 let shapes = shapes.collect::<Option<_>>()?;
                 return Some(match value {
                     Value::Array(_) => Shape::Array(shapes),
@@ -80,7 +85,7 @@ impl<'a> Lowering<'a, '_> {
             _ => {}
         }
         let initial = self.materialize(value, at)?;
-        let initial = match leaves.rows {
+        let initial = match rows {
             Some(rows) => self.on_rows(initial, rows, name, at)?,
             None => initial,
         };
@@ -112,6 +117,16 @@ impl<'a> Lowering<'a, '_> {
                 self.error(at, Message::RowSpaces { text });
                 None
             }
+        }
+    }
+
+    /// Whether a value is a number, or all elements of it are one.
+    pub(super) fn is_number(&self, value: &Value<'a>) -> bool {
+        match value {
+            Value::Constant(_) => true,
+            Value::Array(_) => Tensor::of(value).is_some(),
+            Value::Var(var) => self.program.ty(*var).rows.is_none() && self.number_of(*var).is_some(),
+            _ => false,
         }
     }
 
@@ -330,7 +345,9 @@ impl<'a> Lowering<'a, '_> {
         let (uses, named, whole) = (self.first_uses.clone(), self.named.clone(), self.whole_states.clone());
         let (outside, sites) = (self.outside.clone(), self.check_sites.clone());
         let (block, reports) = (self.block, self.sink.len());
+        self.rehearsals += 1;
         let result = act(self);
+        self.rehearsals -= 1;
         (self.program, self.env, self.names) = (program, env, names);
         (self.first_uses, self.named, self.whole_states) = (uses, named, whole);
         (self.outside, self.check_sites, self.block) = (outside, sites, block);

@@ -111,6 +111,8 @@ struct Lowering<'a, 's> {
     is_too_deep: bool,
     /// How often bodies of `for` were lowered.
     iterations: usize,
+    /// How many looks in advance this is within.
+    rehearsals: usize,
     /// How often sub-networks were.
     inlined: usize,
     /// The variables of the `for`s that are being unrolled.
@@ -147,6 +149,7 @@ impl<'a, 's> Lowering<'a, 's> {
             depth: 0,
             is_too_deep: false,
             iterations: 0,
+            rehearsals: 0,
             inlined: 0,
             loop_variables: Vec::new(),
             binding: Bound::default(),

@@ -1,5 +1,7 @@
 //! `while`: on a scalar condition, or row by row.
 
+use std::collections::BTreeMap;
+
 use paddle_core::ops::While;
 use paddle_core::program::{BlockId, DType, RowsId, VarId};
 use proc_macro2::Span;
@@ -10,8 +12,10 @@ use super::loops::{Given, Leaves, State};
 use super::state::{assigned, assigned_in_block};
 use crate::ast::{BindingId, Block, Expr};
 use crate::messages::Message;
-use crate::parse::leaving::LEFT;
 use crate::values::{Slot, Value};
+
+/// How many loops around one another have their bodies looked at in advance.
+const MOST_REHEARSALS: usize = 3;
 
 impl<'a> Lowering<'a, '_> {
     pub(super) fn repeat(&mut self, span: Span, condition: &'a Expr, body: &'a Block) -> Value<'a> {
@@ -26,8 +30,8 @@ impl<'a> Lowering<'a, '_> {
             let instead = "assign in its body what its condition reads".to_string();
             self.error(span, Message::NotOfTheLanguage { what, instead });
         }
-        let rows = self.rows_of_condition(condition, body, &ids);
-        let mut leaves = Leaves { rows, ..Leaves::default() };
+        let (rows, grown) = self.rows_of_condition(condition, body, &ids);
+        let mut leaves = Leaves { rows, grown, ..Leaves::default() };
         let states = self.enter(&ids, span, &mut leaves);
         let value = if body.is_statement() { Value::unit() } else { Value::Unknown };
         let Some(states) = states.filter(|states| !states.is_empty()) else {
@@ -89,38 +93,36 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The rows of a condition that is one truth value for each: found by evaluating it once, before the loop. Rows may leave
-    /// by `break`, too.
+    /// The rows of a condition that is one truth value for each: found by evaluating it once before the loop and, as numbers may
+    /// get rows in the body, once behind an iteration. With the numbers that do.
     fn rows_of_condition(
         &mut self,
         condition: &'a Expr,
         body: &'a Block,
         ids: &[BindingId],
-    ) -> Option<RowsId> {
-        let rows = self.rehearse(|this| {
-            for id in ids {
-                let Some(slot) = this.env.get(id).cloned() else { continue };
-                if let Value::Constant(_) = slot.value
-                    && let Some(var) = this.materialize(&slot.value, slot.at)
-                {
-                    this.env.insert(*id, Slot { value: Value::Var(var), ..slot });
+    ) -> (Option<RowsId>, BTreeMap<BindingId, RowsId>) {
+        let rows = |this: &mut Self| match this.operand(condition) {
+            Some(Operand::Var(var)) => this.program.ty(var).rows,
+            _ => None,
+        };
+        if let Some(rows) = self.rehearse(rows) {
+            return (Some(rows), BTreeMap::new());
+        }
+        // Loops in loops would be lowered twice as often with each.
+        if self.rehearsals > MOST_REHEARSALS {
+            return (None, BTreeMap::new());
+        }
+        self.rehearse(|this| {
+            let before = this.env.clone();
+            this.block(body);
+            let grown = ids.iter().filter_map(|id| match this.env.get(id)?.value {
+                Value::Var(var) if this.is_number(&before.get(id)?.value) => {
+                    Some((*id, this.program.ty(var).rows?))
                 }
-            }
-            match this.operand(condition)? {
-                Operand::Var(var) => this.program.ty(var).rows,
-                Operand::Size(_) | Operand::Constant(_) => None,
-            }
-        });
-        let left = ids.iter().find(|id| self.network.bindings[id.0].name == LEFT).copied();
-        rows.or_else(|| {
-            let left = left?;
-            self.rehearse(|this| {
-                this.block(body);
-                match this.env.get(&left)?.value {
-                    Value::Var(var) => this.program.ty(var).rows,
-                    _ => None,
-                }
-            })
+                _ => None,
+            });
+            let grown = grown.collect();
+            (rows(this), grown)
         })
     }
 

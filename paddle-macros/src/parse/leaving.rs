@@ -22,7 +22,7 @@ use crate::messages::Message;
 use crate::report::Extent;
 
 /// The flags are variables whose names nobody writes.
-pub(crate) const LEFT: &str = "__left_the_loop";
+const LEFT: &str = "__left_the_loop";
 const SKIPS: &str = "__skips_the_rest";
 
 impl Parser<'_> {

@@ -4,7 +4,7 @@ mod attributes;
 mod control;
 mod expr;
 mod item;
-pub(crate) mod leaving;
+mod leaving;
 mod operator;
 mod outside;
 mod types;
