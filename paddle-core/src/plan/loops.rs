@@ -132,6 +132,10 @@ impl<B: Backend> Machine<'_, B> {
             self.iterate(code, trip)?;
         }
         self.resize(size, all)?;
+        // What the rows brought in is as large as all of them again: a loop around keeps it whole.
+        for prefix in plan.loops[code.id.0].prefixes.iter().filter(|prefix| !prefix.is_slice) {
+            self.prefix(prefix)?;
+        }
         self.run(&code.leave)?;
         Ok(trips)
     }

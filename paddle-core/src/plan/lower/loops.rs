@@ -125,10 +125,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 continue;
             }
             if states.contains(&from) {
-                let detour = self.slot_like(result, Home::Arena);
-                if self.grows(detour) {
-                    self.give_lane(detour, None);
-                }
+                let detour = self.working(result);
                 detours.push(Instruction::Copy(Copy { from, to: detour }));
                 from = detour;
             }
@@ -156,7 +153,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(save)
     }
 
-    /// A slot like that of a value outside of a loop, which the loop works on.
+    /// A slot like that of a value, which a loop works on.
     fn working(&mut self, like: VarId) -> SlotId {
         let slot = self.slot_like(like, Home::Arena);
         if self.grows(slot) {
@@ -206,6 +203,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.take(rows, around, Some((id, body)), &mut enter, &mut save)?;
         self.prepare(body, &mut enter)?;
         self.begin_loop();
+        self.touch_sequences(&save);
         let (item_params, state_params) = block.params.split_at(parts.items);
         save.extend(self.items(id, body, item_params, items)?);
         let is_recorded = self.loops[id.0].recorded;
@@ -505,7 +503,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let code = self.block(body)?;
         self.now += 1;
         for (&result, &(how, to)) in added.iter().zip(&sums) {
-            let from = self.read(result)?;
+            let mut from = self.read(result)?;
+            if states.contains(&from) && !matches!(how, Captured::Whole) {
+                // State has room for all rows. Those that this iteration is without add nothing.
+                let detour = self.working(result);
+                after.push(Instruction::Copy(Copy { from, to: detour }));
+                from = detour;
+            }
             after.push(match how {
                 Captured::Rows { inside, .. } if !is_sorted => {
                     Instruction::AddRows { space: self.need_space(Some(inside))?, from, to }

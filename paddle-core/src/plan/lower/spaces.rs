@@ -125,25 +125,44 @@ impl<B: Backend> Lowering<'_, B> {
             let taken = self.taken.len() - 1;
             self.taken_of.insert(rows, taken);
             code.push(Instruction::Take(taken));
-            match prefix {
-                Some((id, body)) => {
-                    let sequences = program.row_space(parent).size;
-                    self.loops[id.0].prefixes.push(Prefix {
-                        tokens: space.size,
-                        sequences,
-                        taken,
-                        is_slice: false,
-                    });
-                    if self.loops[id.0].recorded {
-                        self.loops[id.0].sizes.push(space.size);
-                    }
-                    self.sort(rows, body, each)?;
+            if let Some((id, _)) = prefix {
+                let sequences = program.row_space(parent).size;
+                self.loops[id.0].prefixes.push(Prefix {
+                    tokens: space.size,
+                    sequences,
+                    taken,
+                    is_slice: false,
+                });
+                if self.loops[id.0].recorded {
+                    self.loops[id.0].sizes.push(space.size);
                 }
+            }
+            // The sequences of the tokens come before the order of these, in which they are taken again.
+            self.take(rows, block, prefix, code, each)?;
+            match prefix {
+                Some((_, body)) => self.sort(rows, body, each)?,
                 None => self.sort(rows, block, code)?,
             }
-            self.take(rows, block, prefix, code, each)?;
         }
         Ok(())
+    }
+
+    /// What instructions that sort and take sequences read and write is in use now.
+    pub(super) fn touch_sequences(&mut self, code: &[Instruction<B::Kernel>]) {
+        for instruction in code {
+            let slots = match *instruction {
+                Instruction::Order(order) => {
+                    let Order { offsets, order, steps, .. } = self.orders[order];
+                    vec![offsets, order, self.spaces[steps].index]
+                }
+                Instruction::Take(taken) => {
+                    let Taken { parent, from, offsets, tokens } = self.taken[taken];
+                    vec![from, offsets, self.spaces[parent].index, self.spaces[tokens].index]
+                }
+                _ => continue,
+            };
+            slots.into_iter().for_each(|slot| self.touch(slot));
+        }
     }
 
     /// The number of rows.
