@@ -1,6 +1,6 @@
 //! Gradients against differences, in `f64`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Op, Sample};
 use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
@@ -84,6 +84,18 @@ impl<B: Backend> Run<B> {
             host.floats()
         };
         (0..self.executor.output_count()).map(fetch).collect()
+    }
+
+    /// The rows of the products that were launched since this was last asked, by the line of their place.
+    pub(crate) fn take_visits(&mut self) -> BTreeMap<u32, u64> {
+        let mut visits = BTreeMap::new();
+        for product in self.executor.stats().products() {
+            if let Some(place) = &product.place {
+                *visits.entry(place.line).or_default() += product.rows;
+            }
+        }
+        self.executor.clear_stats();
+        visits
     }
 
     /// The first output, a scalar, with an element of an input changed.

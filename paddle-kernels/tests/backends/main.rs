@@ -14,6 +14,7 @@ mod large;
 mod loops;
 mod machines;
 mod memory;
+mod nested;
 mod places;
 mod programs;
 mod reference;

@@ -1,0 +1,144 @@
+//! A batch is its rows: outputs and gradients of generated programs, of all rows at once and of each alone.
+
+use std::collections::BTreeMap;
+use std::panic::{RefUnwindSafe, catch_unwind};
+
+use paddle_core::convert::{from_wire, to_wire};
+use paddle_core::passes::hoist::hoist;
+use paddle_core::passes::sink::sink;
+use paddle_core::passes::split::split;
+use paddle_core::program::Program;
+use paddle_core::text;
+use paddle_core::wire::ProgramDesc;
+use paddle_kernels::Cpu;
+use paddle_kernels::reference::Reference;
+
+use super::batch::{Spread, draw_batch, row};
+use super::build::{Built, line};
+use super::outline::Outline;
+use crate::draw::Draw;
+use crate::gradients::{Fed, Run};
+use crate::programs::assert_close;
+
+/// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so.
+const PROGRAMS: usize = 2000;
+
+fn count() -> usize {
+    std::env::var("PADDLE_GENERATED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
+}
+
+/// The program after what is done to every network: products split, what does not depend on loops hoisted, what they give
+/// sunk.
+fn moved(program: &Program) -> Program {
+    let mut moved = program.clone();
+    for pass in [split, hoist, sink] {
+        pass(&mut moved).unwrap_or_else(|error| panic!("{error}\n{program}"));
+        moved.verify().unwrap_or_else(|error| panic!("{error}\n{moved}"));
+    }
+    moved
+}
+
+/// The same program read from its text, and from the wire.
+fn check_round_trips(program: &Program) {
+    let shown = program.to_string();
+    let read = text::parse(&shown).unwrap_or_else(|error| panic!("{error}\n{shown}"));
+    assert_eq!(read.to_string(), shown);
+    let wire = to_wire(program);
+    let bytes = wire.main.encode_to_vec();
+    let main = ProgramDesc::decode(&bytes).unwrap();
+    let read = from_wire(&main, Some(&wire.startup)).unwrap_or_else(|error| panic!("{error}\n{shown}"));
+    assert_eq!(read.to_string(), shown);
+}
+
+/// The rows of a batch, each alone.
+fn alone(program: &Program, feeds: &[Fed], rows: usize) -> Vec<Vec<Fed>> {
+    (0..rows).map(|at| row(program, feeds, at)).collect()
+}
+
+/// The outputs of all rows together are those of each, one after the other.
+fn check_outputs(program: &Program, whole: &[Vec<f64>], parts: &[Vec<Vec<f64>>]) {
+    for (output, whole) in whole.iter().enumerate() {
+        let joined: Vec<f64> = parts.iter().flat_map(|part| part[output].iter().copied()).collect();
+        assert_eq!(whole, &joined, "output {output}\n{program}");
+    }
+}
+
+const BATCHES: [(usize, Spread); 4] =
+    [(8, Spread::Even), (5, Spread::Arbitrary), (3, Spread::OneSided), (2, Spread::Empty)];
+
+fn draw_program(seed: usize) -> (Draw, Built) {
+    let mut draw = Draw::new(seed as u64 + 1000);
+    let outline = Outline::block(&mut draw, 0);
+    let built = Built::new(&outline, &mut draw);
+    built.program.verify().unwrap_or_else(|error| panic!("{outline:?}: {error}\n{}", built.program));
+    (draw, built)
+}
+
+/// Checks programs one by one; what it finds of each. Says which of them fail.
+fn check_programs<T>(check: impl Fn(usize) -> T + RefUnwindSafe) -> Vec<T> {
+    let results: Vec<_> = (0..count()).map(|seed| catch_unwind(|| check(seed))).collect();
+    let failed: Vec<usize> =
+        results.iter().enumerate().filter(|(_, result)| result.is_err()).map(|(seed, _)| seed).collect();
+    assert!(failed.is_empty(), "programs {failed:?} of {} fail", results.len());
+    results.into_iter().flatten().collect()
+}
+
+/// At least nine of ten have it.
+fn assert_most(programs: &[bool], what: &str) {
+    let having = programs.iter().filter(|&&has| has).count();
+    println!("{having} of {} programs: {what}", programs.len());
+    assert!(having * 10 >= programs.len() * 9, "{having} of {} programs: {what}", programs.len());
+}
+
+/// Whether every branch is entered by some, but not by all of the rows that come to it, and whether rows leave every loop
+/// at different times; by the products that were launched for each row alone.
+fn is_entered_by_some(built: &Built, rows: &[BTreeMap<u32, u64>]) -> bool {
+    let count = |row: &BTreeMap<u32, u64>, block| row.get(&line(block)).copied().unwrap_or(0);
+    built.entries.iter().all(|entry| {
+        let visits = rows.iter().map(|row| (count(row, entry.within), count(row, entry.block)));
+        let visits: Vec<(u64, u64)> = visits.filter(|&(comes, _)| comes > 0).collect();
+        let (comes, enters) = visits.iter().fold((0, 0), |sum, visit| (sum.0 + visit.0, sum.1 + visit.1));
+        match entry.is_loop {
+            // Not each time the same number of iterations.
+            true => visits.iter().any(|&(row_comes, row_enters)| row_enters * comes != enters * row_comes),
+            false => 0 < enters && enters < comes,
+        }
+    })
+}
+
+#[test]
+fn rows_of_generated_programs_are_independent() {
+    let entered = check_programs(|seed| {
+        let (mut draw, built) = draw_program(seed);
+        let program = &built.program;
+        check_round_trips(program);
+        let moved = moved(program);
+        check_round_trips(&moved);
+        let mut run = Run::new(Reference::single(), program);
+        let mut run_moved = Run::new(Reference::single(), &moved);
+        let mut cpu = Run::new(Cpu::with_threads(2).unwrap(), &moved);
+        let mut visits = Vec::new();
+        for (rows, spread) in [BATCHES[0], BATCHES[1 + seed % 3]] {
+            let feeds = draw_batch(&built, program, rows, spread, &mut draw);
+            let alone = alone(program, &feeds, rows);
+            let whole = run.outputs(&feeds);
+            run.take_visits();
+            let parts: Vec<_> = alone
+                .iter()
+                .map(|row| {
+                    let outputs = run.outputs(row);
+                    visits.push(run.take_visits());
+                    outputs
+                })
+                .collect();
+            check_outputs(program, &whole, &parts);
+            let whole_moved = run_moved.outputs(&feeds);
+            let parts: Vec<_> = alone.iter().map(|row| run_moved.outputs(row)).collect();
+            check_outputs(&moved, &whole_moved, &parts);
+            assert_close(&whole_moved, &whole, &moved);
+            assert_close(&cpu.outputs(&feeds), &whole, &moved);
+        }
+        is_entered_by_some(&built, &visits[..BATCHES[0].0])
+    });
+    assert_most(&entered, "some, but not all rows enter every branch and every loop");
+}

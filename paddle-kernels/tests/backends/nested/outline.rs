@@ -1,0 +1,87 @@
+//! Which forms a program has, and how they nest.
+
+use crate::draw::Draw;
+
+/// A form of control flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// `if` on each row, with two branches.
+    Branches,
+    /// `if` on each row without `else`: the other rows keep their value.
+    Branch,
+    /// `if` on each row whose result is, beside a value, a whole sequence for each row.
+    SequenceBranches,
+    /// `while` that rows leave one by one.
+    While,
+    /// The same, with a value of each iteration collected.
+    Collecting,
+    /// `for` along a sequence, with a state and a collected value.
+    For,
+    /// `for` along two sequences of tokens of their own, in step.
+    InStep,
+    /// `for` along a sequence from its end, with nothing collected.
+    Backwards,
+    /// `for` along a sequence without a state.
+    Stateless,
+    /// `for` along a sequence of sequences, of which the changed ones are collected.
+    Sequences,
+    /// `while` on all rows for a number of iterations.
+    Counted,
+}
+
+impl Form {
+    pub(crate) const ALL: [Form; 11] = [
+        Form::Branches,
+        Form::Branch,
+        Form::SequenceBranches,
+        Form::While,
+        Form::Collecting,
+        Form::For,
+        Form::InStep,
+        Form::Backwards,
+        Form::Stateless,
+        Form::Sequences,
+        Form::Counted,
+    ];
+
+    /// Whether it has two blocks that others can stand in.
+    fn has_two_blocks(self) -> bool {
+        matches!(self, Form::Branches | Form::SequenceBranches)
+    }
+}
+
+/// One form, and what stands in its blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outline {
+    pub(crate) form: Form,
+    /// What stands in its blocks, in the second where it has two.
+    pub(crate) inner: [Vec<Outline>; 2],
+}
+
+impl Outline {
+    /// A form with this in its first block.
+    pub(crate) fn around(form: Form, inner: Vec<Outline>) -> Outline {
+        Outline { form, inner: [inner, Vec::new()] }
+    }
+
+    /// What stands in a block at a depth: one form or two outside, fewer inside.
+    pub(crate) fn block(draw: &mut Draw, depth: usize) -> Vec<Outline> {
+        let count = match depth {
+            0 => 1 + draw.below(2),
+            _ => draw.below(2),
+        };
+        (0..count).map(|_| Outline::draw(draw, depth)).collect()
+    }
+
+    fn draw(draw: &mut Draw, depth: usize) -> Outline {
+        let form = *draw.choose(&Form::ALL);
+        let mut inner = [Vec::new(), Vec::new()];
+        if depth < 2 {
+            inner[0] = Outline::block(draw, depth + 1);
+            if form.has_two_blocks() {
+                inner[1] = Outline::block(draw, depth + 1);
+            }
+        }
+        Outline { form, inner }
+    }
+}
