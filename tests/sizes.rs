@@ -229,3 +229,29 @@ fn a_network_of_the_callers_size_trains() {
     let huge = mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 61 }).unwrap();
     assert!(Parameters::create(&huge).is_err());
 }
+
+/// The rows of an iteration stay what they are: those that are still there, and not those around the loop.
+#[test]
+fn sizes_in_loops_that_rows_leave() {
+    #[paddle::attribute::network]
+    mod loops {
+        const WORDS: usize;
+        const WIDTH: usize;
+
+        pub fn vector(words: Seq<i64>) -> Tensor<f32, _, WIDTH> {
+            let mut h = zeros(WIDTH);
+            for x in embedding(words, [WORDS, WIDTH], init = constant(1.0)) {
+                h += x;
+            }
+            while mean(h, axis = 1) < 3.0 {
+                h += 1.0;
+            }
+            h
+        }
+    }
+
+    let net = loops::vector::with(loops::vector::Sizes { WORDS: 3, WIDTH: 2 }).unwrap();
+    let texts = [vec![0, 1, 2, 0], vec![2], vec![]];
+    let outputs = infer(&net, &Parameters::create(&net).unwrap(), texts).unwrap();
+    assert_eq!(outputs.at::<f32>(0).unwrap().as_slice(), Some(&[4.0, 4.0, 3.0, 3.0, 3.0, 3.0][..]));
+}

@@ -149,7 +149,8 @@ impl Program {
             for &inner in &operator.blocks {
                 let params = self.block(inner).params.clone();
                 for (param, &input) in params.into_iter().zip(&operator.inputs) {
-                    self.vars[param.0 as usize].ty = self.ty(input).clone();
+                    // An iteration has rows of its own.
+                    self.vars[param.0 as usize].ty.dims = self.ty(input).dims.clone();
                 }
                 self.infer_block_again(inner)?;
             }
