@@ -138,7 +138,10 @@ impl Differentiated {
         let reads =
             operators().flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
         let labels: Vec<VarId> = reads
-            .filter(|(operator, k, _)| !operator.op.operation().passes_gradient(*k))
+            .filter(|(operator, k, _)| {
+                let operation = operator.op.operation();
+                operation.reads(*k) && !operation.passes_gradient(*k)
+            })
             .map(|(_, _, input)| input)
             .collect();
         let writes =

@@ -145,11 +145,12 @@ impl Sinking {
 
     /// The sum of a value without rows over all iterations.
     fn total(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
-        if let Some(&known) = self.sunk.get(&inner) {
-            return Ok(Some(known));
-        }
+        // What is known of a value with rows is not its sum.
         if program.ty(inner).rows.is_some() || program.var(inner).block != self.body {
             return Ok(None);
+        }
+        if let Some(&known) = self.sunk.get(&inner) {
+            return Ok(Some(known));
         }
         let Some(operator) = writer(program, self.body, inner) else { return Ok(None) };
         let (operation, effects) = (operator.op.operation(), operator.op.effects());
