@@ -274,3 +274,60 @@ fn labels_of_a_random_field() {
     assert!(error(vec![1]).contains("sequence 0 has 2 tokens, but the one that it belongs to 1 token"));
     assert!(error(vec![1, 2]).contains("the class id of row 1 is 2, but there are 2 classes"));
 }
+
+/// All ways in which four tokens read as labels, one by one.
+#[test]
+fn temporal_classification_is_over_all_ways() {
+    let net = network!(|x: Seq<Tensor<f32, 3>>, text: Seq<i64>| warpctc(x, text));
+    let parameters = Parameters::create(&net).unwrap();
+    let x: Vec<[f32; 3]> = (0..4).map(|t| std::array::from_fn(|k| number(t * 3 + k))).collect();
+    let softmax = |t: usize, k: usize| x[t][k].exp() / x[t].iter().map(|x| x.exp()).sum::<f32>();
+    let read = |way: &[usize; 4]| {
+        let mut text: Vec<i64> = Vec::new();
+        for (t, &k) in way.iter().enumerate() {
+            if k != 0 && (t == 0 || way[t - 1] != k) {
+                text.push(k as i64);
+            }
+        }
+        text
+    };
+    let texts = [vec![], vec![1], vec![1, 2], vec![2, 2], vec![1, 2, 1], vec![2, 1, 2, 1]];
+    let rows = texts.clone().map(|text| net.row(x.clone(), text));
+    let found = infer(&net, &parameters, rows).unwrap();
+    for (loss, text) in found.at::<f32>(0).unwrap().iter().zip(texts) {
+        let ways = (0..81).map(|way| std::array::from_fn(|t| way / 3usize.pow(t as u32) % 3));
+        let ways = ways.filter(|way| read(way) == text);
+        let total: f32 = ways.map(|way| (0..4).map(|t| softmax(t, way[t])).product::<f32>()).sum();
+        assert!((loss + total.ln()).abs() < 1e-5, "{text:?}: {loss}, not {}", -total.ln());
+    }
+    // Five tokens would be needed.
+    let found = infer(&net, &parameters, [net.row(x.clone(), vec![1, 1, 1])]).unwrap();
+    assert_eq!(found.at::<f32>(0).unwrap().sum(), 0.0);
+    let error = infer(&net, &parameters, [net.row(x, vec![1, 0])]).unwrap_err().to_string();
+    assert!(error.contains("the class id of row 1 is 0, which is the blank"), "{error}");
+}
+
+/// The loss is the same, the step a fourth for four tokens.
+#[test]
+fn gradients_by_times() {
+    macro_rules! step {
+        ($net:expr) => {{
+            let net = $net;
+            let mut parameters = Parameters::create(&net).unwrap();
+            let w = array![[0.5_f32, -0.5, 0.1], [0.2, 0.3, -0.4]];
+            parameters.set(net.params.w.w, &w).unwrap();
+            let rows = [net.row(vec![[0.5, 1.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], vec![1])];
+            let cost = Trainer::new(Sgd::new(1.0)).step(&net, &mut parameters, &rows).unwrap().cost();
+            (cost, parameters.get::<f32>(net.params.w.w).unwrap().to_owned() - &w.into_dyn())
+        }};
+    }
+    let (cost, moved) = step!(network!(|x: Seq<Tensor<f32, 2>>, text: Seq<i64>| {
+        mean(warpctc(fc(x, 3, bias = false, param = "w"), text))
+    }));
+    let (same, less) = step!(network!(|x: Seq<Tensor<f32, 2>>, text: Seq<i64>| {
+        mean(warpctc(fc(x, 3, bias = false, param = "w"), text, norm_by_times = true))
+    }));
+    assert!((cost - same).abs() < 1e-6 && cost > 0.1, "{cost}, {same}");
+    assert!(moved.iter().any(|x| x.abs() > 0.01), "{moved}");
+    assert!(moved.iter().zip(&less).all(|(x, y)| (x / 4.0 - y).abs() < 1e-6), "{moved} {less}");
+}

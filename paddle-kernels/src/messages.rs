@@ -10,6 +10,22 @@ pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelE
     KernelError { message }
 }
 
+/// Labels are of classes, and of others than the blank.
+pub(crate) fn check_ctc_labels(labels: &[i64], classes: usize, blank: usize) -> Result<(), KernelError> {
+    let is_blank = |label: i64| label == blank as i64;
+    let wrong = |label: i64| !(0..classes as i64).contains(&label) || is_blank(label);
+    match labels.iter().position(|&label| wrong(label)) {
+        None => Ok(()),
+        Some(at) if is_blank(labels[at]) => {
+            let message = format!(
+                "the class id of row {at} is {blank}, which is the blank; labels have to be of the other classes"
+            );
+            Err(KernelError { message })
+        }
+        Some(at) => Err(class_out_of_range(labels[at], at, classes)),
+    }
+}
+
 /// A number of an element that there is not.
 pub(crate) fn index_out_of_range(index: i64, at: usize, size: usize) -> KernelError {
     let message = format!(

@@ -14,6 +14,12 @@ fn main() {
         //~                  ^^^^ shape
         let f = crf_decoding(fc(row, 4));
         //~                     ^^^ element-type
-        (a, b, c, d, e, f)
+        let g = warpctc(x, tags, blank = 4);
+        //~                              ^ constant
+        let h = warpctc(x, row);
+        //~                ^^^ row-spaces
+        let i = warpctc(score, tags);
+        //~             ^^^^^ shape
+        (a, b, c, d, e, f, g, h, i)
     });
 }

@@ -119,6 +119,7 @@ models! {
     table_of_losses
     tapped
     temperature
+    temporal_classification
     texts
     token_decisions
     towers_of_modules

@@ -38,6 +38,8 @@ fn is_common(sample: &Sample) -> bool {
         // Its state has sums of its other parts, which arbitrary numbers are not.
         Op::Auc(op) => op.slide_steps > 1,
         Op::OneHot(_) => sample.inputs[0].range.0 < 0.0,
+        // Its loss of no tokens that read as no labels, which is sure, is infinite.
+        Op::WarpCtc(_) => sample.inputs[0].lengths.as_ref().is_some_and(|lengths| lengths.contains(&0)),
         _ => sample.inputs.iter().any(has_less_tokens),
     };
     !refused && !sample.op.effects().random && !sample.inputs.iter().any(is_empty)
@@ -52,6 +54,7 @@ fn program(sample: &Sample) -> Program {
         Op::BatchNorm(_) => Some(0),
         // What its gradient needs is kept in another form.
         Op::LinearChainCrf(_) => Some(1),
+        Op::WarpCtc(_) => Some(0),
         _ => None,
     };
     if let Some(only) = only {

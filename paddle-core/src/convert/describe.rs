@@ -219,6 +219,9 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             desc.r#type.insert_str(0, OURS);
             attrs
         }
+        Op::WarpCtc(op) => {
+            vec![OpAttr::int("blank", int(op.blank)), OpAttr::bool("norm_by_times", false)]
+        }
         Op::SequenceWindowGrad(op) => {
             ours(&mut desc, [OpAttr::long("start", op.start), OpAttr::long("length", op.length)])
         }

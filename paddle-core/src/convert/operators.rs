@@ -143,6 +143,7 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_expand_as" | "sequence_expand"                            => |x| x.sequence_expand(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "sequence_reverse" | "sequence_softmax"                             => |x| x.of_sequences(),
+        "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),

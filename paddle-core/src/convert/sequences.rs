@@ -4,11 +4,12 @@ use super::constants::float;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
+use crate::ops::compositions::by_times;
 use crate::ops::{
     Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
     LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
     SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad, SequenceWindow, SequenceWindowGrad,
-    Unary, UnaryKind,
+    Unary, UnaryKind, WarpCtc,
 };
 use crate::program::{DType, Dim, RowsId, VarId};
 
@@ -201,6 +202,30 @@ impl<'a> Reading<'_, 'a> {
         }
         let right = self.emit(Compare { kind: CompareKind::Equal }, &[path, label])?;
         self.define(Cast { dtype: DType::I64 }, &[right], &[], &[name])
+    }
+
+    /// Of sequences, not of what is padded.
+    pub(super) fn warpctc(&mut self) -> Result<bool, ConvertError> {
+        let (logits, mut label) = (self.input("Logits")?, self.input("Label")?);
+        let is_of_sequences = [logits, label].iter().all(|&value| self.rows_of(value).is_some());
+        if self.has(&["LogitsLength", "LabelLength"]) || !is_of_sequences {
+            return Ok(false);
+        }
+        if self.ty(label).dtype == DType::I32 {
+            label = self.emit(Cast { dtype: DType::I64 }, &[label])?;
+        }
+        let op = WarpCtc { blank: self.desc.attr_int("blank")?.unwrap_or(0).into() };
+        let desc = self.desc;
+        let names = [one(desc.output("Loss"), "Loss")?, one(desc.output("WarpCTCGrad"), "WarpCTCGrad")?];
+        if !self.bool("norm_by_times", false)? {
+            return self.define(op, &[logits, label], &[], &names);
+        }
+        let outputs = self.emit_all(op, &[logits, label], 2)?;
+        let dtype = self.ty(logits).dtype;
+        let loss = by_times(outputs[0], (logits, dtype), |op, inputs| self.emit(op, inputs))?;
+        self.write(names[0], loss)?;
+        self.write(names[1], outputs[1])?;
+        Ok(true)
     }
 
     /// The rows that the sequences of a value belong to, if it has some.

@@ -1,9 +1,10 @@
 //! Layers of sequences.
 
 use super::{Call, fc, initializers};
+use crate::ops::compositions::by_times;
 use crate::ops::{
     CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
-    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow,
+    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc,
 };
 use crate::program::{BuildError, Dim, Type, VarId};
 
@@ -69,6 +70,15 @@ macro_rules! with_sequence_layers {
                              label: Value "Class ids, i64, in sequences that are as long.";) weights
                 => linear_chain_crf;
 
+            /// How improbable labels are that tokens read as once equal neighbours are one and blanks are left out:
+            /// connectionist temporal classification, `[_, 1]`. Graves et al. (2006). Labels get no gradient; where there are too
+            /// few tokens for them, the loss is 0.
+            warpctc(x: Value "The logits of each token, before softmax: sequences of `[classes]`, one of them the blank.",
+                    label: Value "Class ids, i64, in sequences that are no longer.";
+                    blank: Int "The id of the blank; 0 if it is left out.",
+                    norm_by_times: Flag "Whether gradients, but not the losses, are divided by the number of tokens; they are not if this is left out.")
+                => warpctc;
+
             /// The labels of a sequence that are the most probable in a conditional random field, i64. It shares its parameter
             /// with `linear_chain_crf` by name: `crf_decoding(x, param = "tags")`.
             crf_decoding(x: Value "What each label counts for each token: sequences of `[labels]`.";) weights
@@ -132,6 +142,16 @@ fn linear_chain_crf(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
     let w = transitions(call, x)?;
     Ok(call.emit(LinearChainCrf, &[x, w, label])?[1])
+}
+
+fn warpctc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, label) = (call.value("x")?, call.value("label")?);
+    let loss = call.emit_with("blank", WarpCtc { blank: call.int("blank").unwrap_or(0) }, &[x, label])?[0];
+    if !call.flag("norm_by_times").unwrap_or(false) {
+        return Ok(loss);
+    }
+    let dtype = call.ty(x).dtype;
+    by_times(loss, (x, dtype), |op, inputs| call.emit_one(op, inputs))
 }
 
 fn crf_decoding(call: &mut Call<'_>) -> Result<VarId, BuildError> {

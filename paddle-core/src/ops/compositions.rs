@@ -1,8 +1,8 @@
 //! What several operators compute together, for layers and for rules of the wire alike.
 
 use super::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape, Scale,
-    Select, StopGradient, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape,
+    Scale, Select, SequenceLength, StopGradient, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -71,4 +71,23 @@ pub(crate) fn variance<E>(
     let one = emit(one.into(), &[])?;
     let others = emit(Binary { kind: BinaryKind::Max }.into(), &[others, one])?;
     emit(Binary { kind: BinaryKind::Div }.into(), &[sum, others])
+}
+
+/// The losses of sequences, `[_, 1]`, whose gradients are divided by the number of tokens, while they themselves are not:
+/// `norm_by_times` of PaddlePaddle's connectionist temporal classification.
+pub(crate) fn by_times<E>(
+    loss: VarId,
+    (tokens, dtype): (VarId, DType),
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let times = emit(SequenceLength.into(), &[tokens])?;
+    let times = emit(Cast { dtype }.into(), &[times])?;
+    let times = emit(Reshape { dims: vec![Dim::from(1)] }.into(), &[times])?;
+    // A sequence without tokens has a loss of 0.
+    let one = emit(Fill { value: Number::Float(1.0), ty: Type::scalar(dtype) }.into(), &[])?;
+    let times = emit(Binary { kind: BinaryKind::Max }.into(), &[times, one])?;
+    let divided = emit(Binary { kind: BinaryKind::Div }.into(), &[loss, times])?;
+    let rest = emit(Binary { kind: BinaryKind::Sub }.into(), &[loss, divided])?;
+    let rest = emit(StopGradient.into(), &[rest])?;
+    emit(Binary { kind: BinaryKind::Add }.into(), &[divided, rest])
 }

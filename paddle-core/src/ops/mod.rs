@@ -78,6 +78,7 @@ mod top_k;
 mod transpose;
 mod update;
 mod update_rows;
+mod warpctc;
 mod while_loop;
 mod window;
 
@@ -156,6 +157,7 @@ pub use update::{
     RmsProp, Rule, Sgd, Update, WithRule,
 };
 pub use update_rows::UpdateRows;
+pub use warpctc::WarpCtc;
 pub use while_loop::While;
 pub use window::{Padding, Window};
 
@@ -589,6 +591,8 @@ operators! {
     Update,
     /// The same of the rows of a table that were looked up.
     UpdateRows,
+    /// How improbable labels are that are shorter than what they are read from.
+    WarpCtc,
     /// `while`: per row, or on a scalar.
     While,
 }

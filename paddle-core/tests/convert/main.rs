@@ -10,6 +10,7 @@ mod legalise;
 mod moves;
 mod paddle;
 mod round_trip;
+mod sequences;
 mod values;
 
 use std::path::Path;

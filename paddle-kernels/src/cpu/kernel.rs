@@ -10,7 +10,7 @@ use super::{
     dropout, elementwise, expand, gather, linear_chain_crf, lookup_table, normalise, one_hot, pool2d,
     product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_expand_as,
     sequence_length, sequence_pool, sequence_reverse, sequence_softmax, sequence_window, slice, softmax,
-    softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update, update_rows,
+    softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update, update_rows, warpctc,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -131,7 +131,8 @@ impl Kernel {
             | Op::UnaryGrad(_)
             | Op::UniformRandom(_)
             | Op::Update(_)
-            | Op::UpdateRows(_) => true,
+            | Op::UpdateRows(_)
+            | Op::WarpCtc(_) => true,
         }
     }
 
@@ -382,6 +383,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::UniformRandom(op) => random::compile_uniform(&single, op),
         Op::Update(op) => update::compile(&single, op),
         Op::UpdateRows(op) => update_rows::compile(&single, op),
+        Op::WarpCtc(op) => warpctc::compile(&single, op),
         Op::For(_) | Op::GatherRows(_) | Op::If(_) | Op::LoopGrad(_) | Op::ScatterRows(_) | Op::While(_) => {
             run_by_the_runtime()
         }

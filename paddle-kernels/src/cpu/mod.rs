@@ -65,6 +65,7 @@ mod update;
 mod update_rows;
 mod vector;
 mod view;
+mod warpctc;
 
 use std::ffi::OsString;
 use std::sync::Arc;

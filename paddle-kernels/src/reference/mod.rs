@@ -57,6 +57,7 @@ mod transpose;
 mod update;
 mod update_rows;
 mod values;
+mod warpctc;
 
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
@@ -208,6 +209,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::UniformRandom(op) => infallible(move |call| random::uniform(&op, call)),
         Op::Update(op) => Box::new(move |call| Ok(update::update(&op, call))),
         Op::UpdateRows(op) => Box::new(move |call| update_rows::update_rows(&op, call)),
+        Op::WarpCtc(op) => Box::new(move |call| warpctc::losses(op, call)),
         Op::For(_)
         | Op::Foreign(_)
         | Op::GatherRows(_)

@@ -8,7 +8,7 @@ use paddle_core::ops::{
     LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample,
     SampleInput, Scale, SequencePool, SequencePoolGrad, SequenceSoftmax, SequenceWindow, SequenceWindowGrad,
     Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
-    TopK, Transpose, Unary, UnaryGrad, UnaryKind,
+    TopK, Transpose, Unary, UnaryGrad, UnaryKind, WarpCtc,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -214,6 +214,12 @@ fn wide() -> Vec<Sample> {
         let transition = |op: Op| emission(op).dense(&[labels + 2, labels]).within(-transitions, transitions);
         let label = transition(LinearChainCrf.into()).sequences(&lengths, &[]).dtype(DType::I64);
         samples.extend([transition(CrfDecoding.into()), label.within(0.0, labels as f64)]);
+    }
+    for (blank, classes) in [(0, 5), (3, 4), (0, 17), (0, 130)] {
+        let logits = Sample::of(WarpCtc { blank }).sequences(&[1, 7, 0, 90, 64], &[classes]);
+        let (low, high) = if blank == 0 { (1, classes) } else { (0, blank) };
+        let labels = logits.sequences(&[1, 3, 0, 31, 0], &[]).dtype(DType::I64);
+        samples.push(labels.within(low as f64, high as f64));
     }
     for length in [1, 2, 7, 16, 31, 100, 1000] {
         samples.extend(UnaryKind::ALL.iter().map(|&kind| Sample::of(Unary::of(kind)).dense(&[length])));

@@ -90,6 +90,7 @@ impl Legaliser<'_> {
                 self.repeat(at, operator)
             }
             Op::For(_) | Op::ScatterRows(_) | Op::While(_) => self.refuse(operator, LOOPS),
+            Op::WarpCtc(_) => self.warpctc(at, operator),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }

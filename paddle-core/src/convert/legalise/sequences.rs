@@ -105,6 +105,21 @@ impl Legaliser<'_> {
         Ok(())
     }
 
+    /// The real operator wants narrow labels.
+    pub(super) fn warpctc(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let label = operator.inputs[1];
+        let logits = self.with_offsets(at, operator.inputs[0]);
+        let labels = self.with_offsets(at, label);
+        let labels = self.in_columns(at, operator, labels, self.program.ty(label))?;
+        let narrow = at_least_column(&self.program.ty(label).with_dtype(DType::I32));
+        let from = OpAttr::int("in_dtype", element(DType::I64).into());
+        let to = OpAttr::int("out_dtype", element(DType::I32).into());
+        let labels = self.step(at, OpDesc::new("cast").with_attr(from).with_attr(to), labels, &narrow);
+        let desc = self.same_on(operator, at, &[logits, labels]);
+        self.push(at, desc);
+        Ok(())
+    }
+
     /// An operator that PaddlePaddle has for numbers with at least one dimension beside the rows. `extend` adds to it what
     /// the real one has more.
     fn of_tokens<const N: usize>(

@@ -1,0 +1,110 @@
+//! PaddlePaddle's operators along sequences, in forms that this system does not write.
+
+use paddle_core::convert::{from_wire, legalise};
+use paddle_core::text;
+use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
+
+const SOURCE: &str = "program {
+  rows _
+  tokens _.x of _
+  tokens _.label of _
+  parameter w: f32[5, 3] = fill_constant(value=0.0)
+  parameter filters: f32[6, 2] = fill_constant(value=0.0)
+  block 0 (x: f32[_.x, 3], label: i64[_.label, 1]) {
+    windows: f32[_.x, 6] = sequence_window(x, start=0, length=2)
+    conv: f32[_.x, 2] = matmul_v2(windows, filters)
+    alpha: f32[_.x, 3], crf: f32[_, 1] = linear_chain_crf(x, w, label)
+    path: i64[_.x, 1] = crf_decoding(x, w)
+    ctc: f32[_, 1], grad: f32[_.x, 3] = warpctc(x, label)
+    return conv, crf, path, ctc
+  }
+}
+";
+
+/// The program as PaddlePaddle has it, with one operator changed, and read back.
+fn read(name: &str, change: impl FnOnce(&mut OpDesc)) -> String {
+    let mut desc: ProgramDesc = legalise(&text::parse(SOURCE).unwrap()).unwrap();
+    let op = desc.blocks[0].ops.iter_mut().find(|op| op.r#type == name);
+    change(op.expect("the program has the operator"));
+    from_wire(&desc, None).unwrap().to_string()
+}
+
+fn set(op: &mut OpDesc, attr: OpAttr) {
+    op.attrs.retain(|other| other.name != attr.name);
+    op.attrs.push(attr);
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let again = read("sequence_conv", |_| {});
+    for line in [
+        "sequence_window(x, start=0, length=2)",
+        "conv: f32[_.x, 2] = matmul_v2(sequence_window, filters)",
+        "linear_chain_crf(x, w, label)",
+        "path: i64[_.x, 1] = crf_decoding(x, w)",
+        "warpctc(x, ",
+    ] {
+        assert!(again.contains(line), "{line}\n{again}");
+    }
+    assert!(!again.contains("foreign"), "{again}");
+}
+
+#[test]
+fn parameters_outside_of_sequences_are_not_known() {
+    let again = read("sequence_conv", |op| set(op, OpAttr::bool("paddingTrainable", true)));
+    assert!(again.contains("foreign"), "{again}");
+    let again = read("sequence_conv", |op| set(op, OpAttr::int("contextStride", 2)));
+    assert!(again.contains("foreign"), "{again}");
+}
+
+/// What is padded has lengths beside it.
+#[test]
+fn padded_sequences_are_not_known() {
+    for (name, slot) in
+        [("linear_chain_crf", "Length"), ("crf_decoding", "Length"), ("warpctc", "LogitsLength")]
+    {
+        let again = read(name, |op| *op = op.clone().with_input(slot, ["label"]));
+        assert!(again.contains("foreign"), "{name}\n{again}");
+    }
+}
+
+#[test]
+fn decoded_labels_are_compared_with_others() {
+    let again = read("crf_decoding", |op| *op = op.clone().with_input("Label", ["label"]));
+    let lines = [
+        "sequence_align(label, crf_decoding)",
+        "equal(crf_decoding, sequence_align",
+        "path: i64[_.x, 1] = cast(",
+    ];
+    assert!(lines.iter().all(|line| again.contains(line)), "{again}");
+}
+
+/// The loss is the same number; a part of it has the gradient.
+#[test]
+fn gradients_are_divided_by_the_number_of_tokens() {
+    let again = read("warpctc", |op| set(op, OpAttr::bool("norm_by_times", true)));
+    for line in ["sequence_length(x)", "elementwise_div(warpctc", "share_data("] {
+        assert!(again.contains(line), "{line}\n{again}");
+    }
+}
+
+/// Those that PaddlePaddle's gradients read.
+#[test]
+fn exponentials_of_a_random_field_are_there_if_something_reads_them() {
+    assert!(!read("linear_chain_crf", |_| {}).contains("exp("));
+    let mut desc = legalise(&text::parse(SOURCE).unwrap()).unwrap();
+    let op = desc.blocks[0].ops.iter().find(|op| op.r#type == "linear_chain_crf").unwrap();
+    let [alpha, emission, transition] =
+        ["Alpha", "EmissionExps", "TransitionExps"].map(|slot| op.output(slot)[0].clone());
+    for name in [alpha, emission, transition] {
+        let copy = format!("{name}.read");
+        let mut var = desc.blocks[0].vars.iter().find(|var| var.name == name).unwrap().clone();
+        var.name = copy.clone();
+        desc.blocks[0].vars.push(var);
+        desc.blocks[0].ops.push(OpDesc::new("assign").with_input("X", [name]).with_output("Out", [copy]));
+    }
+    let again = from_wire(&desc, None).unwrap().to_string();
+    for line in [": f32[_.x, 3] = exp(linear_chain_crf", "reduce_max(x, axes=[1], keep_dim=true)", "exp(w)"] {
+        assert!(again.contains(line), "{line}\n{again}");
+    }
+}
