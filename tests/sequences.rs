@@ -205,7 +205,14 @@ fn attention_is_an_average_of_the_tokens() {
     let net = network!(|query: Tensor<f32, _, 2>, keys: Seq<Tensor<f32, 2>>| {
         let fits = sum(sequence_expand(query, keys) * keys, axis = 1, keep_dim = true);
         let weights = sequence_softmax(fits);
-        (sequence_pool(keys * weights, sum), weights, sequence_length(keys), sequence_reverse(keys))
+        let length = sequence_length(keys);
+        (
+            sequence_pool(keys * weights, sum),
+            weights,
+            length,
+            sequence_reverse(keys),
+            sequence_mask(length, 4),
+        )
     });
     let rows = [
         net.row([10.0, 0.0], vec![[1.0, 1.0], [3.0, 1.0], [3.0, 5.0]]),
@@ -220,6 +227,16 @@ fn attention_is_an_average_of_the_tokens() {
     assert_eq!(found.at::<i64>(2).unwrap().as_slice().unwrap(), [3, 0, 2]);
     let reversed = found.at::<f32>(3).unwrap();
     assert_eq!(reversed.as_slice().unwrap(), [3.0, 5.0, 3.0, 1.0, 1.0, 1.0, 3.0, 4.0, 1.0, 2.0]);
+    let mask = found.at::<bool>(4).unwrap();
+    assert_eq!(
+        mask.as_slice()
+            .unwrap()
+            .chunks(4)
+            .map(|row| row.iter().filter(|is| **is).count())
+            .collect::<Vec<_>>(),
+        [3, 0, 2]
+    );
+    assert!(mask[[0, 2]] && !mask[[0, 3]] && mask[[2, 0]]);
 }
 
 /// Two inputs whose sequences are to be of the same lengths: where they are not, the error names the sequence.

@@ -18,6 +18,8 @@ fn main() {
         //~                   ^^^^^ element-type
         let h = sequence_window(words, 0);
         //~                            ^ constant
-        (a, b, c, d, e, f, g, h)
+        let i = sequence_mask(cast(words, f32), 3);
+        //~                   ^^^^^^^^^^^^^^^^ element-type
+        (a, b, c, d, e, f, g, h, i)
     });
 }

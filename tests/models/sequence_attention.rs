@@ -16,7 +16,9 @@ pub mod attention {
         let word = embedding(words, [WORDS, 6]) + sequence_align(marks, words);
         let length = cast(sequence_length(words), f32);
         let found = attend(fc(query, 6), sequence_reverse(word));
-        mean(square(fc(found, 1)) + log(1.0 + reshape(length, [1])))
+        // Of the first two places, those that there are.
+        let filled = sequence_mask(sequence_length(words), 2, to = f32);
+        mean(square(fc([found, filled], 1)) + log(1.0 + reshape(length, [1])))
     }
 }
 

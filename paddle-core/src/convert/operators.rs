@@ -141,6 +141,7 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_conv"                                                     => |x| x.sequence_conv(),
         "sequence_enumerate"                                                => |x| x.sequence_enumerate(),
         "sequence_expand_as" | "sequence_expand"                            => |x| x.sequence_expand(),
+        "sequence_mask"                                                     => |x| x.sequence_mask(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
         "sequence_reverse" | "sequence_softmax"                             => |x| x.of_sequences(),
         "warpctc"                                                           => |x| x.warpctc(),

@@ -4,7 +4,8 @@ use super::constants::float;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
-use crate::ops::compositions::by_times;
+use super::types::dtype;
+use crate::ops::compositions::{by_times, sequence_mask};
 use crate::ops::{
     Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
     LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
@@ -12,6 +13,7 @@ use crate::ops::{
     Unary, UnaryKind, WarpCtc,
 };
 use crate::program::{DType, Dim, RowsId, VarId};
+use crate::wire::VarKind;
 
 impl<'a> Reading<'_, 'a> {
     pub(super) fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
@@ -202,6 +204,21 @@ impl<'a> Reading<'_, 'a> {
         }
         let right = self.emit(Compare { kind: CompareKind::Equal }, &[path, label])?;
         self.define(Cast { dtype: DType::I64 }, &[right], &[], &[name])
+    }
+
+    /// To a length that is known.
+    pub(super) fn sequence_mask(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let longest = desc.attr_int("maxlen")?.unwrap_or(-1);
+        let to = desc.attr_int("out_dtype")?.map(VarKind::try_from).and_then(Result::ok).and_then(dtype);
+        let ty = self.ty(x).clone();
+        let (1.., Some(dtype), false) = (longest, to, self.has(&["MaxLenTensor"]) || ty.dtype == DType::Bool)
+        else {
+            return Ok(false);
+        };
+        let mask =
+            sequence_mask((x, &ty), &Dim::from(i64::from(longest)), |op, inputs| self.emit(op, inputs))?;
+        self.define(Cast { dtype }, &[mask], &[], &[one(desc.output("Y"), "Y")?])
     }
 
     /// Of sequences, not of what is padded.

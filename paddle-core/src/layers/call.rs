@@ -2,7 +2,7 @@
 
 use super::{Build, Initializer, Kind, Layer};
 use crate::ops::{Mismatch, MismatchKind, Op};
-use crate::program::{BlockId, BuildError, Dim, Program, Site, Type, VarId, Words};
+use crate::program::{BlockId, BuildError, DType, Dim, Program, Site, Type, VarId, Words};
 
 /// What an argument is given as.
 #[derive(Clone, Debug)]
@@ -120,6 +120,11 @@ impl Call<'_> {
     /// A word, if it is given.
     pub fn choice(&self, name: &str) -> Option<&'static str> {
         self.find(name, |given| if let Given::Choice(word) = given { Some(*word) } else { None })
+    }
+
+    /// An element type, by its name, if it is given.
+    pub fn element_type(&self, name: &str) -> Option<DType> {
+        self.choice(name).and_then(DType::from_name)
     }
 
     /// A name.

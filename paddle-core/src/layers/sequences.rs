@@ -1,12 +1,11 @@
 //! Layers of sequences.
 
 use super::{Call, fc, initializers};
-use crate::ops::compositions::by_times;
 use crate::ops::{
-    CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
-    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc,
+    Cast, CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
+    SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc, compositions,
 };
-use crate::program::{BuildError, Dim, Type, VarId};
+use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// Passes the layers of sequences to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
@@ -31,6 +30,11 @@ macro_rules! with_sequence_layers {
             /// How many tokens each sequence has: i64, `[_]`.
             sequence_length(x: Value "The sequences.";)
                 => |call| of_one(call, SequenceLength);
+
+            /// Whether each place of a row of `maxlen` is before the end of a sequence of this length: truth values, `[_, maxlen]`.
+            sequence_mask(x: Value "The lengths, whole numbers: `[_]`.", maxlen: Size "How many places.";
+                          to: Choice(bool, f32, f64, i32, i64) "Of which element type the result is; bool if it is left out.")
+                => sequence_mask;
 
             /// Normalised exponentials along each sequence: what attention gives its tokens. Each column by itself.
             sequence_softmax(x: Value "The logits.";)
@@ -107,6 +111,19 @@ fn window(call: &mut Call<'_>, x: VarId, argument: &str) -> Result<VarId, BuildE
     Ok(call.emit_with(argument, SequenceWindow { start, length, pad_value }, &[x])?[0])
 }
 
+fn sequence_mask(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let (x, longest) = (call.value("x")?, call.size("maxlen")?);
+    let ty = call.ty(x).clone();
+    if !matches!(ty.dtype, DType::I32 | DType::I64) {
+        return Err(call.wrong("x", MismatchKind::ElementType, "lengths are whole numbers"));
+    }
+    let mask = compositions::sequence_mask((x, &ty), &longest, |op, inputs| call.emit_one(op, inputs))?;
+    match call.element_type("to") {
+        Some(dtype) => call.emit_one(Cast { dtype }, &[mask]),
+        None => Ok(mask),
+    }
+}
+
 fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, filters) = (call.value("x")?, call.size("filters")?);
     fc::need_float(call, x)?;
@@ -151,7 +168,7 @@ fn warpctc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         return Ok(loss);
     }
     let dtype = call.ty(x).dtype;
-    by_times(loss, (x, dtype), |op, inputs| call.emit_one(op, inputs))
+    compositions::by_times(loss, (x, dtype), |op, inputs| call.emit_one(op, inputs))
 }
 
 fn crf_decoding(call: &mut Call<'_>) -> Result<VarId, BuildError> {

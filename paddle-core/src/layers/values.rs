@@ -61,9 +61,7 @@ fn stop_gradient(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn cast(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let all = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
-    let named = |dtype: &DType| Some(dtype.name()) == call.choice("to");
-    let dtype = all.into_iter().find(named).ok_or(BuildError::NoSuch { what: "element type" })?;
+    let dtype = call.element_type("to").ok_or(BuildError::NoSuch { what: "element type" })?;
     Ok(call.emit(Cast { dtype }, &[x])?[0])
 }
 

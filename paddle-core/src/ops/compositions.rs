@@ -91,3 +91,16 @@ pub(crate) fn by_times<E>(
     let rest = emit(StopGradient.into(), &[rest])?;
     emit(Binary { kind: BinaryKind::Add }.into(), &[divided, rest])
 }
+
+/// Whether each of `0..longest` is below the lengths of sequences, of type `ty`: truth values `[.., longest]`.
+pub(crate) fn sequence_mask<E>(
+    (lengths, ty): (VarId, &Type),
+    longest: &Dim,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let places = Type { dtype: ty.dtype, rows: None, dims: vec![longest.clone()] };
+    let places = emit(Range { start: Number::Int(0), step: Number::Int(1), ty: places }.into(), &[])?;
+    let dims = ty.dims.iter().cloned().chain([Dim::from(1)]).collect();
+    let lengths = emit(Reshape { dims }.into(), &[lengths])?;
+    emit(Compare { kind: CompareKind::LessThan }.into(), &[places, lengths])
+}
