@@ -195,6 +195,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let space = self.add_space(rows, at, body);
         let sizes = [rows, steps].map(|rows| program.row_space(rows).size);
         self.loops[id.0].slices.push((sizes[0], sizes[1]));
+        // What is brought in for all rows is kept by the loop around: it has to know how many they were.
+        if let Some(around) = self.loops[id.0].around {
+            self.loops[around.0].sizes.push(sizes[0]);
+        }
 
         let mut enter: Vec<_> =
             initial.iter().zip(&states).map(|(&from, &to)| Instruction::Gather { space, from, to }).collect();
