@@ -11,13 +11,14 @@ use paddle_core::program::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
 use paddle_kernels::Cpu;
+use paddle_kernels::differences::Differentiated;
 use paddle_kernels::reference::Reference;
 
 use super::batch::{Spread, draw_batch, row};
 use super::build::{Built, line};
 use super::outline::Outline;
 use crate::draw::Draw;
-use crate::gradients::{Fed, Run};
+use crate::gradients::{Fed, Run, differentiate};
 use crate::programs::assert_close;
 
 /// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so.
@@ -141,4 +142,72 @@ fn rows_of_generated_programs_are_independent() {
         is_entered_by_some(&built, &visits[..BATCHES[0].0])
     });
     assert_most(&entered, "some, but not all rows enter every branch and every loop");
+}
+
+/// Gradients of the rows of inputs are those of each row alone; those of weights are the sums over the rows. Whether every
+/// weight has one that is not zero.
+fn check_gradients(
+    built: &Built,
+    differentiated: &Differentiated,
+    program: &Program,
+    feeds: &[Fed],
+    rows: usize,
+) -> (BTreeMap<usize, Vec<f64>>, bool) {
+    let mut run = Run::new(Reference::double(), program);
+    let whole = run.outputs(feeds);
+    let parts: Vec<_> = alone(program, feeds, rows).iter().map(|row| run.outputs(row)).collect();
+    let mut nonzero = 0;
+    for ((k, whole), input) in whole.iter().enumerate().skip(1).zip(differentiated.inputs()) {
+        let input = program.inputs()[input];
+        let of_rows = parts.iter().map(|part| &part[k]);
+        if program.ty(input).rows.is_some() {
+            let joined: Vec<f64> = of_rows.flatten().copied().collect();
+            assert_eq!(whole, &joined, "`{}`\n{program}", program.var(input).name);
+            continue;
+        }
+        for (element, found) in whole.iter().enumerate() {
+            let (sum, size) = of_rows
+                .clone()
+                .fold((0.0, 0.0), |(sum, size), part| (sum + part[element], size + f64::abs(part[element])));
+            let name = &program.var(input).name;
+            assert!((found - sum).abs() <= 1e-12 * size, "`{name}`: {found}, not {sum}\n{program}");
+        }
+        nonzero += usize::from(built.weights.contains(&input) && whole.iter().any(|&part| part != 0.0));
+    }
+    let gradients = differentiated.inputs().zip(whole.into_iter().skip(1)).collect();
+    (gradients, nonzero == built.weights.len())
+}
+
+#[test]
+fn gradients_of_generated_programs_are_those_of_their_rows() {
+    let nonzero = check_programs(|seed| {
+        let (mut draw, built) = draw_program(seed);
+        let plain = differentiate(built.program.clone());
+        let (rows, spread) = BATCHES[0];
+        let feeds = draw_batch(&built, plain.program(), rows, spread, &mut draw);
+        check_gradients(&built, &plain, plain.program(), &feeds, rows).1
+    });
+    assert_most(&nonzero, "no gradient of a parameter is zero");
+}
+
+#[test]
+fn gradients_behind_passes_are_those_of_their_rows() {
+    check_programs(|seed| {
+        let (mut draw, built) = draw_program(seed);
+        let moved = differentiate(moved(&built.program));
+        let mut sunk = moved.program().clone();
+        sink(&mut sunk).unwrap_or_else(|error| panic!("{error}\n{sunk}"));
+        sunk.verify().unwrap_or_else(|error| panic!("{error}\n{sunk}"));
+        let (rows, spread) = BATCHES[0];
+        let feeds = draw_batch(&built, moved.program(), rows, spread, &mut draw);
+        let (found, _) = check_gradients(&built, &moved, &sunk, &feeds, rows);
+        let plain = differentiate(built.program.clone());
+        let (expected, _) = check_gradients(&built, &plain, plain.program(), &feeds, rows);
+        // What no path leads to has no gradient in one of them, and zeros in the other.
+        for (input, expected) in &expected {
+            let zeros = vec![0.0; expected.len()];
+            let found = found.get(input).unwrap_or(&zeros);
+            assert_close(std::slice::from_ref(found), std::slice::from_ref(expected), &sunk);
+        }
+    });
 }
