@@ -25,8 +25,11 @@ pub(crate) struct Training<S: Spec, B: Backend, U> {
     trainer: Trainer<U, B>,
     pool: Vec<Batch<S>>,
     /// After how many steps the parameters are as at first again, and what these are.
-    restart: Option<(usize, Vec<(String, ArrayD<f32>)>)>,
+    restart: Option<(usize, Vec<Named>)>,
 }
+
+/// A parameter's name and its value.
+type Named = (String, ArrayD<f32>);
 
 impl<S: Spec, B: Backend + Clone, U: Updater> Training<S, B, U> {
     pub(crate) fn new(
@@ -41,7 +44,7 @@ impl<S: Spec, B: Backend + Clone, U: Updater> Training<S, B, U> {
     /// The same, which begins anew after so many steps.
     pub(crate) fn restarting(mut self, after: usize) -> Self {
         let names: Vec<String> = self.parameters.names().map(str::to_string).collect();
-        let value = |name: String| {
+        let value = |name: String| -> Named {
             let value = self.parameters.get::<f32>(name.as_str()).expect("it has this parameter");
             (name, value.into_dyn())
         };
