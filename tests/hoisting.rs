@@ -87,6 +87,41 @@ kept!(
     })
 );
 
+// Those of the library are no different: a product of the state for all gates,
+kept!(
+    the_lstm_of_the_library,
+    2,
+    network!(|words: Seq<Tensor<f32, 3>>| {
+        let seen = lstm(words, 4, peepholes = true);
+        mean(sequence_pool(seen, last))
+    })
+);
+
+// and one more for the candidate of a gated unit.
+kept!(
+    the_gru_of_the_library,
+    4,
+    network!(|words: Seq<Tensor<f32, 3>>| {
+        let seen = gru(words, 4);
+        mean(sequence_pool(seen, last))
+    })
+);
+
+// What of the tokens does not depend on who asks is compared with every query, but computed once.
+kept!(
+    attention_in_a_loop,
+    13,
+    network!(|words: Seq<Tensor<f32, 3>>, said: Seq<Tensor<f32, 2>>| {
+        let mut h = zeros(4);
+        for x in said {
+            let context = attention(h, words, 5);
+            let unit = gru_unit(concat([x, context]), h, 4);
+            h = unit;
+        }
+        mean(h)
+    })
+);
+
 // The output layer, which no iteration needs, is behind the loop.
 kept!(
     a_plain_network,

@@ -135,6 +135,11 @@ impl Sink {
         self.push(Report { message, at: at.into(), calls: Vec::new(), first: None, inside: None });
     }
 
+    /// Whether these tokens are a call that led to a mistake in another module.
+    pub(crate) fn blames_call(&self, at: Extent) -> bool {
+        self.reports.iter().any(|report| report.inside.is_some() && report.at.is(at))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.reports.is_empty()
     }

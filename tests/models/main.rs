@@ -95,6 +95,7 @@ models! {
     ranking
     recurrent
     recurrent_by_hand
+    recurrent_layers
     regularised_branches
     residual_images
     residual_stack

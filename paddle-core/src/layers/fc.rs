@@ -12,7 +12,7 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     for (at, &x) in inputs.iter().enumerate() {
         let role = if inputs.len() == 1 { "w".to_string() } else { format!("w{at}") };
         need_float(call, x)?;
-        let flat = flatten(call, x)?;
+        let flat = flatten(call, x, call.int("axis").unwrap_or(1))?;
         let product = product(call, x, flat, &size, &role)?;
         sum = Some(match sum {
             Some(sum) => {
@@ -77,17 +77,24 @@ pub(super) fn product(
     Ok(call.emit(Matmul { trans_x: false, trans_y: false }, &[x, w])?[0])
 }
 
-/// The value as a matrix: the dimensions behind the first are flattened into one.
-pub(super) fn flatten(call: &mut Call<'_>, x: VarId) -> Result<VarId, BuildError> {
+/// The value with the dimensions from an axis on, that of the rows counted as 0, flattened into one.
+pub(super) fn flatten(call: &mut Call<'_>, x: VarId, axis: i64) -> Result<VarId, BuildError> {
     let ty = call.ty(x).clone();
-    if ty.rank() < 2 {
+    let rank = ty.rank() as i64;
+    if rank < 2 {
         let but = format!("`{}` needs rows and at least one dimension", call.layer.name);
         return Err(call.wrong_value(x, MismatchKind::Shape, &but));
     }
-    if ty.rank() == 2 {
+    let from = if axis < 0 { axis.saturating_add(rank) } else { axis };
+    if !(1..rank).contains(&from) {
+        let shown = call.program.show(&ty);
+        let but = format!("{shown} has the axes 1 to {} behind the first", rank - 1);
+        return Err(call.wrong("axis", MismatchKind::Attribute, &but));
+    }
+    if from == rank - 1 {
         return Ok(x);
     }
-    let (kept, flat) = ty.dims.split_at(usize::from(ty.rows.is_none()));
+    let (kept, flat) = ty.dims.split_at(from as usize - usize::from(ty.rows.is_some()));
     let product = flat.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
     let product = product.map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))?;
     let dims = kept.iter().cloned().chain([product]).collect();

@@ -21,15 +21,26 @@ macro_rules! library {
 }
 
 library! {
+    attention
+    beam_search
+    bidirectional_gru
+    bidirectional_lstm
     cos_sim
+    dot_product_attention
     equal_all
     global_pool2d
+    gru
+    gru_unit
     l2_normalize
     log_softmax
+    lstm
+    lstm_unit
     margin_rank_loss
     sequence_conv_pool
     simple_img_conv_pool
     smooth_l1
     square_error_cost
     squared_l2_distance
+    stacked_gru
+    stacked_lstm
 }

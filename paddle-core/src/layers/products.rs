@@ -10,12 +10,13 @@ use crate::program::{BuildError, VarId};
 macro_rules! with_product_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
-            /// Fully connected: `x · w + b`. Dimensions of `x` behind the first are flattened into one.
+            /// Fully connected: `x · w + b`. Dimensions of `x` from an axis on, the first behind the rows, are flattened into one.
             ///
             /// Parameters: `w`, `[inputs, size]`, uniform by Xavier's rule at first; `b`, `[size]`, zero at first.
             ///
             /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
             fc(x: Values "What to connect.", size: Size "How many outputs.";
+               axis: Int "From which axis on dimensions are flattened, that of the rows counted as 0: with `axis = -1`, `[_, BEAM, inputs]` gives `[_, BEAM, size]`; 1 if it is left out.",
                bias: Flag "Whether to add `b`; it is added if this is left out.",
                act: Activation "What to apply to the result.") weights_and_bias
                 => fc::build;
@@ -47,7 +48,7 @@ fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn mul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let x = flatten(call, x)?;
+    let x = flatten(call, x, 1)?;
     let y = call.value("y")?;
     Ok(call.emit(Matmul::PLAIN, &[x, y])?[0])
 }

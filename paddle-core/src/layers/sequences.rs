@@ -128,7 +128,7 @@ fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, filters) = (call.value("x")?, call.size("filters")?);
     fc::need_float(call, x)?;
     let windows = window(call, x, "filter_size")?;
-    let windows = fc::flatten(call, windows)?;
+    let windows = fc::flatten(call, windows, 1)?;
     let product = fc::product(call, x, windows, &filters, "w")?;
     fc::finish(call, product, filters)
 }

@@ -1,6 +1,6 @@
-//! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that make one of numbers.
+//! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that have one of their own: numbers, or a parameter.
 
-use super::Call;
+use super::{Call, initializers};
 use crate::ops::{Assign, Cast, Fill, Mismatch, MismatchKind, Number, StopGradient};
 use crate::program::{BuildError, DType, Program, Type, VarId};
 
@@ -24,6 +24,12 @@ macro_rules! with_value_layers {
             /// `x` itself: no activation.
             identity(x: Value "What to leave as it is.";) activation
                 => |call| call.value("x");
+
+            /// A parameter by itself: the same learned numbers for all rows, f32.
+            ///
+            /// Parameter: `w`, of this shape, uniform by Xavier's rule at first.
+            parameter(shape: Sizes "The sizes: `16`, `[4, 4]`.";) weights
+                => parameter;
 
             /// `x` as a constant: no gradient passes.
             stop_gradient(x: Value "What is not to be trained from here on.";)
@@ -52,6 +58,17 @@ fn full(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (value, dims) = (call.number("value").unwrap_or(0.0), call.sizes("shape").unwrap_or_default());
     let ty = Type { dtype: DType::F32, rows: None, dims };
     call.emit_one(Fill { value: Number::Float(value), ty }, &[])
+}
+
+fn parameter(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let dims = call.sizes("shape").unwrap_or_default();
+    if dims.iter().any(|size| call.program.depends_on_feed(size)) {
+        let but = "the sizes of a parameter have to be known before the network is fed";
+        return Err(call.wrong("shape", MismatchKind::Shape, but));
+    }
+    let ty = Type { dtype: DType::F32, rows: None, dims };
+    let initial = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
+    call.parameter("w", initial)
 }
 
 fn stop_gradient(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -70,16 +70,24 @@ fn library(layer: &LibraryLayer) -> String {
     let code: Vec<&str> = layer.source.lines().skip_while(|line| line.starts_with("///")).collect();
     let end = code.iter().position(|line| line.ends_with('{')).expect("the file is a function");
     let docs = layer.source.lines().map_while(|line| line.strip_prefix("///"));
+    // An argument may take several lines; all but the first are indented.
+    let is_argument = |doc: &&str| doc.starts_with(" * ") || doc.starts_with("   ");
     let (arguments, docs): (Vec<&str>, Vec<&str>) =
-        docs.skip_while(|doc| doc.trim().is_empty()).partition(|doc| doc.starts_with(" * "));
-    let arguments: String = arguments.iter().map(|doc| format!("  - {}\n", &doc[3..])).collect();
+        docs.skip_while(|doc| doc.trim().is_empty()).partition(is_argument);
+    let arguments = line(&arguments.join(" ")).replace(" * ", "\n  - ").replacen("* ", "  - ", 1);
+    let arguments = if arguments.is_empty() { arguments } else { arguments + "\n" };
     let signature = line(&code[..=end].join(" "));
     let (name, parameters) = signature.trim_start_matches("pub fn ").split_once('(').expect("a function");
-    let (parameters, _) = parameters.rsplit_once(')').expect("a function");
-    let parameters = parameters.split(',').map(str::trim).filter(|parameter| !parameter.is_empty());
+    let (parameters, _) = parameters.split_once(") ->").expect("a function");
+    let mut depth = 0;
+    let parameters = parameters.split(|letter| {
+        depth += i32::from(letter == '<') - i32::from(letter == '>');
+        letter == ',' && depth == 0
+    });
+    let parameters = parameters.map(str::trim).filter(|parameter| !parameter.is_empty());
     // Types and defaults are Rust's; here they are shown as calls are written.
     let parameter = |parameter: &str| {
-        let (before, _) = parameter.rsplit_once(": ").expect("a parameter has a type");
+        let (before, _) = parameter.split_once(": ").expect("a parameter has a type");
         match before.strip_prefix("#[default = ").and_then(|rest| rest.split_once("] ")) {
             Some((default, name)) => format!("{name} = {default}"),
             None => before.to_string(),

@@ -321,6 +321,10 @@ impl<'a, 's> Lowering<'a, 's> {
     /// Reports a mistake.
     fn report(&mut self, at: Extent, message: Message, first: Option<Extent>) {
         let Blame { at, calls, inside } = self.blame(at);
+        // A layer of the library is right in itself: all that is wrong in it is one mistake of its call.
+        if self.library_call.is_some() && self.sink.blames_call(at) {
+            return;
+        }
         self.sink.push(Report { message, at, calls, first, inside });
     }
 

@@ -37,13 +37,11 @@ impl<'a> Lowering<'a, '_> {
                                    says, use `while`";
                     self.error(items.at, Message::Static { what, found, instead: instead.into() });
                 }
-                // Look at the body for its own mistakes. Nothing is known of what it assigns.
+                // Look at the body for its own mistakes. Nothing is known of what it assigns, nor whether it is repeated.
                 let assigned = assigned_in_block(body, &self.env);
                 let outer = self.env.clone();
-                self.names.enter_loop();
                 self.bind(pattern, Value::Unknown, items.at);
                 self.block(body);
-                self.names.leave_loop();
                 self.env = outer;
                 self.forget(assigned);
                 return if body.is_statement() { Value::unit() } else { Value::Unknown };
