@@ -65,3 +65,60 @@ fn tokens(count: i64) -> String {
 pub(crate) fn no_probability(found: f64, row: usize) -> KernelError {
     KernelError { message: format!("the probability of row {row} is {found}; it has to be from 0 to 1") }
 }
+
+/// A position that its sequence does not have.
+pub(crate) fn no_such_token(position: i64, row: usize, length: i64) -> KernelError {
+    let message = format!(
+        "position {position} is asked for in sequence {row}, which has {}; positions have to be at least 0 and below that",
+        tokens(length)
+    );
+    KernelError { message }
+}
+
+/// Made sequences, given by their offsets, have to be as long as what comes to them.
+pub(crate) fn made_lengths(
+    offsets: &[i64],
+    length: impl Fn(usize) -> i64,
+    what: &str,
+) -> Result<(), KernelError> {
+    let found = |row: usize| offsets[row + 1] - offsets[row];
+    let Some(row) = (0..offsets.len().saturating_sub(1)).find(|&row| found(row) != length(row)) else {
+        return Ok(());
+    };
+    let message =
+        format!("sequence {row} was made of {}, but {what} it are {}", tokens(found(row)), length(row));
+    Err(KernelError { message })
+}
+
+/// Sequences, given by their offsets, have to fit into rows of so many places.
+pub(crate) fn enough_places(offsets: &[i64], places: usize) -> Result<(), KernelError> {
+    let long = |pair: &[i64]| pair[1] - pair[0] > places as i64;
+    match offsets.windows(2).position(long) {
+        None => Ok(()),
+        Some(row) => {
+            let length = offsets[row + 1] - offsets[row];
+            let message = format!(
+                "sequence {row} has {}, but its row has {places} places; take a part of it, or more places",
+                tokens(length)
+            );
+            Err(KernelError { message })
+        }
+    }
+}
+
+/// Elements of sequences, given by their offsets, that become tokens of another width.
+pub(crate) fn same_elements(own: (&[i64], usize), others: (&[i64], usize)) -> Result<(), KernelError> {
+    let elements = |(offsets, width): (&[i64], usize), row: usize| {
+        (offsets[row + 1] - offsets[row]) as u128 * width as u128
+    };
+    let rows = own.0.len().min(others.0.len()).saturating_sub(1);
+    let Some(row) = (0..rows).find(|&row| elements(own, row) != elements(others, row)) else {
+        return Ok(());
+    };
+    let message = format!(
+        "sequence {row} has {} elements, which are not a whole number of tokens of {} elements",
+        elements(own, row),
+        others.1
+    );
+    Err(KernelError { message })
+}

@@ -70,6 +70,7 @@ models! {
     logistic_regression
     long_short_term_memory
     loops_in_branches
+    made_sequences
     masked
     match_on_constants
     matrix_factorisation

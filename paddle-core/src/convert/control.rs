@@ -6,7 +6,7 @@ use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::reading::Reading;
 use super::versions::written_outside;
-use crate::ops::{For, GatherRows, If, LoopGrad, Parts, While};
+use crate::ops::{For, GatherRows, If, LoopGrad, Parts, SequenceRange, While};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
@@ -113,6 +113,14 @@ pub(super) fn read_gather_rows(x: &mut Reading<'_, '_>) -> Result<bool, ConvertE
     let rows = row_space(x, "rows", number)?;
     let input = x.input("X")?;
     x.define(GatherRows { rows }, &[input], &[], &x.outputs("Out"))
+}
+
+/// Sequences whose tokens an attribute names.
+pub(super) fn read_sequence_range(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
+    let rows = row_space(x, "rows", number)?;
+    let length = x.input("Length")?;
+    x.define(SequenceRange { rows }, &[length], &[], &x.outputs("Out"))
 }
 
 /// Reads the body of a loop, or a condition: on its rows, with what comes to it.

@@ -237,9 +237,23 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         | Op::LinearChainCrfGrad(_)
         | Op::ScatterRows(_)
         | Op::SequenceAlign(_)
+        | Op::SequenceConcat(_)
+        | Op::SequenceConcatGrad(_)
+        | Op::SequenceGather(_)
+        | Op::SequenceGatherGrad(_)
         | Op::SequenceLength(_)
+        | Op::SequenceUnpad(_)
+        | Op::SequenceWhere(_)
         | Op::Store(_) => ours(&mut desc, []),
         Op::GatherRows(op) => ours(&mut desc, [OpAttr::long("rows", i64::from(op.rows.0))]),
+        Op::SequenceRange(op) => ours(&mut desc, [OpAttr::long("rows", i64::from(op.rows.0))]),
+        Op::SequencePad(op) => {
+            let mut attrs = vec![OpAttr::strings(DIMS, [dim_text(&op.length)])];
+            push_float(&mut attrs, "pad_value", op.pad_value);
+            desc.r#type.insert_str(0, OURS);
+            attrs
+        }
+        Op::SequenceReshape(op) => ours(&mut desc, [OpAttr::strings(DIMS, op.dims.iter().map(dim_text))]),
         Op::For(op) => ours(&mut desc, [OpAttr::long("items", op.items)]),
         Op::LoopGrad(op) => {
             ours(&mut desc, [OpAttr::long("items", op.items), OpAttr::long("collected", op.collected)])

@@ -3,14 +3,15 @@
 use super::constants::float;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
+use super::names::DIMS;
 use super::reading::Reading;
-use super::types::dtype;
+use super::types::{dtype, parse_dim};
 use crate::ops::compositions::{by_times, sequence_mask};
 use crate::ops::{
     Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
     LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
-    SequenceAlign, SequenceExpandAs, SequencePool, SequencePoolGrad, SequenceWindow, SequenceWindowGrad,
-    Unary, UnaryKind, WarpCtc,
+    SequenceAlign, SequenceExpandAs, SequencePad, SequencePool, SequencePoolGrad, SequenceReshape,
+    SequenceWindow, SequenceWindowGrad, Unary, UnaryKind, WarpCtc,
 };
 use crate::program::{DType, Dim, RowsId, VarId};
 use crate::wire::VarKind;
@@ -107,6 +108,20 @@ impl<'a> Reading<'_, 'a> {
             true => self.same_slots(SequenceWindowGrad { start, length }.into()),
             false => self.same_slots(SequenceWindow { start, length, pad_value }.into()),
         }
+    }
+
+    /// Sequences of so many places, or tokens of such dimensions.
+    pub(super) fn of_sizes(&mut self) -> Result<bool, ConvertError> {
+        let texts = self.desc.attr_strings(DIMS)?.ok_or(Fault::MissingAttribute { attribute: DIMS })?;
+        let dims = texts.iter().map(|text| parse_dim(&self.reader.program, text));
+        let Some(dims) = dims.collect::<Option<Vec<Dim>>>() else { return Ok(false) };
+        if self.desc.r#type.ends_with("reshape") {
+            return self.same_slots(SequenceReshape { dims }.into());
+        }
+        let [length] = <[Dim; 1]>::try_from(dims)
+            .map_err(|_| Fault::Attribute { attribute: DIMS, message: "one size is needed".to_string() })?;
+        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+        self.same_slots(SequencePad { length, pad_value }.into())
     }
 
     /// Windows times filters, without parameters for what is outside of the sequences.

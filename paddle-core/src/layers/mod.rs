@@ -17,6 +17,7 @@ mod images;
 pub(crate) mod initializers;
 mod library;
 mod losses;
+mod made_sequences;
 mod moves;
 mod normalise;
 mod parameters;
@@ -40,6 +41,8 @@ use crate::program::{BuildError, VarId};
 pub enum Kind {
     /// A value of the program.
     Value,
+    /// A value of the program, of whole numbers; a number that is written out is one, whatever is beside it.
+    Whole,
     /// One value of the program, or several: `x`, `[a, b]`.
     Values,
     /// A whole number above 0 that is known when the network is compiled.
@@ -73,6 +76,7 @@ impl Kind {
     pub fn describe(self) -> &'static str {
         match self {
             Kind::Value => "a value",
+            Kind::Whole => "a value of whole numbers",
             Kind::Values => "a value, or several in brackets: `[a, b]`",
             Kind::Size => "a size: a whole number above 0, written out or a `const`",
             Kind::Shape => {
@@ -184,6 +188,7 @@ macro_rules! with_layer_families {
             random with_random_layers,
             reductions with_reduction_layers,
             sequences with_sequence_layers,
+            made_sequences with_made_sequence_layers,
             shapes with_shape_layers,
             values with_value_layers,
         }

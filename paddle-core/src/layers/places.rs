@@ -56,7 +56,7 @@ macro_rules! with_place_layers {
 
             /// The elements of `x` along an axis that numbers say. What has rows is gathered row by row: with `x`
             /// `[_, BEAM, H]` and `index` `[_, BEAM]`, each row puts its own beams in another order.
-            gather(x: Value "What to take from.", index: Value "Their numbers, i64.";
+            gather(x: Value "What to take from.", index: Whole "Their numbers, i64.";
                    axis: Int "Along which axis, that of the rows counted as 0; the first behind the rows if it is left out.")
                 => gather;
 

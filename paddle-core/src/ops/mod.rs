@@ -44,6 +44,7 @@ mod linear_chain_crf;
 mod lookup_table;
 mod loop_grad;
 mod loops;
+pub(crate) mod made_sequences;
 mod matmul;
 mod max_pool2d_with_index;
 mod of_shards;
@@ -61,11 +62,17 @@ mod scale;
 mod scatter;
 mod schema;
 mod sequence_align;
+mod sequence_concat;
 mod sequence_expand_as;
+mod sequence_gather;
 mod sequence_length;
+mod sequence_pad;
 mod sequence_pool;
+mod sequence_range;
+mod sequence_reshape;
 mod sequence_reverse;
 mod sequence_softmax;
+mod sequence_where;
 mod sequence_window;
 mod slice;
 mod softmax;
@@ -137,11 +144,17 @@ pub use scale::Scale;
 pub use scatter::Scatter;
 pub use schema::{Effects, Schema};
 pub use sequence_align::SequenceAlign;
+pub use sequence_concat::{SequenceConcat, SequenceConcatGrad};
 pub use sequence_expand_as::SequenceExpandAs;
+pub use sequence_gather::{SequenceGather, SequenceGatherGrad};
 pub use sequence_length::SequenceLength;
+pub use sequence_pad::{SequencePad, SequenceUnpad};
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
+pub use sequence_range::SequenceRange;
+pub use sequence_reshape::SequenceReshape;
 pub use sequence_reverse::SequenceReverse;
 pub use sequence_softmax::SequenceSoftmax;
+pub use sequence_where::SequenceWhere;
 pub use sequence_window::{SequenceWindow, SequenceWindowGrad};
 pub use slice::{Bounds, Slice, SliceGrad, Taken};
 pub use softmax::{Softmax, SoftmaxGrad};
@@ -204,7 +217,8 @@ pub trait Operation {
         true
     }
 
-    /// The inputs whose sequences it goes along: behind its inputs it reads the offsets of these, in this order.
+    /// The inputs whose sequences it goes along: behind its inputs it reads the offsets of these, in this order. Numbers
+    /// behind those of the inputs are of outputs.
     fn sequences(&self) -> &'static [usize] {
         &[]
     }
@@ -532,18 +546,36 @@ operators! {
     Select,
     /// The tokens of sequences as those of others.
     SequenceAlign,
+    /// Sequences one behind the other.
+    SequenceConcat,
+    /// Gradients of [`SequenceConcat`].
+    SequenceConcatGrad,
     /// A row for each token of its sequence.
     SequenceExpandAs,
+    /// Tokens by their positions.
+    SequenceGather,
+    /// Gradient of [`SequenceGather`].
+    SequenceGatherGrad,
     /// How many tokens each sequence has.
     SequenceLength,
+    /// Sequences as rows of equally many places.
+    SequencePad,
     /// One row for each sequence, made of its tokens.
     SequencePool,
     /// Gradient of [`SequencePool`].
     SequencePoolGrad,
+    /// 0, 1, 2, … in new sequences.
+    SequenceRange,
+    /// The same elements of each sequence as tokens of another width.
+    SequenceReshape,
     /// The tokens of each sequence, last first.
     SequenceReverse,
     /// Normalised exponentials along sequences.
     SequenceSoftmax,
+    /// Rows of equally many places as sequences.
+    SequenceUnpad,
+    /// The positions of chosen tokens.
+    SequenceWhere,
     /// The tokens around each token.
     SequenceWindow,
     /// Gradient of [`SequenceWindow`].

@@ -131,20 +131,28 @@ impl Sample {
     pub fn variants(&self) -> Vec<Sample> {
         // Ranges are of no account in samples without rows.
         let has_rows = self.batch().is_some_and(|rows| rows > 0);
-        let batches = [self.with_rows(0), self.with_rows(1)];
+        let batches = [self.with_rows(false), self.with_rows(true)];
         let batches = batches.into_iter().filter(|_| has_rows);
         batches.chain(self.same_ids()).chain(self.same_inputs()).filter(|variant| variant != self).collect()
     }
 
-    fn with_rows(&self, rows: usize) -> Sample {
+    /// With a single row, or none. Of sequences it is the row with the longest, as lengths may depend on each other.
+    fn with_rows(&self, one: bool) -> Sample {
         let mut sample = self.clone();
+        let lengths = self.inputs.iter().find_map(|input| input.lengths.as_ref());
+        let longest = lengths.and_then(|lengths| (0..lengths.len()).max_by_key(|&row| lengths[row]));
         for input in sample.inputs.iter_mut().filter(|input| input.rows.is_some()) {
             match &mut input.lengths {
                 Some(lengths) => {
-                    *lengths = vec![3; rows];
-                    input.rows = Some(3 * rows);
+                    *lengths = longest
+                        .and_then(|row| lengths.get(row))
+                        .filter(|_| one)
+                        .copied()
+                        .into_iter()
+                        .collect();
+                    input.rows = Some(lengths.iter().sum());
                 }
-                None => input.rows = Some(rows),
+                None => input.rows = Some(usize::from(one)),
             }
         }
         sample
@@ -172,7 +180,9 @@ impl Sample {
                     (input.dtype, input.rows, input.lengths.clone(), input.dims.clone())
                 };
                 let overlap = input.range.0.max(other.range.0) < input.range.1.min(other.range.1);
-                ty(input) == ty(other) && overlap && !changes.contains(&j)
+                let are_tokens = input.tokens_of.is_some() || other.tokens_of.is_some();
+                let of = input.tokens_of.unwrap_or(k) == other.tokens_of.unwrap_or(j);
+                ty(input) == ty(other) && overlap && !changes.contains(&j) && (of || !are_tokens)
             };
             let Some(j) = (0..k).find(same).filter(|_| !changes.contains(&k)) else {
                 continue;

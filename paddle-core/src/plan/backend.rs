@@ -157,7 +157,7 @@ pub enum Operand {
 pub struct GroupOp {
     /// Kind and attributes.
     pub op: Op,
-    /// What it reads, in the order of the schema; then the offsets of each input whose sequences the operator goes
+    /// What it reads, in the order of the schema; then the offsets of each operand whose sequences the operator goes
     /// along ([`Operation::sequences`](crate::ops::Operation::sequences)), i64: one more than sequences, the first 0,
     /// none below the one before it, the last the number of tokens.
     pub inputs: Vec<Operand>,

@@ -75,6 +75,8 @@ pub(super) enum Instruction<K> {
     Take(usize),
     /// Offsets of the sequences that come to an iteration.
     Rebase(Rebase),
+    /// Offsets of sequences of given lengths.
+    Make(Made),
     /// `if`.
     If(Box<IfCode>),
     /// `for` or `while`.
@@ -150,6 +152,16 @@ pub(super) struct Rebase {
     pub(super) rows: SymbolId,
     pub(super) from: SlotId,
     pub(super) to: SlotId,
+}
+
+/// Sequences that come to be, of given lengths.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) lengths: SlotId,
+    pub(super) offsets: SlotId,
+    /// The number of their tokens: the place of it among those that are [made](Plan::made).
+    pub(super) tokens: usize,
+    pub(super) origin: Origin,
 }
 
 #[derive(Debug)]
@@ -342,6 +354,8 @@ pub(super) struct Plan<K> {
     pub(super) loops: Vec<LoopInfo>,
     pub(super) lanes: Vec<Lane>,
     pub(super) grown: Vec<Grown>,
+    /// Sizes that only an operator knows: numbers of tokens of the sequences that it makes.
+    pub(super) made: Vec<SymbolId>,
     /// Every size that instructions need.
     pub(super) extents: Vec<Dim>,
     /// The extents that a symbol is in.

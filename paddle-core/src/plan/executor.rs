@@ -331,8 +331,8 @@ impl<B: Backend> Executor<B> {
         let result = machine.run(code);
         self.begun = result.is_ok();
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
-        // Only loops know how much they collect.
-        if !self.plan.grown.is_empty() {
+        // Only loops know how much they collect, only operators how long the sequences are that they make.
+        if !self.plan.grown.is_empty() || !self.plan.made.is_empty() {
             self.note_shapes();
         }
         result

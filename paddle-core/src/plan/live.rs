@@ -12,12 +12,16 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
     let mut definitions = vec![None; program.vars().len()];
     let mut owners = vec![None; program.blocks().len()];
     let mut live = BTreeSet::new();
+    let mut makers = vec![None; program.row_spaces().len()];
     let mut pending: Vec<VarId> = program.outputs().to_vec();
     pending.extend(program.gradients().iter().map(|pair| pair.gradient));
     let mut operators: Vec<At> = Vec::new();
     for (b, block) in program.blocks().iter().enumerate() {
         for (i, operator) in block.ops.iter().enumerate() {
             let at = (BlockId(b as u32), i);
+            for rows in operator.op.operation().makes(program, operator) {
+                makers[rows.0 as usize] = Some(at);
+            }
             for output in &operator.outputs {
                 definitions[output.0 as usize] = Some(at);
             }
@@ -36,6 +40,11 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             }
             let operator = &program.block(at.0).ops[at.1];
             pending.extend(operator.read());
+            // Whoever makes the tokens that something is on makes their offsets.
+            let vars = operator.inputs.iter().chain(&operator.outputs);
+            for rows in vars.filter_map(|&var| program.ty(var).rows) {
+                operators.extend(program.sources(rows).filter_map(|rows| makers[rows.0 as usize]));
+            }
             for &inner in &operator.blocks {
                 let inner = program.block(inner);
                 pending.extend(&inner.results);

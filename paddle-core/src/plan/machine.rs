@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) counts: Vec<Vec<usize>>,
     /// The offsets of sequences that were taken.
     pub(super) offsets: Vec<Vec<i64>>,
+    /// The lengths of sequences that are being made, then their offsets.
+    pub(super) lengths: Vec<i64>,
     /// The operands of the current launch.
     locations: Vec<Location>,
     /// What was done since this was last cleared.
@@ -138,6 +140,7 @@ impl<B: Backend> Machine<'_, B> {
                 Instruction::Order(order) => self.order(*order)?,
                 Instruction::Take(taken) => self.take(*taken)?,
                 Instruction::Rebase(rebase) => self.rebase(rebase),
+                Instruction::Make(made) => self.make(made)?,
                 Instruction::If(code) => self.conditional(code)?,
                 Instruction::Loop(code) => self.repeat(code)?,
                 Instruction::LoopGrad(code) => self.unwind(code)?,

@@ -15,6 +15,7 @@ mod live;
 mod loops;
 mod lower;
 mod machine;
+mod made;
 mod numbers;
 mod offsets;
 mod show;

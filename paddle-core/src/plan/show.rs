@@ -83,6 +83,9 @@ impl<K> Plan<K> {
                 Instruction::Rebase(rebase) => {
                     writeln!(f, "{indent}{}", self.write_move("offsets", rebase.from, rebase.to))?;
                 }
+                Instruction::Make(made) => {
+                    writeln!(f, "{indent}{}", self.write_move("make sequences", made.lengths, made.offsets))?;
+                }
                 Instruction::If(code) => {
                     let how = if code.splits { "if" } else { "if, as before," };
                     for (word, branch) in [how, "else"].into_iter().zip(code.branches) {

@@ -1,7 +1,8 @@
 //! The tape: a lane for every slot whose size, or whose number of instances, is known only as loops run.
 //!
 //! What a loop saves for its gradient has in its lane one instance per iteration, one behind the other; the gradient goes
-//! back over them. What a loop collects grows by the rows of each iteration. Lanes have room for so many iterations, of the
+//! back over them. What a loop collects grows by the rows of each iteration; how many tokens sequences have that an
+//! operator makes is known when it runs. Lanes have room for so many iterations, of the
 //! largest sizes; when that is not enough they are laid anew, with more.
 
 use super::backend::{ALIGNMENT, Backend, Extent, Move};
@@ -20,6 +21,8 @@ pub(super) struct Tape {
     cursor: Vec<usize>,
     /// The most iterations that there is room for, of each loop each time that it runs.
     iterations: Vec<usize>,
+    /// The most tokens that there is room for, of sequences that are made.
+    made: Vec<usize>,
     /// Symbols at their largest.
     largest: Vec<usize>,
     /// The bytes of the buffer.
@@ -39,6 +42,7 @@ impl Tape {
             room: lanes.clone(),
             cursor: lanes,
             iterations: vec![1; plan.loops.len()],
+            made: vec![0; plan.made.len()],
             ..Tape::default()
         }
     }
@@ -85,6 +89,26 @@ impl Tape {
         }
     }
 
+    /// Makes sure that there is room for so many tokens of sequences that are made.
+    pub(super) fn reserve_tokens<B: Backend>(
+        &mut self,
+        backend: &B,
+        plan: &Plan<B::Kernel>,
+        made: usize,
+        tokens: usize,
+        buffer: &mut B::Buffer,
+    ) -> Result<(), RunError> {
+        let known = self.made[made];
+        if tokens <= known {
+            return Ok(());
+        }
+        self.made[made] = tokens.max(known + known / 2);
+        match plan.lanes.is_empty() {
+            true => Ok(()),
+            false => self.lay(backend, plan, buffer, true),
+        }
+    }
+
     /// Goes on to the next instances of what a loop saves.
     pub(super) fn push<K>(&mut self, plan: &Plan<K>, id: LoopId, sizes: &[usize]) {
         for &lane in &plan.loops[id.0].lanes {
@@ -125,6 +149,8 @@ impl Tape {
             if let Some(grown) = plan.grown.iter().find(|grown| grown.sizes.contains(&symbol)) {
                 let rows = self.largest[grown.rows.0 as usize];
                 self.largest[at] = rows.checked_mul(self.iterations[grown.around.0]).ok_or_else(too_large)?;
+            } else if let Some(made) = plan.made.iter().position(|&made| made == symbol) {
+                self.largest[at] = self.made[made];
             } else if let Some(bound) = plan.bounds[at] {
                 self.largest[at] = self.largest[bound.0 as usize];
             }

@@ -139,7 +139,7 @@ impl Program {
     /// Adds the row space of the tokens of sequences, one for each row of `parent`. `name` is what the sequences are
     /// called.
     pub fn create_tokens(&mut self, name: &str, parent: RowsId) -> RowsId {
-        let name = format!("{}.{name}", self.row_space(parent).name);
+        let name = self.fresh_size(format!("{}.{name}", self.row_space(parent).name));
         self.add_rows(name, Some(parent), RowOrigin::Tokens)
     }
 

@@ -19,7 +19,7 @@ impl Program {
     }
 
     /// `rows`, and the row spaces that they are taken from, one from the other.
-    fn sources(&self, rows: RowsId) -> impl Iterator<Item = RowsId> + '_ {
+    pub(crate) fn sources(&self, rows: RowsId) -> impl Iterator<Item = RowsId> + '_ {
         std::iter::successors(Some(rows), |&rows| self.source_of(rows))
     }
 

@@ -22,6 +22,7 @@ fn kind(kind: Kind) -> String {
     match kind {
         Kind::Value => String::new(),
         Kind::Values => "values".into(),
+        Kind::Whole => "value of whole numbers".into(),
         Kind::Size => "size".into(),
         Kind::Sizes => "size or sizes".into(),
         Kind::Shape => "sizes, -1 for what is left".into(),

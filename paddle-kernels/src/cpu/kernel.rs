@@ -8,8 +8,9 @@ use super::operands::{Operands, Signature, Slot};
 use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, crf_decoding, cross_entropy, cumsum, custom,
     dropout, elementwise, expand, gather, linear_chain_crf, lookup_table, normalise, one_hot, pool2d,
-    product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_expand_as,
-    sequence_length, sequence_pool, sequence_reverse, sequence_softmax, sequence_window, slice, softmax,
+    product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_concat,
+    sequence_expand_as, sequence_gather, sequence_length, sequence_pad, sequence_pool, sequence_range,
+    sequence_reshape, sequence_reverse, sequence_softmax, sequence_where, sequence_window, slice, softmax,
     softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update, update_rows, warpctc,
 };
 use crate::custom::linked;
@@ -103,12 +104,21 @@ impl Kernel {
             | Op::ScatterNdAdd(_)
             | Op::Select(_)
             | Op::SequenceAlign(_)
+            | Op::SequenceConcat(_)
+            | Op::SequenceConcatGrad(_)
             | Op::SequenceExpandAs(_)
+            | Op::SequenceGather(_)
+            | Op::SequenceGatherGrad(_)
             | Op::SequenceLength(_)
+            | Op::SequencePad(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
+            | Op::SequenceRange(_)
+            | Op::SequenceReshape(_)
             | Op::SequenceReverse(_)
             | Op::SequenceSoftmax(_)
+            | Op::SequenceUnpad(_)
+            | Op::SequenceWhere(_)
             | Op::SequenceWindow(_)
             | Op::SequenceWindowGrad(_)
             | Op::Size(_)
@@ -358,12 +368,21 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Scatter(_) => scatter::compile(&single),
         Op::ScatterNdAdd(_) => scatter::compile_nd_add(&single),
         Op::SequenceAlign(_) => sequence_align::compile(&single),
+        Op::SequenceConcat(_) => sequence_concat::compile(&single),
+        Op::SequenceConcatGrad(_) => sequence_concat::compile_grad(&single),
         Op::SequenceExpandAs(_) => sequence_expand_as::compile(&single),
+        Op::SequenceGather(_) => sequence_gather::compile(&single),
+        Op::SequenceGatherGrad(_) => sequence_gather::compile_grad(&single),
         Op::SequenceLength(_) => sequence_length::compile(&single),
+        Op::SequencePad(op) => sequence_pad::compile(&single, op),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
+        Op::SequenceRange(_) => sequence_range::compile(&single),
+        Op::SequenceReshape(_) => sequence_reshape::compile(&single),
         Op::SequenceReverse(_) => sequence_reverse::compile(&single),
         Op::SequenceSoftmax(_) => sequence_softmax::compile(&single),
+        Op::SequenceUnpad(_) => sequence_pad::compile_unpad(&single),
+        Op::SequenceWhere(_) => sequence_where::compile(&single),
         Op::SequenceWindow(op) => sequence_window::compile(&single, op),
         Op::SequenceWindowGrad(op) => sequence_window::compile_grad(&single, op),
         Op::Size(op) => expand::compile_size(&single, op),

@@ -39,11 +39,17 @@ mod reshape;
 mod row_numbers;
 mod scale;
 mod sequence_align;
+mod sequence_concat;
 mod sequence_expand_as;
+mod sequence_gather;
 mod sequence_length;
+mod sequence_pad;
 mod sequence_pool;
+mod sequence_range;
+mod sequence_reshape;
 mod sequence_reverse;
 mod sequence_softmax;
+mod sequence_where;
 mod sequence_window;
 mod sequences;
 mod shape;
@@ -178,12 +184,21 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::ScatterNdAdd(_) => Box::new(gather::scatter_nd_add),
         Op::Select(_) => infallible(elementwise::select),
         Op::SequenceAlign(_) => Box::new(sequence_align::align),
+        Op::SequenceConcat(_) => Box::new(sequence_concat::concat),
+        Op::SequenceConcatGrad(_) => Box::new(sequence_concat::grad),
         Op::SequenceExpandAs(_) => infallible(sequence_expand_as::expand_as),
+        Op::SequenceGather(_) => Box::new(sequence_gather::gather),
+        Op::SequenceGatherGrad(_) => Box::new(sequence_gather::grad),
         Op::SequenceLength(_) => infallible(sequence_length::length),
+        Op::SequencePad(op) => Box::new(move |call| sequence_pad::pad(&op, call)),
         Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
+        Op::SequenceRange(_) => infallible(sequence_range::range),
+        Op::SequenceReshape(_) => Box::new(sequence_reshape::reshape),
         Op::SequenceReverse(_) => infallible(sequence_reverse::reverse),
         Op::SequenceSoftmax(_) => infallible(sequence_softmax::softmax),
+        Op::SequenceUnpad(_) => Box::new(sequence_pad::unpad),
+        Op::SequenceWhere(_) => Box::new(sequence_where::positions),
         Op::SequenceWindow(op) => infallible(move |call| sequence_window::window(op, call)),
         Op::SequenceWindowGrad(op) => infallible(move |call| sequence_window::grad(op, call)),
         Op::Size(op) => infallible(move |call| expand::size(&op, call)),

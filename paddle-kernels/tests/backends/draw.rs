@@ -41,11 +41,11 @@ impl Draw {
         &from[self.below(from.len())]
     }
 
-    /// `count` elements on `[low, high)`, whole numbers for integers.
+    /// `count` elements on `[low, high)`, whole numbers for integers; truth values say whether the number is above 0.
     pub(crate) fn elements(&mut self, dtype: DType, count: usize, (low, high): (f64, f64)) -> Host {
         let mut number = || low + (high - low) * self.unit();
         match dtype {
-            DType::Bool => Host::Bool((0..count).map(|_| self.flip()).collect()),
+            DType::Bool => Host::Bool((0..count).map(|_| number() > 0.0).collect()),
             DType::I32 => Host::I32((0..count).map(|_| number().floor() as i32).collect()),
             DType::I64 => Host::I64((0..count).map(|_| number().floor() as i64).collect()),
             DType::F32 => Host::F32((0..count).map(|_| number() as f32).collect()),

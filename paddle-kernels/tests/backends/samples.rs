@@ -6,9 +6,10 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Concat, Contract, CrfDecoding, CrossEntropy, CrossEntropyGrad,
     GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad, LinearChainCrf, LinearChainCrfGrad, LookupTable,
     LookupTableGrad, LossGrad, LossKind, Matmul, Op, PoolType, RankLoss, Reduce, ReduceKind, Sample,
-    SampleInput, Scale, SequencePool, SequencePoolGrad, SequenceSoftmax, SequenceWindow, SequenceWindowGrad,
-    Slice, SliceGrad, Softmax, SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split,
-    TopK, Transpose, Unary, UnaryGrad, UnaryKind, WarpCtc,
+    SampleInput, Scale, SequenceConcatGrad, SequenceGatherGrad, SequencePool, SequencePoolGrad,
+    SequenceSoftmax, SequenceWindow, SequenceWindowGrad, Slice, SliceGrad, Softmax, SoftmaxGrad,
+    SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TopK, Transpose, Unary, UnaryGrad,
+    UnaryKind, WarpCtc,
 };
 use paddle_core::plan::{Backend, KernelError};
 use paddle_core::program::{DType, Dim};
@@ -64,12 +65,31 @@ fn of_gradients() -> Vec<Sample> {
         let label = transition.sequences(lengths, &[1]).dtype(DType::I64).within(0.0, labels as f64);
         label.rows(lengths.len(), &[1])
     };
+    let gather = |lengths: [&[usize]; 2], dims: [&[i64]; 2], below: f64| {
+        let x = Sample::of(SequenceGatherGrad).sequences(lengths[0], dims[0]);
+        let index = x.sequences(lengths[1], dims[1]).dtype(DType::I64).within(0.0, below);
+        index.tokens_of(1, dims[0])
+    };
+    let concat = |lengths: [&[usize]; 2], dims: &[i64]| {
+        let sums: Vec<usize> = lengths[0].iter().zip(lengths[1]).map(|(x, y)| x + y).collect();
+        let both = Sample::of(SequenceConcatGrad).sequences(lengths[0], dims);
+        both.sequences(lengths[1], dims).sequences(&sums, dims)
+    };
     let others = [
+        gather([&[2, 3, 4], &[3, 0, 5]], [&[3], &[]], 2.0),
+        gather([&[0, 3, 0], &[0, 7, 0]], [&[], &[1]], 3.0),
+        gather([&[5], &[2]], [&[2, 2], &[]], 5.0),
+        gather([&[], &[]], [&[4], &[]], 1.0),
+        gather([&[70, 1, 9], &[90, 0, 500]], [&[13], &[]], 1.0),
+        concat([&[2, 1, 4], &[1, 3, 2]], &[3]),
+        concat([&[0, 3, 0, 1], &[2, 0, 0, 1]], &[]),
+        concat([&[], &[]], &[1]),
+        concat([&[70, 1, 9], &[0, 200, 3]], &[13]),
         crf(&[2, 1, 4], 3, 2.0),
         crf(&[0, 3, 0, 0, 1, 0], 2, 2.0),
         crf(&[], 2, 2.0),
         crf(&[7, 1, 30], 9, 2.0),
-        crf(&[9, 5], 6, 900.0),
+        crf(&[4, 3], 6, 900.0),
         window(-1, 3, &[2, 0, 3, 1], 3),
         window(1, 2, &[0, 5], 1),
         window(-7, 2, &[3, 1], 2),
@@ -367,8 +387,9 @@ fn every_operator_has_a_sample() {
     let sampled: BTreeSet<&str> = every_sample().iter().map(|sample| sample.op.name()).collect();
     for op in Op::prototypes() {
         let kernel = Reference::single().supports(&op);
-        // Numbers of rows are tested with the blocks that they are for: no input of the operator has their rows.
-        let elsewhere = matches!(op, Op::RowNumbers(_));
+        // Numbers of rows are tested with the blocks that they are for, and new sequences with what comes to them: no input of
+        // these operators has the rows of their results.
+        let elsewhere = matches!(op, Op::RowNumbers(_) | Op::SequenceRange(_));
         assert!(!kernel || elsewhere || sampled.contains(op.name()), "`{}` has no sample", op.name());
     }
 }

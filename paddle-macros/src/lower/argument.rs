@@ -22,7 +22,7 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn argument(&mut self, layer: &Layer, argument: &Argument, expr: &'a Expr) -> Option<Given> {
         let wanted = &Wanted { callee: layer.name, name: argument.name, kind: argument.kind };
         match (argument.kind, &expr.kind) {
-            (Kind::Value, _) => {
+            (Kind::Value | Kind::Whole, _) => {
                 let value = self.expr(expr);
                 self.materialize(&value, expr.at).map(Given::Value)
             }

@@ -10,6 +10,7 @@ use crate::program::{BlockId, Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
+const MADE: &str = "sequences that are made of others are not exported yet";
 const LOOPS: &str = "loops along sequences, and those that rows leave one by one, are not exported yet";
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
@@ -90,6 +91,13 @@ impl Legaliser<'_> {
                 self.repeat(at, operator)
             }
             Op::For(_) | Op::ScatterRows(_) | Op::While(_) => self.refuse(operator, LOOPS),
+            Op::SequenceConcat(_)
+            | Op::SequenceGather(_)
+            | Op::SequencePad(_)
+            | Op::SequenceRange(_)
+            | Op::SequenceReshape(_)
+            | Op::SequenceUnpad(_)
+            | Op::SequenceWhere(_) => self.refuse(operator, MADE),
             Op::WarpCtc(_) => self.warpctc(at, operator),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
@@ -109,6 +117,8 @@ impl Legaliser<'_> {
             | Op::LossGrad(_)
             | Op::Pool2dGrad(_)
             | Op::RowNumbers(_)
+            | Op::SequenceConcatGrad(_)
+            | Op::SequenceGatherGrad(_)
             | Op::SequencePoolGrad(_)
             | Op::SequenceWindowGrad(_)
             | Op::Size(_)

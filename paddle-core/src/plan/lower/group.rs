@@ -13,8 +13,9 @@ use crate::program::{BlockId, Operator, Program, RowsId, VarId};
 
 /// The tokens of the sequences that an operator goes along, in the order of its offsets.
 fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
-    let inputs = operator.op.operation().sequences().iter();
-    inputs.filter_map(|&input| program.ty(operator.inputs[input]).rows)
+    let operand = |k: usize| operator.inputs.iter().chain(&operator.outputs).nth(k);
+    let operands = operator.op.operation().sequences().iter();
+    operands.filter_map(move |&k| program.ty(*operand(k)?).rows)
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {

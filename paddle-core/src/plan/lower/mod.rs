@@ -84,6 +84,8 @@ struct Lowering<'a, B: Backend> {
     loops: Vec<LoopInfo>,
     lanes: Vec<Lane>,
     grown: Vec<Grown>,
+    /// The numbers of tokens of sequences that operators make.
+    made: Vec<SymbolId>,
     /// For the size of a row space, that of the one that its rows are taken from.
     bounds: Vec<Option<SymbolId>>,
     extents: Vec<Dim>,
@@ -163,6 +165,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
             loops.push(LoopInfo { recorded: differentiated.contains(&body), ..LoopInfo::default() });
             grown.extend(grown_by(program, operator, id));
         }
+        let mut made = Vec::new();
+        for &at in &live {
+            if let Op::SequenceRange(op) = &program.block(at.0).ops[at.1].op {
+                made.push(program.row_space(op.rows).size);
+            }
+        }
         let mut bounds = vec![None; program.symbols().len()];
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
             let source = program.source_of(rows);
@@ -184,6 +192,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             loops,
             lanes: Vec::new(),
             grown,
+            made,
             bounds,
             used,
             unwound: BTreeSet::new(),
@@ -303,6 +312,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     }
                 }
                 Op::LoopGrad(op) => code.push(self.loop_grad(operator, op)?),
+                Op::SequenceRange(op) => {
+                    code.push(self.make(operator, op.rows, id)?);
+                    code.extend(self.launch(id, &unit)?);
+                    self.sort(op.rows, id, &mut code)?;
+                }
                 Op::GatherRows(op) if !self.prepared.contains(&operator.outputs[0]) => {
                     let from = self.read(operator.inputs[0])?;
                     let space = self.need_space(Some(op.rows))?;
@@ -379,8 +393,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
         for symbol in self.extents.iter().flat_map(Dim::symbols).chain(checked) {
             let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];
-            let grows = self.grown.iter().any(|grown| grown.sizes.contains(&symbol));
-            let is_bound = grows || self.bounds[symbol.0 as usize].is_some() || fed.contains(&symbol);
+            let is_bound = self.is_known_late(symbol)
+                || self.bounds[symbol.0 as usize].is_some()
+                || fed.contains(&symbol);
             if *outside || !is_bound {
                 return Err(PlanError::UnboundSize { symbol: name.clone(), outside: *outside });
             }
@@ -395,6 +410,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             loops: self.loops,
             lanes: self.lanes,
             grown: self.grown,
+            made: self.made,
             extents: self.extents,
             extents_of,
             bounds: self.bounds,

@@ -85,12 +85,12 @@ impl<B: Backend> Lowering<'_, B> {
         }
     }
 
-    /// Whether the size of a slot is known only when a loop has run.
+    /// Whether the size of a slot is known only when a loop or an operator has run.
     pub(super) fn grows(&self, slot: SlotId) -> bool {
         let grown = |symbol: SymbolId| {
             let mut at = Some(symbol);
             while let Some(symbol) = at {
-                if self.grown.iter().any(|grown| grown.sizes.contains(&symbol)) {
+                if self.is_known_late(symbol) {
                     return true;
                 }
                 at = self.bounds[symbol.0 as usize];
@@ -101,6 +101,11 @@ impl<B: Backend> Lowering<'_, B> {
             Extent::Fixed(_) => false,
             Extent::Bound(at) => self.extents[*at].symbols().into_iter().any(grown),
         })
+    }
+
+    /// Whether a size is known only when a loop or an operator has run.
+    pub(super) fn is_known_late(&self, symbol: SymbolId) -> bool {
+        self.made.contains(&symbol) || self.grown.iter().any(|grown| grown.sizes.contains(&symbol))
     }
 
     /// Whether a gradient block reads the value from the forward block that defines it, or what is a part of it.

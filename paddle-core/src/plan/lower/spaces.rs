@@ -1,10 +1,10 @@
 //! Row spaces that come to be as a program runs: where the numbers of their rows are, and the offsets of sequences.
 
 use super::super::backend::{Backend, Extent};
-use super::super::code::{Home, Instruction, LoopId, Order, Prefix, Slot, SlotId, Space, Taken};
+use super::super::code::{Home, Instruction, LoopId, Made, Order, Prefix, Slot, SlotId, Space, Taken};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{BlockId, DType, RowOrigin, RowsId};
+use crate::program::{BlockId, DType, Operator, RowOrigin, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
     /// The space of rows that have one, which are read now.
@@ -90,6 +90,26 @@ impl<B: Backend> Lowering<'_, B> {
         code.push(Instruction::Order(self.orders.len() - 1));
         self.now += 1;
         self.take(steps, block, None, code, &mut Vec::new())
+    }
+
+    /// Makes sequences as long as an operator's input says.
+    pub(super) fn make(
+        &mut self,
+        operator: &Operator,
+        tokens: RowsId,
+        block: BlockId,
+    ) -> Result<Instruction<B::Kernel>, PlanError> {
+        let space = self.program.row_space(tokens);
+        let lengths = self.read(operator.inputs[0])?;
+        let layout = self.offsets_layout(tokens)?;
+        let name = format!("offsets of {}", space.name);
+        let offsets = self.auxiliary(name, layout.shape, Some(layout.dtype), block);
+        self.offsets_of.insert(tokens, offsets);
+        if let Some(around) = self.recorded_around(block) {
+            self.loops[around.0].sizes.push(space.size);
+        }
+        let place = self.made.iter().position(|&made| made == space.size).unwrap_or_default();
+        Ok(Instruction::Make(Made { lengths, offsets, tokens: place, origin: self.origin(operator) }))
     }
 
     /// Takes the sequences that belong to the rows `parent`, as far as they are used. In front of a `for`, those of all its

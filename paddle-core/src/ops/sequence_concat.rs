@@ -1,0 +1,142 @@
+//! `sequence_concat`: sequences one behind the other, and their gradient.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+};
+use crate::program::{DType, Operator, Program, Type, VarId};
+
+/// For each row the sequence of `X` and behind it that of `Y`, which are of one type, elements of any, as tokens of `Like`,
+/// whose elements are not read: its sequences are as long as both together, or else the run ends with an error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceConcat;
+
+/// Gradients of [`SequenceConcat`]: what each sequence of `Out@GRAD` has for `X`, and what for `Y`, whose elements are not
+/// read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceConcatGrad;
+
+attributes!(SequenceConcat {});
+attributes!(SequenceConcatGrad {});
+
+/// The type of the tokens of both, as those of input 2.
+fn joined(cx: &Infer<'_>) -> Result<Type, Mismatch> {
+    cx.need_sequences_of_one(0, 1)?;
+    cx.need_sequences_of_one(0, 2)?;
+    cx.same_dtype(0, 1)?;
+    cx.need_type(1, &Type { rows: cx.ty(1).rows, ..cx.ty(0).clone() })?;
+    Ok(Type { rows: cx.ty(2).rows, ..cx.ty(0).clone() })
+}
+
+impl Operation for SequenceConcat {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_concat",
+            doc: "The tokens of x, and behind them those of y, sequence by sequence.",
+            inputs: &["X", "Y", "Like"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![joined(cx)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let inputs = [g.input(0), g.input(1), g.grad(0)?];
+        let grads = g.emit_all(SequenceConcatGrad, &inputs)?;
+        Ok(grads.into_iter().map(Some).chain([None]).collect())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k < 2
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1, 2]
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k < 2
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0, 1]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceConcat]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |lengths: [&[usize]; 2], dims: &[i64]| {
+            let sums: Vec<usize> = lengths[0].iter().zip(lengths[1]).map(|(x, y)| x + y).collect();
+            let both = Sample::of(SequenceConcat).sequences(lengths[0], dims).sequences(lengths[1], dims);
+            both.sequences(&sums, &[])
+        };
+        let ids = Sample::of(SequenceConcat).sequences(&[2, 1], &[]).dtype(DType::I64);
+        vec![
+            of([&[2, 1, 4], &[1, 3, 2]], &[3]),
+            of([&[0, 3, 0, 1], &[2, 0, 0, 1]], &[]),
+            of([&[2], &[5]], &[2, 2]),
+            of([&[], &[]], &[1]),
+            ids.sequences(&[0, 2], &[]).dtype(DType::I64).sequences(&[2, 3], &[]),
+        ]
+    }
+}
+
+impl Operation for SequenceConcatGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_concat_grad",
+            doc: "Gradients of `sequence_concat`.",
+            inputs: &["X", "Y", "Out@GRAD"],
+            outputs: &["X@GRAD", "Y@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_type(2, &joined(cx)?)?;
+        Ok(vec![cx.ty(0).clone(), cx.ty(1).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 2
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1, 2]
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [2]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceConcatGrad]
+    }
+}

@@ -1,0 +1,142 @@
+//! `sequence_gather`: tokens by their positions.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema,
+};
+use crate::program::{DType, Operator, Program, Type, VarId};
+
+/// For each token of `Index`, i64 `[tokens]` or `[tokens, 1]`, the token of `X` that has this position in the sequence of the
+/// same row: `Out` has the tokens of `Index`, and the elements of `X`, of any type.
+///
+/// Positions count from 0. One that the sequence does not have is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceGather;
+
+/// Gradient of [`SequenceGather`] with respect to `X`, of which only the shape and the sequences are read: each token of
+/// `Out@GRAD` is added to the one that it was taken from, in order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceGatherGrad;
+
+attributes!(SequenceGather {});
+attributes!(SequenceGatherGrad {});
+
+fn gathered(cx: &Infer<'_>) -> Result<Type, Mismatch> {
+    cx.need_sequences_of_one(0, 1)?;
+    cx.need_dtype(1, DType::I64)?;
+    let (x, index) = (cx.ty(0), cx.ty(1));
+    if index.dims.len() > 1 || index.dims.iter().any(|dim| dim.constant() != Some(1)) {
+        let message = format!("{}, but `{}` needs one position for each token", cx.is(1), cx.operator);
+        return Err(cx.wrong(1, MismatchKind::Shape, message));
+    }
+    Ok(Type { rows: index.rows, ..x.clone() })
+}
+
+impl Operation for SequenceGather {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_gather",
+            doc: "The tokens of x that index numbers, each in the sequence of its row.",
+            inputs: &["X", "Index"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        Ok(vec![gathered(cx)?])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, index, grad) = (g.input(0), g.input(1), g.grad(0)?);
+        Ok(vec![Some(g.emit(SequenceGatherGrad, &[x, index, grad])?), None])
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceGather]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |lengths: [&[usize]; 2], dims: [&[i64]; 2], below: f64| {
+            let x = Sample::of(SequenceGather).sequences(lengths[0], dims[0]);
+            x.sequences(lengths[1], dims[1]).dtype(DType::I64).within(0.0, below)
+        };
+        let ids = Sample::of(SequenceGather).sequences(&[2, 1], &[]).dtype(DType::I64);
+        vec![
+            of([&[2, 3, 4], &[3, 0, 5]], [&[3], &[]], 2.0),
+            of([&[0, 3, 0], &[0, 7, 0]], [&[], &[1]], 3.0),
+            of([&[5], &[2]], [&[2, 2], &[]], 5.0),
+            of([&[2, 1], &[0, 0]], [&[1], &[]], 1.0),
+            of([&[], &[]], [&[4], &[]], 1.0),
+            ids.sequences(&[1, 4], &[]).dtype(DType::I64).within(0.0, 1.0),
+        ]
+    }
+}
+
+impl Operation for SequenceGatherGrad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_gather_grad",
+            doc: "Gradient of `sequence_gather`.",
+            inputs: &["X", "Index", "Out@GRAD"],
+            outputs: &["X@GRAD"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_float(0)?;
+        cx.need_type(2, &gathered(cx)?)?;
+        Ok(vec![cx.ty(0).clone()])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Err(g.second_order())
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k > 0
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [2]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Accumulating("tokens that were taken more than once are added")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceGatherGrad]
+    }
+}

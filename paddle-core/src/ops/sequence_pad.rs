@@ -1,0 +1,169 @@
+//! `sequence_pad` and `sequence_unpad`: between sequences and rows of equally many places.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema,
+};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+
+/// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in the first of `length` places of its row, and
+/// `pad_value` in the others: `[P, length, ..]`.
+///
+/// A sequence with more tokens than there are places is an error at run time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SequencePad {
+    /// How many places each row has.
+    pub length: Dim,
+    /// What stands behind the tokens; truncated for integers.
+    pub pad_value: f64,
+}
+
+/// The first places of each row of `X`, `[P, length, ..]` of any element type, as the tokens of `Like`, whose elements are not
+/// read: `[tokens, ..]`.
+///
+/// A sequence with more tokens than there are places is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceUnpad;
+
+attributes!(SequencePad { length, pad_value = 0.0 });
+attributes!(SequenceUnpad {});
+
+impl Operation for SequencePad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_pad",
+            doc: "The tokens of each sequence in the first places of its row.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let rows = cx.need_sequences(0)?;
+        if self.length.constant().is_some_and(|length| length < 0) {
+            let length = cx.program.show_dim(&self.length);
+            let message = format!("{length} places are fewer than none");
+            return Err(cx.fail(MismatchKind::Attribute, message));
+        }
+        let x = cx.ty(0);
+        let dims = std::iter::once(&self.length).chain(&x.dims).cloned().collect();
+        Ok(vec![Type { dtype: x.dtype, rows: Some(rows), dims }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.input(0), g.grad(0)?);
+        Ok(vec![Some(g.emit(SequenceUnpad, &[grad, x])?)])
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0]
+    }
+
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        self.pad_value == 0.0
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequencePad { length: Dim::from(1), pad_value: 0.0 }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |length: i64, pad_value| Sample::of(SequencePad { length: Dim::from(length), pad_value });
+        vec![
+            of(4, 0.0).sequences(&[2, 1, 4], &[3]),
+            of(5, -1.5).sequences(&[0, 3, 0, 0, 1, 0], &[]),
+            of(5, 0.5).sequences(&[5], &[2, 2]),
+            of(0, 0.0).sequences(&[0, 0], &[2]),
+            of(3, 0.0).sequences(&[], &[1]),
+            of(3, 7.9).sequences(&[2, 0], &[]).dtype(DType::I64),
+        ]
+    }
+}
+
+impl Operation for SequenceUnpad {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_unpad",
+            doc: "The first places of each row as the tokens of a sequence.",
+            inputs: &["X", "Like"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let rows = cx.need_sequences(1)?;
+        cx.need_dims(0, 1)?;
+        let x = cx.ty(0);
+        if x.rows != Some(rows) {
+            let message = format!(
+                "{}, but {}: `{}` needs one row for each sequence, those of `{}`",
+                cx.is(0),
+                cx.is(1),
+                cx.operator,
+                cx.program.row_space(rows).name
+            );
+            return Err(cx.wrong(0, MismatchKind::Rows, message));
+        }
+        Ok(vec![Type { dtype: x.dtype, rows: cx.ty(1).rows, dims: x.dims[1..].to_vec() }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (length, grad) = (g.ty(g.input(0)).dims[0].clone(), g.grad(0)?);
+        Ok(vec![Some(g.emit(SequencePad { length, pad_value: 0.0 }, &[grad])?), None])
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[1]
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceUnpad]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |lengths: &[usize], dims: &[i64]| {
+            Sample::of(SequenceUnpad).rows(lengths.len(), dims).sequences(lengths, &[])
+        };
+        let ids = Sample::of(SequenceUnpad).rows(2, &[3]).dtype(DType::I64);
+        vec![
+            of(&[2, 1, 4], &[4, 3]),
+            of(&[0, 3, 0, 0, 1, 0], &[3]),
+            of(&[5], &[5, 2, 2]),
+            of(&[0, 0], &[0, 2]),
+            of(&[], &[3]),
+            ids.sequences(&[3, 2], &[]),
+        ]
+    }
+}

@@ -1,0 +1,80 @@
+//! `sequence_range`: new sequences, of given lengths.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Schema,
+};
+use crate::program::{DType, Operator, Program, RowOrigin, RowsId, Type, VarId};
+
+/// A sequence for each row, of as many tokens as `Length`, i64 `[P]` or `[P, 1]`, says: 0, 1, 2, … in each. `Out`: i64
+/// `[tokens]`.
+///
+/// This is how sequences come to be that are neither fed nor collected by a loop: other operators then bring values to its
+/// tokens. A length below 0 is an error at run time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SequenceRange {
+    /// The tokens that it makes, of sequences of the rows of `Length`.
+    pub rows: RowsId,
+}
+
+attributes!(SequenceRange { rows });
+
+impl Operation for SequenceRange {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_range",
+            doc: "0, 1, 2, … in new sequences of these lengths.",
+            inputs: &["Length"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_dtype(0, DType::I64)?;
+        let length = cx.ty(0);
+        let one = length.dims.iter().all(|dim| dim.constant() == Some(1)) && length.dims.len() <= 1;
+        let Some(parent) = length.rows.filter(|_| one) else {
+            let message = format!("{}, but `{}` needs one length for each row", cx.is(0), cx.operator);
+            return Err(cx.wrong(0, MismatchKind::Shape, message));
+        };
+        let space = cx.program.row_spaces().get(self.rows.0 as usize);
+        let fits = |origin| origin == RowOrigin::Tokens;
+        if !space.is_some_and(|space| space.parent == Some(parent) && fits(space.origin)) {
+            let rows = &cx.program.row_space(parent).name;
+            let message = format!("`{}` makes tokens of sequences of `{rows}`", cx.operator);
+            return Err(cx.fail(MismatchKind::Attribute, message));
+        }
+        Ok(vec![Type { rows: Some(self.rows), ..Type::scalar(DType::I64) }])
+    }
+
+    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        Ok(vec![None])
+    }
+
+    /// Those of its result.
+    fn sequences(&self) -> &'static [usize] {
+        &[1]
+    }
+
+    fn passes_gradient(&self, _k: usize) -> bool {
+        false
+    }
+
+    fn makes(&self, _: &Program, _: &Operator) -> Vec<RowsId> {
+        vec![self.rows]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("whole numbers")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceRange { rows: RowsId(0) }]
+    }
+}

@@ -1,0 +1,92 @@
+//! `sequence_reshape`: the same elements of each sequence as tokens of another width.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
+    Sample, Schema,
+};
+use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+
+/// The elements of each sequence of `X`, of any type, in their order, as tokens of `Like`, whose elements are not read, of
+/// these dimensions.
+///
+/// Sequences that have fewer or more elements than these tokens are an error at run time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SequenceReshape {
+    /// The dimensions of a token of the result.
+    pub dims: Vec<Dim>,
+}
+
+attributes!(SequenceReshape { dims });
+
+impl Operation for SequenceReshape {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "sequence_reshape",
+            doc: "The same elements of each sequence as tokens of other dimensions.",
+            inputs: &["X", "Like"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        cx.need_sequences_of_one(0, 1)?;
+        for dim in &self.dims {
+            let wrong = || {
+                let message =
+                    format!("tokens of {} elements: there has to be 1 at least", cx.program.show_dim(dim));
+                cx.fail(MismatchKind::Attribute, message)
+            };
+            cx.need_positive(dim, wrong)?;
+        }
+        Ok(vec![Type { dtype: cx.ty(0).dtype, rows: cx.ty(1).rows, dims: self.dims.clone() }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.input(0), g.grad(0)?);
+        let dims = g.ty(x).dims.clone();
+        Ok(vec![Some(g.emit(SequenceReshape { dims }, &[grad, x])?), None])
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn sequences(&self) -> &'static [usize] {
+        &[0, 1]
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
+    }
+
+    /// Sequences are whole in a shard.
+    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
+        OfShards::Rows
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![SequenceReshape { dims: Vec::new() }]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |dims: &[i64]| {
+            Sample::of(SequenceReshape { dims: dims.iter().copied().map(Dim::from).collect() })
+        };
+        vec![
+            of(&[2]).sequences(&[2, 1, 4], &[4]).sequences(&[4, 2, 8], &[]),
+            of(&[6]).sequences(&[0, 4, 2], &[3]).sequences(&[0, 2, 1], &[2]),
+            of(&[]).sequences(&[3], &[2, 2]).sequences(&[12], &[]),
+            of(&[1]).sequences(&[], &[4]).sequences(&[], &[]),
+            of(&[2]).sequences(&[2, 4], &[]).dtype(DType::I64).sequences(&[1, 2], &[]),
+        ]
+    }
+}
