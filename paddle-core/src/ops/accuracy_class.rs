@@ -13,7 +13,7 @@ pub enum AccuracyClass {
     /// A few roundings of which none is magnified: 4 units in the last place.
     Rounding(&'static str),
     /// A sum whose terms may cancel: `(8 + √n) · u · Σ|terms|` of `n` terms, where `u` is half a unit in the last place
-    /// of 1.
+    /// of 1; the smallest number stands in place of `u · Σ|terms|` where that is below it.
     Accumulating(&'static str),
 }
 
@@ -52,7 +52,7 @@ impl AccuracyClass {
             AccuracyClass::Rounding(_) => 4.0 * last_place(dtype, exact),
             AccuracyClass::Accumulating(_) => {
                 let unit = last_place(dtype, 1.0) / 2.0;
-                (8.0 + (terms.count as f64).sqrt()) * unit * terms.size
+                (8.0 + (terms.count as f64).sqrt()) * (unit * terms.size).max(last_place(dtype, 0.0))
             }
         }
     }
