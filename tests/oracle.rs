@@ -3,24 +3,33 @@
 //! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
 //! `numpy<2`.
 
+#[path = "../paddle-kernels/tests/backends/draw.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod draw;
+#[path = "../paddle-kernels/tests/backends/fed.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod fed;
+#[path = "oracle/generated.rs"]
+mod generated;
+#[path = "../paddle-kernels/tests/backends/host.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod host;
 #[path = "oracle/operators.rs"]
 mod operators;
+#[path = "oracle/process.rs"]
+mod process;
 mod support;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
 use paddle::Cpu;
-use paddle::core::convert::{Export, export, from_wire, legalise};
+use paddle::core::convert::{export, from_wire, legalise};
 use paddle::core::text;
+use process::{Case, is_wanted, run, write};
 use support::runner::Runner;
-use support::tensor::{Tensor, Values};
+use support::tensor::Tensor;
 
 /// Runs a program here and there on each batch, and compares every output.
 fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
-    if std::env::var("PADDLE_ORACLE").as_deref() != Ok("1") {
-        eprintln!("skipped: PADDLE_ORACLE is not 1");
+    if !is_wanted() {
         return;
     }
     let program = text::parse(source).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -31,7 +40,7 @@ fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
     let model = write(name, &model);
     let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
     for api in ["executor", "predictor"] {
-        let theirs = oracle(api, &[(model.clone(), batches.to_vec())]);
+        let theirs = run(api, &[Case::new(model.clone(), &program, batches)]);
         for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
             let theirs = theirs.unwrap_or_else(|error| panic!("{name} in the {api}, batch {at}: {error}"));
             assert_eq!(theirs.len(), ours.len(), "{name}: outputs");
@@ -45,97 +54,6 @@ fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
             }
         }
     }
-}
-
-/// Writes the files of a model, and returns their name without the ending.
-fn write(name: &str, model: &Export) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle");
-    std::fs::create_dir_all(&directory).expect("it can be made");
-    let prefix = directory.join(name);
-    std::fs::write(prefix.with_extension("pdmodel"), &model.model).expect("it can be written");
-    if !model.params.is_empty() {
-        std::fs::write(prefix.with_extension("pdiparams"), &model.params).expect("it can be written");
-    }
-    prefix
-}
-
-/// What PaddlePaddle computes for each batch of each model, or why it does not.
-fn oracle(api: &str, models: &[(PathBuf, Vec<Vec<Tensor>>)]) -> Vec<Result<Vec<Tensor>, String>> {
-    let python =
-        std::env::var_os("PADDLE_PYTHON").expect("PADDLE_PYTHON is the interpreter with PaddlePaddle");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/run.py");
-    let mut child = Command::new(python)
-        .args([script.as_os_str(), api.as_ref()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the interpreter starts");
-    let mut input = String::new();
-    for (prefix, batches) in models {
-        input += &format!("model {}\n", prefix.display());
-        for batch in batches {
-            input.extend(batch.iter().map(|tensor| show(tensor) + "\n"));
-            input.push('\n');
-        }
-    }
-    // The script writes while it reads on.
-    let mut stdin = child.stdin.take().expect("it is piped");
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().expect("the script ends");
-    writer.join().expect("it does not panic").expect("the script reads");
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{api}: {}\n{err}", output.status);
-    let (mut found, mut batch) = (Vec::new(), Ok(Vec::new()));
-    for line in out.lines() {
-        match (line, line.strip_prefix("error "), &mut batch) {
-            ("", ..) => found.push(std::mem::replace(&mut batch, Ok(Vec::new()))),
-            (_, Some(error), _) => batch = Err(error.to_string()),
-            (_, None, Ok(outputs)) => outputs.push(parse(line)),
-            (_, None, Err(_)) => {}
-        }
-    }
-    let expected: usize = models.iter().map(|(_, batches)| batches.len()).sum();
-    assert_eq!(found.len(), expected, "every batch has an answer\n{err}");
-    found
-}
-
-fn show(tensor: &Tensor) -> String {
-    let (kind, values): (&str, Vec<String>) = match &tensor.values {
-        Values::Bool(values) => ("bool", values.iter().map(|&value| u8::from(value).to_string()).collect()),
-        Values::I32(values) => ("int32", values.iter().map(i32::to_string).collect()),
-        Values::I64(values) => ("int64", values.iter().map(i64::to_string).collect()),
-        Values::F32(values) => ("float32", values.iter().map(f32::to_string).collect()),
-        Values::F64(values) => ("float64", values.iter().map(f64::to_string).collect()),
-    };
-    let dims: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
-    let mut dims = if dims.is_empty() { "-".to_string() } else { dims.join(",") };
-    if let Some(offsets) = &tensor.offsets {
-        let offsets: Vec<String> = offsets.iter().map(i64::to_string).collect();
-        dims += &format!("@{}", offsets.join(","));
-    }
-    [kind, &dims].into_iter().chain(values.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
-}
-
-fn parse(line: &str) -> Tensor {
-    let mut words = line.split(' ');
-    let (kind, dims) = (words.next().expect("a type"), words.next().expect("dimensions"));
-    let (dims, offsets) = dims.split_once('@').map_or((dims, None), |(dims, offsets)| (dims, Some(offsets)));
-    let shape = dims.split(',').filter(|dim| *dim != "-").map(|dim| dim.parse().expect("a size")).collect();
-    let offsets =
-        offsets.map(|offsets| offsets.split(',').map(|at| at.parse().expect("an offset")).collect());
-    fn all<T: std::str::FromStr>(words: std::str::Split<'_, char>) -> Vec<T> {
-        words.map(|word| word.parse().unwrap_or_else(|_| panic!("`{word}` is not a value"))).collect()
-    }
-    let values = match kind {
-        "bool" => Values::Bool(all::<u8>(words).into_iter().map(|value| value != 0).collect()),
-        "int32" => Values::I32(all(words)),
-        "int64" => Values::I64(all(words)),
-        "float32" => Values::F32(all(words)),
-        "float64" => Values::F64(all(words)),
-        other => panic!("elements of type {other}"),
-    };
-    Tensor { shape, values, offsets }
 }
 
 /// Numbers that look random, between -1 and 1.

@@ -8,9 +8,9 @@ use paddle::core::passes::test_mode::test_mode;
 use paddle::core::program::{DType, Program};
 use paddle_kernels::reference::Reference;
 
+use crate::process::{Case, is_wanted, run, write};
 use crate::support::runner::Runner;
 use crate::support::tensor::{Tensor, Values};
-use crate::{oracle, write};
 
 /// Numbers that look random, in the range of an input.
 fn values(input: &SampleInput, seed: usize) -> Tensor {
@@ -66,8 +66,7 @@ fn program(sample: &Sample) -> Program {
 
 #[test]
 fn every_operator() {
-    if std::env::var("PADDLE_ORACLE").as_deref() != Ok("1") {
-        eprintln!("skipped: PADDLE_ORACLE is not 1");
+    if !is_wanted() {
         return;
     }
     let (mut models, mut cases, mut refused) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -83,11 +82,11 @@ fn every_operator() {
         let batch: Vec<Tensor> =
             sample.inputs.iter().enumerate().map(|(seed, input)| values(input, seed)).collect();
         let ours = Runner::new(Reference::single(), &program).run(&batch);
-        models.push((write(&format!("operator{k}"), &model), vec![batch]));
+        models.push(Case::new(write(&format!("operator{k}"), &model), &program, &[batch]));
         cases.push((sample, ours));
     }
     let mut tried = BTreeSet::new();
-    for ((sample, ours), theirs) in cases.iter().zip(oracle("executor", &models)) {
+    for ((sample, ours), theirs) in cases.iter().zip(run("executor", &models)) {
         let theirs = theirs.unwrap_or_else(|error| panic!("{sample:?}: {error}"));
         assert_eq!(theirs.len(), ours.len(), "{sample:?}");
         for (k, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {

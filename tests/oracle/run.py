@@ -6,14 +6,16 @@ they are fed:
     ELEMENT_TYPE DIMENSIONS VALUES
 
 (`float32 2,3 1.0 2.0 …`; a scalar has `-` for its dimensions; behind those of sequences stand their offsets,
-`float32 3,1@0,2,3 1.0 …`), an empty line after each batch. Writes the
-outputs of each batch in the same form, or one line `error TEXT`.
+`float32 3,1@0,2,3 1.0 …`, those of the outermost first), an empty line after each batch. Writes the outputs of each batch
+in the same form, or one line `error TEXT`. Each model has a process of its own, since some kernels end theirs.
 """
 
 import os
+import signal
 import sys
 
 os.environ.setdefault("GLOG_v", "0")
+os.environ.setdefault("GLOG_minloglevel", "2")
 
 import numpy as np
 import paddle
@@ -59,8 +61,8 @@ def predictor(prefix):
 
 def parse(line):
     dtype, dims, *values = line.split(" ")
-    dims, _, offsets = dims.partition("@")
-    lod = [[int(at) for at in offsets.split(",")]] if offsets else []
+    dims, *levels = dims.split("@")
+    lod = [[int(at) for at in offsets.split(",")] for offsets in levels]
     shape = [] if dims == "-" else [int(dim) for dim in dims.split(",")]
     numbers = [int(v) if "int" in dtype or dtype == "bool" else float(v) for v in values]
     return np.array(numbers, dtype=dtype).reshape(shape), lod
@@ -74,22 +76,52 @@ def show(value, lod):
     return " ".join([str(value.dtype), dims, *values])
 
 
+def answers(load, prefix, batches):
+    run = None
+    for batch in batches:
+        try:
+            run = run or load(prefix)
+            yield [show(*output) for output in run(batch)]
+        except Exception as error:
+            yield ["error " + " / ".join(line for line in str(error).split("\n") if line.strip())]
+
+
+def answer(load, prefix, batches):
+    """Writes the answers, in a process of its own; for each batch at which that ends, how it did."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.dup2(2, 1)  # What the kernels say is no answer.
+        with os.fdopen(write, "w") as out:
+            for lines in answers(load, prefix, batches):
+                out.write("".join(line + "\n" for line in lines) + "\n")
+                out.flush()
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as out:
+        text = out.read()
+    _, status = os.waitpid(child, 0)
+    sys.stdout.write(text)
+    for _ in range(len(batches) - text.split("\n")[:-1].count("")):
+        how = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {status}"
+        sys.stdout.write(f"error the process ended: {how}\n\n")
+    sys.stdout.flush()
+
+
 def main():
     load = {"executor": executor, "predictor": predictor}[sys.argv[1]]
-    run, batch = None, []
-    for line in sys.stdin.read().split("\n")[:-1]:
+    prefix, batch, batches = None, [], []
+    for line in sys.stdin.read().split("\n")[:-1] + ["model "]:
         if line.startswith("model "):
-            prefix, run = line[6:], None
+            if batches:
+                answer(load, prefix, batches)
+            prefix, batches = line[6:], []
         elif line:
             batch.append(parse(line))
         else:
-            try:
-                run = run or load(prefix)
-                lines = [show(*output) for output in run(batch)]
-            except Exception as error:
-                lines = ["error " + " / ".join(line for line in str(error).split("\n") if line.strip())]
+            batches.append(batch)
             batch = []
-            print("".join(line + "\n" for line in lines), flush=True)
 
 
 main()

@@ -9,33 +9,12 @@ use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
+use crate::fed::{Fed, on_grid};
 use crate::host::Host;
 use crate::run::kept_as;
 
-/// Inputs are odd multiples of it: never next to 0, where some functions have a corner.
-const GRID: f64 = 1.0 / 512.0;
-
 /// Corners and jumps are at least this far from where gradients are compared.
 const DISTANCE: f32 = 1.0 / 512.0;
-
-/// A value for an input.
-pub(crate) struct Fed {
-    pub(crate) values: Host,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) offsets: Option<Vec<i64>>,
-}
-
-impl Fed {
-    fn feed(&self) -> Feed<'_> {
-        Feed { values: self.values.slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
-    }
-}
-
-/// Floating-point numbers on the grid.
-pub(crate) fn on_grid(draw: &mut Draw, count: usize, (low, high): (f64, f64)) -> Host {
-    let cells = ((high - low) / (2.0 * GRID)) as usize;
-    Host::F32((0..count).map(|_| (low + (2 * draw.below(cells) + 1) as f64 * GRID) as f32).collect())
-}
 
 /// The shape of a value, when each row space that the caller binds has this many rows.
 pub(crate) fn shape(program: &Program, ty: &Type, rows: usize) -> Vec<usize> {

@@ -12,7 +12,8 @@ use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
-use crate::gradients::{Fed, Run, assert_many, check, differentiate, on_grid};
+use crate::fed::{Fed, on_grid};
+use crate::gradients::{Run, assert_many, check, differentiate};
 use crate::host::Host;
 use crate::on_every_backend;
 use crate::programs::assert_close;

@@ -5,6 +5,7 @@
 
 mod contractions;
 mod draw;
+mod fed;
 mod fused;
 mod generated;
 mod gradients;

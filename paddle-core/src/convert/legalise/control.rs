@@ -1,44 +1,15 @@
-//! Operators with blocks.
+//! Branches, and what is to be said of every block.
 
 use std::collections::BTreeSet;
 
-use super::super::to_wire::holder;
 use super::super::types::element;
+use super::rows::{Chosen, Known};
 use super::{LegaliseError, Legaliser, mask_type};
 use crate::ops::Fill;
 use crate::program::{BlockId, DType, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
 impl Legaliser<'_> {
-    /// One side of a split.
-    pub(super) fn gather(
-        &mut self,
-        at: usize,
-        block: BlockId,
-        operator: &Operator,
-    ) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let mask = program.rows_of_block(block).and_then(|rows| self.masks.get(&rows).cloned());
-        let Some((mask, side)) = mask else {
-            return self.refuse(operator, "the rows of this block are not chosen by an `if`");
-        };
-        let x = self.name(operator.inputs[0]);
-        let out = self.define(at, operator.outputs[0]);
-        let rest = self.declare(at, "split_lod_tensor", program.ty(operator.outputs[0]));
-        self.split(at, x, mask, if side { [out, rest] } else { [rest, out] });
-        Ok(())
-    }
-
-    fn split(&mut self, at: usize, x: String, mask: String, [yes, no]: [String; 2]) {
-        let desc = OpDesc::new("split_lod_tensor")
-            .with_input("X", [x])
-            .with_input("Mask", [mask])
-            .with_output("OutTrue", [yes])
-            .with_output("OutFalse", [no])
-            .with_attr(OpAttr::int("level", 0));
-        self.push(at, desc);
-    }
-
     pub(super) fn branches(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         match self.program.ty(operator.inputs[0]).rows {
             Some(_) => self.branches_per_row(at, operator),
@@ -46,55 +17,96 @@ impl Legaliser<'_> {
         }
     }
 
+    /// A truth value for each row, in a column.
+    pub(super) fn mask(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        var: VarId,
+    ) -> Result<String, LegaliseError> {
+        let ty = self.program.ty(var);
+        let mask = self.name(var);
+        let mask = self.without_offsets(at, mask, ty);
+        match ty.dims.is_empty() {
+            true => self.reshaped(at, operator, mask, ty, &mask_type(ty.rows)),
+            false => Ok(mask),
+        }
+    }
+
+    /// Whether it holds for any row.
+    pub(super) fn any(&mut self, at: usize, mask: String) -> String {
+        let any = OpDesc::new("reduce_any")
+            .with_attr(OpAttr::longs("dim", [0]))
+            .with_attr(OpAttr::bool("keep_dim", false))
+            .with_attr(OpAttr::bool("reduce_all", true))
+            .with_attr(OpAttr::int("in_dtype", -1))
+            .with_attr(OpAttr::int("out_dtype", -1));
+        self.step(at, any, mask, &Type::scalar(DType::Bool))
+    }
+
     /// Each branch on its rows, if there are any; then both merged.
     fn branches_per_row(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
-        let condition = program.ty(operator.inputs[0]);
-        if program.is_sequence(condition) {
-            return self.refuse(operator, "PaddlePaddle splits sequences as a whole, not by their tokens");
-        }
-        let column = mask_type(condition.rows);
-        let mut mask = self.name(operator.inputs[0]);
-        if condition.dims.is_empty() {
-            mask = self.reshaped(at, operator, mask, condition, &column)?;
-        }
+        let column = mask_type(program.ty(operator.inputs[0]).rows);
+        let mask = self.mask(at, operator, operator.inputs[0])?;
         // The mask's own rows stand for those of each branch where only their number matters.
-        let samples = [(); 2].map(|()| self.declare(at, "split_lod_tensor", &column));
-        self.split(at, mask.clone(), mask.clone(), samples.clone());
+        let counts = self.split(at, mask.clone(), mask.clone(), &column, "split_lod_tensor", true);
         let not = self.step(at, OpDesc::new("logical_not"), mask.clone(), &column);
         let mut sides = Vec::with_capacity(2);
-        for (i, (of_side, sample)) in [mask.clone(), not].into_iter().zip(samples).enumerate() {
+        for (i, (of_side, count)) in [mask.clone(), not].into_iter().zip(counts).enumerate() {
             let block = operator.blocks[i];
             if let Some(rows) = program.block(block).rows {
-                self.masks.insert(rows, (mask.clone(), i == 0));
-                self.samples.insert(rows, sample.clone());
+                self.forget(rows);
+                self.chosen.insert(rows, Chosen::Mask { mask: mask.clone(), side: i == 0 });
+                self.note(at, rows, Known::Count, count.clone());
             }
-            let any = OpDesc::new("reduce_any")
-                .with_attr(OpAttr::longs("dim", [0]))
-                .with_attr(OpAttr::bool("keep_dim", false))
-                .with_attr(OpAttr::bool("reduce_all", true))
-                .with_attr(OpAttr::int("in_dtype", -1))
-                .with_attr(OpAttr::int("out_dtype", -1));
-            let any = self.step(at, any, of_side, &Type::scalar(DType::Bool));
+            let any = self.any(at, of_side);
             let results = self.results(at, block);
             for (&result, to) in program.block(block).results.iter().zip(&results) {
-                self.without_rows(at, operator, sample.clone(), program.ty(result), to.clone())?;
+                self.without_rows(at, operator, count.clone(), program.ty(result), to.clone())?;
             }
-            self.branch(at, any, block, &results)?;
-            sides.push(results);
+            let numbers = self.numbers_of_results(at, block, &count);
+            self.branch(at, operator, any, block, &results, &numbers)?;
+            sides.push(results.into_iter().zip(numbers).collect::<Vec<_>>());
         }
         for (i, &output) in operator.outputs.iter().enumerate() {
-            let out = self.define(at, output);
-            let merge = OpDesc::new("merge_lod_tensor")
-                .with_input("X", [mask.clone()])
-                .with_input("Mask", [mask.clone()])
-                .with_input("InTrue", [sides[0][i].clone()])
-                .with_input("InFalse", [sides[1][i].clone()])
-                .with_output("Out", [out])
-                .with_attr(OpAttr::int("level", 0));
-            self.push(at, merge);
+            let ty = program.ty(output);
+            let called = &program.var(output).name;
+            let [yes, no] = [0, 1].map(|side: usize| sides[side][i].clone());
+            let out = match (yes, no) {
+                ((yes, Some(of_yes)), (no, Some(of_no))) => {
+                    let both = self.joined(at, [&yes, &no], ty);
+                    let numbers = self.joined(at, [&of_yes, &of_no], &ty.with_dtype(DType::I64));
+                    self.sorted(at, both, numbers, ty, called)
+                }
+                ((yes, _), (no, _)) => {
+                    let sides = [yes, no].map(|side| self.without_offsets(at, side, ty));
+                    let out = self.declare(at, called, ty);
+                    self.merge(at, &mask, sides, out.clone());
+                    out
+                }
+            };
+            self.names.insert(output, out);
         }
         Ok(())
+    }
+
+    /// For each result of a branch that is whole sequences, a variable for the numbers of its tokens; without any, which it
+    /// has if the branch does not run.
+    fn numbers_of_results(&mut self, at: usize, block: BlockId, count: &str) -> Vec<Option<String>> {
+        let program = self.program;
+        let rows = program.block(block).rows;
+        let mut numbers = Vec::new();
+        for &result in &program.block(block).results {
+            let ty = program.ty(result);
+            numbers.push((ty.rows != rows).then(|| {
+                let list = Type { rows: ty.rows, ..Type::scalar(DType::I64) };
+                let to = self.declare(at, "numbers", &list);
+                self.fill_rows(at, count.to_string(), &Fill::zeros(list), vec![-1], to.clone());
+                to
+            }));
+        }
+        numbers
     }
 
     /// One of the two branches.
@@ -104,8 +116,8 @@ impl Legaliser<'_> {
         let ty = program.ty(operator.inputs[0]);
         let not = self.step(at, OpDesc::new("logical_not"), condition.clone(), ty);
         let [yes, no] = [0, 1].map(|side| self.results(at, operator.blocks[side]));
-        self.branch(at, condition.clone(), operator.blocks[0], &yes)?;
-        self.branch(at, not, operator.blocks[1], &no)?;
+        self.branch(at, operator, condition.clone(), operator.blocks[0], &yes, &[])?;
+        self.branch(at, operator, not, operator.blocks[1], &no, &[])?;
         let cast = OpDesc::new("cast")
             .with_attr(OpAttr::int("in_dtype", element(DType::Bool).into()))
             .with_attr(OpAttr::int("out_dtype", element(DType::I32).into()));
@@ -147,9 +159,11 @@ impl Legaliser<'_> {
     fn branch(
         &mut self,
         at: usize,
+        operator: &Operator,
         condition: String,
         block: BlockId,
         results: &[String],
+        numbers: &[Option<String>],
     ) -> Result<(), LegaliseError> {
         let program = self.program;
         let inner = self.new_block(Some(at));
@@ -157,87 +171,32 @@ impl Legaliser<'_> {
         for (&result, to) in program.block(block).results.iter().zip(results) {
             self.assign(inner, self.name(result), to.clone());
         }
-        let scope = self.special(at, "conditional_block.scope");
+        for (&result, to) in program.block(block).results.iter().zip(numbers) {
+            if let (Some(rows), Some(to)) = (program.ty(result).rows, to) {
+                let from = self.need(inner, operator, rows, Known::Numbers)?;
+                self.assign(inner, from, to.clone());
+            }
+        }
+        let written = results.iter().chain(numbers.iter().flatten()).cloned().collect();
+        self.push_branch(at, inner, condition, written);
+        Ok(())
+    }
+
+    /// Appends the operator that runs a block if a scalar condition holds.
+    pub(super) fn push_branch(&mut self, at: usize, inner: usize, condition: String, written: Vec<String>) {
+        let scope = self.special(at, "conditional_block.scope", VarKind::StepScopes);
         let desc = OpDesc::new("conditional_block")
             .with_input("Cond", [condition])
             .with_input("Input", self.captured(inner))
-            .with_output("Out", results.iter().cloned())
+            .with_output("Out", written)
             .with_output("Scope", [scope])
             .with_attr(OpAttr::block("sub_block", inner as i32))
             .with_attr(OpAttr::bool("is_scalar_condition", true));
         self.push(at, desc);
-        Ok(())
-    }
-
-    /// State in variables that the body overwrites when it ends.
-    pub(super) fn repeat(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let &[condition, body] = operator.blocks.as_slice() else { return Ok(()) };
-        let state: Vec<String> = operator.inputs.iter().map(|&input| self.copy(at, input)).collect();
-        let holds = self.condition(at, condition, &state)?;
-        let holds = self.copy(at, holds);
-
-        let inner = self.new_block(Some(at));
-        self.bind(body, &state);
-        self.block(inner, body)?;
-        // What is state itself is copied before any state is overwritten.
-        let params = &program.block(body).params;
-        let next = program.block(body).results.iter().zip(params);
-        let copied = |(&result, &param): (&VarId, &VarId)| match result {
-            result if result == param => None,
-            result if params.contains(&result) => Some(self.copy(inner, result)),
-            result => Some(self.name(result)),
-        };
-        let next: Vec<Option<String>> = next.map(copied).collect();
-        for (from, to) in next.into_iter().zip(&state) {
-            if let Some(from) = from {
-                self.assign(inner, from, to.clone());
-            }
-        }
-        let again = self.condition(inner, condition, &state)?;
-        let again = self.name(again);
-        self.assign(inner, again, holds.clone());
-
-        let captured: BTreeSet<String> =
-            self.captured(inner).into_iter().filter(|name| *name != holds).collect();
-        let scopes = self.special(at, "while.scopes");
-        let written = state.iter().cloned().chain([holds.clone()]);
-        let desc = OpDesc::new("while")
-            .with_input("Condition", [holds.clone()])
-            .with_input("X", captured)
-            .with_output("Out", written)
-            .with_output("StepScopes", [scopes])
-            .with_attr(OpAttr::block("sub_block", inner as i32))
-            .with_attr(OpAttr::bool("is_test", true));
-        self.push(at, desc);
-        for (&output, state) in operator.outputs.iter().zip(state) {
-            self.names.insert(output, state);
-        }
-        Ok(())
-    }
-
-    /// Appends the condition block of a loop, on the state as it is, and returns its result.
-    fn condition(&mut self, at: usize, block: BlockId, state: &[String]) -> Result<VarId, LegaliseError> {
-        self.bind(block, state);
-        self.block(at, block)?;
-        Ok(self.program.block(block).results[0])
-    }
-
-    /// Lets the parameters of a block be these variables.
-    fn bind(&mut self, block: BlockId, state: &[String]) {
-        let params = self.program.block(block).params.iter();
-        self.names.extend(params.copied().zip(state.iter().cloned()));
-    }
-
-    /// A variable in which PaddlePaddle keeps the scopes of a block.
-    fn special(&mut self, at: usize, name: &str) -> String {
-        let name = self.free(name);
-        self.blocks[at].vars.push(holder(&name, VarKind::StepScopes));
-        name
     }
 
     /// The variables of outer blocks that a block reads. (Operators with blocks list what those read.)
-    fn captured(&self, block: usize) -> BTreeSet<String> {
+    pub(super) fn captured(&self, block: usize) -> BTreeSet<String> {
         let block = &self.blocks[block];
         let own: BTreeSet<&str> = block.vars.iter().map(|var| var.name.as_str()).collect();
         let read = block.ops.iter().flat_map(|op| &op.inputs).flat_map(|slot| &slot.arguments);

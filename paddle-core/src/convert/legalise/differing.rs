@@ -6,8 +6,8 @@ use super::super::types::wire_dims;
 use super::operators::small;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{
-    Binary, BinaryKind, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Padding, Pool2d, PoolKind, Scale, Unary,
-    UnaryKind,
+    Binary, BinaryKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Padding, Pool2d, PoolKind,
+    Scale, Unary, UnaryKind,
 };
 use crate::program::{DType, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
@@ -63,6 +63,15 @@ impl Legaliser<'_> {
         let places = self.declare(at, "pool2d.places", &places);
         self.push(at, describe(&pool.into(), &[x], &[out, places], &[]));
         Ok(())
+    }
+
+    /// What is summed is left out by a subtraction: the real kernel reads it again, after it may have overwritten it.
+    pub(super) fn sums(&mut self, at: usize, op: CumSum, x: String, ty: &Type) -> String {
+        let sums = self.emit(at, CumSum { exclusive: false, ..op }, &[&x], ty);
+        match op.exclusive {
+            true => self.emit(at, Binary { kind: BinaryKind::Sub }, &[&sums, &x], ty),
+            false => sums,
+        }
     }
 
     pub(super) fn layer_norm(

@@ -6,11 +6,15 @@
 //! | ours | PaddlePaddle's |
 //! | --- | --- |
 //! | `if` per row | each branch in a `conditional_block`, run if the mask has a row for it; `merge_lod_tensor` |
-//! | `gather_rows` | `split_lod_tensor`, one of its outputs |
+//! | a value on the rows of a block | see `rows.rs` |
+//! | whole sequences of these rows | `gather`, by the numbers of their tokens |
 //! | `if` on a scalar | two `conditional_block`s and `select_input` |
 //! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
+//! | `while` per row | the same, with a mask of the rows that are still in the loop, whose state is split off and merged again |
+//! | `for` | `lod_rank_table`, `while`; arrays of what comes to the iterations and of what they give; state that shrinks |
+//! | the order of iterations | none: values are stored in the order of the sequences |
 //! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
-//! | the tokens of sequences, where they are pooled or fetched | `lod_reset` to the offsets of an input |
+//! | the tokens of sequences, where an operator goes along them or where they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
 //! | windows along sequences, and their product with filters | `sequence_conv` |
 //!
 //! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
@@ -21,16 +25,25 @@
 //! | `operators.rs` | operators without blocks |
 //! | `differing.rs` | those whose kernels do less in PaddlePaddle |
 //! | `sequences.rs` | those that go along sequences |
-//! | `control.rs` | operators with blocks, and what belongs to them |
+//! | `rows.rs` | how values come into a block that runs on some of their rows, and what is known of row spaces |
+//! | `parts.rs` | sequences of some of the rows |
+//! | `control.rs` | `if` |
+//! | `loops.rs`, `while_rows.rs`, `for_rows.rs` | loops: on everything, that rows leave one by one, along sequences |
 
 mod control;
 mod differing;
+mod for_rows;
+mod loops;
 mod operators;
+mod parts;
+mod rows;
 mod sequences;
+mod while_rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use self::rows::{Chosen, Known};
 use super::names::EMPTY;
 use super::to_wire::holder;
 use super::types::tensor_type;
@@ -108,9 +121,10 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         taken: [FEED, FETCH, EMPTY, ""].map(str::to_string).into(),
         suffixes: BTreeMap::new(),
         names: BTreeMap::new(),
-        samples: BTreeMap::new(),
         windows: BTreeMap::new(),
-        masks: BTreeMap::new(),
+        homes: BTreeMap::new(),
+        known: BTreeMap::new(),
+        chosen: BTreeMap::new(),
     };
     let global = to.new_block(None);
     to.blocks[global].vars.push(holder(FEED, VarKind::FeedMinibatch));
@@ -121,24 +135,21 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     for (column, &input) in program.inputs().iter().enumerate() {
         to.reserve(global, input, |desc| desc.need_check_feed = Some(true))?;
         let name = to.name(input);
-        if let Some(rows) = program.ty(input).rows {
-            to.samples.entry(rows).or_insert_with(|| name.clone());
-            // Where the number of rows is asked for, sequences count, not their tokens.
-            if let Some(parent) = program.row_space(rows).parent {
-                to.samples.entry(parent).or_insert_with(|| name.clone());
-            }
-        }
         let feed = OpDesc::new("feed").with_input("X", [FEED]).with_output("Out", [name]);
         to.push(global, feed.with_attr(OpAttr::int("col", column as i32)));
     }
+    for &input in program.inputs() {
+        to.input(global, input);
+    }
     to.block(global, Program::GLOBAL)?;
-    let mut fetched: BTreeSet<VarId> = program.inputs().iter().copied().chain(program.parameters()).collect();
+    let mut fetched: BTreeSet<String> =
+        program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
     for (column, &output) in program.outputs().iter().enumerate() {
         // A variable is fetched once, and it is one that an operator has written.
-        let name = match fetched.insert(output) {
-            true => to.with_offsets(global, output),
-            false => to.copy(global, output),
-        };
+        let mut name = to.with_offsets(global, output);
+        if !fetched.insert(name.clone()) {
+            name = to.copy(global, output);
+        }
         let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);
         to.push(global, fetch.with_attr(OpAttr::int("col", column as i32)));
     }
@@ -172,12 +183,14 @@ struct Legaliser<'a> {
     suffixes: BTreeMap<String, u64>,
     /// The variable that holds a value.
     names: BTreeMap<VarId, String>,
-    /// A variable with these rows.
-    samples: BTreeMap<RowsId, String>,
     /// Windows along sequences that are only multiplied by filters: what they are of.
     windows: BTreeMap<VarId, (String, SequenceWindow)>,
-    /// The mask that chooses rows, and the side on which it does.
-    masks: BTreeMap<RowsId, (String, bool)>,
+    /// The block that each variable is declared in.
+    homes: BTreeMap<String, usize>,
+    /// What variables say of row spaces, and the blocks in which they are written.
+    known: BTreeMap<RowsId, Vec<(Known, usize, String)>>,
+    /// How the rows of blocks are chosen.
+    chosen: BTreeMap<RowsId, Chosen>,
 }
 
 impl Legaliser<'_> {
@@ -218,6 +231,7 @@ impl Legaliser<'_> {
         }
         self.names.insert(var, value.name.clone());
         let mut desc = variable(self.program, &value.name, &value.ty);
+        self.homes.insert(value.name.clone(), at);
         mark(&mut desc);
         self.blocks[at].vars.push(desc);
         Ok(())
@@ -226,6 +240,7 @@ impl Legaliser<'_> {
     /// Declares a variable of this name, or one like it.
     fn declare(&mut self, at: usize, name: &str, ty: &Type) -> String {
         let name = self.free(name);
+        self.homes.insert(name.clone(), at);
         self.blocks[at].vars.push(variable(self.program, &name, ty));
         name
     }
@@ -271,7 +286,7 @@ impl Legaliser<'_> {
     /// Appends a block's operators.
     fn block(&mut self, at: usize, id: BlockId) -> Result<(), LegaliseError> {
         let program = self.program;
-        program.block(id).ops.iter().try_for_each(|operator| self.operator(at, id, operator))
+        program.block(id).ops.iter().try_for_each(|operator| self.operator(at, operator))
     }
 
     fn refuse<T>(&self, operator: &Operator, reason: impl Into<String>) -> Result<T, LegaliseError> {

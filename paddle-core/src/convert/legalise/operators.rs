@@ -4,14 +4,14 @@ use super::super::describe::{describe, fill_value};
 use super::super::names::OURS;
 use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
+use super::rows::Known;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
-use crate::program::{BlockId, Dim, Operator, Type};
+use crate::program::{Dim, Operator, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
 const MADE: &str = "sequences that are made of others are not exported yet";
-const LOOPS: &str = "loops along sequences, and those that rows leave one by one, are not exported yet";
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
 /// More numbers than this are not written out in a file.
@@ -19,12 +19,7 @@ const MOST_WRITTEN: i64 = 1 << 16;
 
 impl Legaliser<'_> {
     /// Appends what does the same as an operator of `block`.
-    pub(super) fn operator(
-        &mut self,
-        at: usize,
-        block: BlockId,
-        operator: &Operator,
-    ) -> Result<(), LegaliseError> {
+    pub(super) fn operator(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         match &operator.op {
             Op::Assign(_)
             | Op::BatchNorm(_)
@@ -36,7 +31,6 @@ impl Legaliser<'_> {
             | Op::Concat(_)
             | Op::Conv2d(_)
             | Op::Conv2dTranspose(_)
-            | Op::CumSum(_)
             | Op::Foreign(_)
             | Op::GatherNd(_)
             | Op::GroupNorm(_)
@@ -56,11 +50,17 @@ impl Legaliser<'_> {
             | Op::TakeAlongAxis(_)
             | Op::StopGradient(_)
             | Op::TopK(_) => self.same(at, operator),
+            Op::CumSum(op) => {
+                let x = self.name(operator.inputs[0]);
+                let sums = self.sums(at, *op, x, self.program.ty(operator.outputs[0]));
+                self.names.insert(operator.outputs[0], sums);
+                Ok(())
+            }
             Op::Store(_) => self.store(at, operator),
             Op::SequenceAlign(_) => self.sequence_align(at, operator),
             Op::SequenceExpandAs(_) => self.sequence_expand_as(at, operator),
             Op::SequenceLength(_) => self.sequence_length(at, operator),
-            Op::SequencePool(_) => self.sequence_pool(at, operator),
+            Op::SequencePool(op) => self.sequence_pool(at, operator, op),
             Op::SequenceReverse(_) => self.sequence_reverse(at, operator),
             Op::SequenceSoftmax(_) => self.sequence_softmax(at, operator),
             Op::SequenceWindow(op) => self.sequence_window(at, operator, op),
@@ -85,12 +85,12 @@ impl Legaliser<'_> {
                 self.random(at, operator)
             }
             Op::Reshape(_) => self.reshape(at, operator),
-            Op::GatherRows(_) => self.gather(at, block, operator),
+            Op::GatherRows(op) => self.gather(at, operator, op.rows),
+            Op::ScatterRows(_) => self.scatter(operator),
             Op::If(_) => self.branches(at, operator),
             Op::While(_) if operator.blocks.iter().all(|&block| self.program.block(block).rows.is_none()) => {
                 self.repeat(at, operator)
             }
-            Op::For(_) | Op::ScatterRows(_) | Op::While(_) => self.refuse(operator, LOOPS),
             Op::SequenceConcat(_)
             | Op::SequenceGather(_)
             | Op::SequencePad(_)
@@ -98,6 +98,8 @@ impl Legaliser<'_> {
             | Op::SequenceReshape(_)
             | Op::SequenceUnpad(_)
             | Op::SequenceWhere(_) => self.refuse(operator, MADE),
+            Op::For(op) => self.for_rows(at, operator, op.items as usize),
+            Op::While(_) => self.repeat(at, operator),
             Op::WarpCtc(_) => self.warpctc(at, operator),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
@@ -261,31 +263,31 @@ impl Legaliser<'_> {
             return self.refuse(operator, "a constant's sizes have to be numbers");
         }
         let Some(rows) = op.ty.rows else { return self.same(at, operator) };
-        if self.program.is_sequence(&op.ty) {
-            return self.refuse(operator, "PaddlePaddle has no constant for each token");
-        }
-        let Some(sample) = self.samples.get(&rows).cloned() else {
-            let name = &self.program.row_space(rows).name;
-            return self.refuse(operator, format!("no input has the rows of `{name}`"));
-        };
+        let count = self.need(at, operator, rows, Known::Count)?;
         let out = self.define(at, operator.outputs[0]);
-        self.fill_like(at, operator, sample, op, out)
+        self.fill_like(at, operator, count, op, out)
     }
 
-    /// Fills a variable, with as many rows as `sample` has.
+    /// Fills a variable, with as many rows as `count` has.
     pub(super) fn fill_like(
         &mut self,
         at: usize,
         operator: &Operator,
-        sample: String,
+        count: String,
         op: &Fill,
         out: String,
     ) -> Result<(), LegaliseError> {
         let Some(shape) = small(&wire_dims(&op.ty)) else {
             return self.refuse(operator, "a size exceeds 32 bits");
         };
+        self.fill_rows(at, count, op, shape, out);
+        Ok(())
+    }
+
+    /// The same with a shape that is known to fit.
+    pub(super) fn fill_rows(&mut self, at: usize, count: String, op: &Fill, shape: Vec<i32>, out: String) {
         let mut desc = OpDesc::new("fill_constant_batch_size_like")
-            .with_input("Input", [sample])
+            .with_input("Input", [count])
             .with_output("Out", [out])
             .with_attr(OpAttr::ints("shape", shape))
             .with_attr(OpAttr::int("input_dim_idx", 0))
@@ -294,7 +296,6 @@ impl Legaliser<'_> {
             .with_attr(OpAttr::bool("force_cpu", false));
         desc.attrs.extend(fill_value(op.value));
         self.push(at, desc);
-        Ok(())
     }
 
     fn random(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
@@ -338,6 +339,18 @@ impl Legaliser<'_> {
         let Some(shape) = shape else {
             return self.refuse(operator, "at most one size of the new shape may be unknown, and none 0");
         };
+        Ok(self.reshaped_to(at, x, from, to, shape))
+    }
+
+    /// The same with a shape as PaddlePaddle says it.
+    pub(super) fn reshaped_to(
+        &mut self,
+        at: usize,
+        x: String,
+        from: &Type,
+        to: &Type,
+        shape: Vec<i32>,
+    ) -> String {
         let out = self.declare(at, "reshape2", to);
         let xshape = self.xshape(at, "reshape2", &Type { dtype: to.dtype, ..from.clone() });
         let desc = OpDesc::new("reshape2")
@@ -346,7 +359,7 @@ impl Legaliser<'_> {
             .with_output("XShape", [xshape])
             .with_attr(OpAttr::ints("shape", shape));
         self.push(at, desc);
-        Ok(out)
+        out
     }
 }
 

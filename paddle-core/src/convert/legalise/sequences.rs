@@ -1,26 +1,37 @@
 //! Operators that go along sequences. PaddlePaddle's find the offsets beside the values.
 
-use super::super::describe::{describe, fill_value};
+use super::super::describe::describe;
 use super::super::types::element;
+use super::parts::list;
+use super::rows::Known;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{
-    Binary, BinaryKind, Matmul, Number, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax,
-    SequenceWindow,
+    Binary, BinaryKind, Fill, Matmul, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax,
+    SequenceWindow, Unary, UnaryKind,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Operator, Program, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {
     /// The variable of a value, with the offsets of its sequences: PaddlePaddle's operators hand them on or lose them,
-    /// each in its own way. Those that no input has are left to the operators.
+    /// each in its own way. Those that nothing says are left to the operators.
     pub(super) fn with_offsets(&mut self, at: usize, var: VarId) -> String {
         let (program, name) = (self.program, self.name(var));
-        let ty = program.ty(var);
-        let sample =
-            ty.rows.filter(|_| program.is_sequence(ty)).and_then(|rows| self.samples.get(&rows).cloned());
-        match sample {
-            Some(sample) if sample != name => self.step(at, lod_reset(sample), name, ty),
-            _ => name,
+        match program.ty(var).rows {
+            Some(rows) => self.at_offsets(at, name, program.ty(var), rows),
+            None => name,
+        }
+    }
+
+    /// A variable with the offsets of the sequences whose tokens, in any order, are `rows`.
+    pub(super) fn at_offsets(&mut self, at: usize, x: String, ty: &Type, rows: RowsId) -> String {
+        let rows = self.stored_as(rows);
+        if self.program.rows_of_whole_sequences(rows).is_none() {
+            return x;
+        }
+        match self.known(at, rows, Known::Offsets) {
+            Some(of) if of != x => self.step(at, lod_reset(of), x, ty),
+            _ => x,
         }
     }
 
@@ -34,47 +45,116 @@ impl Legaliser<'_> {
 
     pub(super) fn sequence_expand_as(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = [self.name(operator.inputs[0]), self.with_offsets(at, operator.inputs[1])];
-        self.of_tokens(at, operator, inputs, |desc| desc)
+        self.of_tokens(at, operator, inputs)
     }
 
-    pub(super) fn sequence_pool(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let inputs = [self.with_offsets(at, operator.inputs[0])];
-        let noted = self.of_pool(at, self.program.ty(operator.outputs[0]));
-        self.of_tokens(at, operator, inputs, noted)
+    pub(super) fn sequence_pool(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &SequencePool,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        let x = self.with_offsets(at, operator.inputs[0]);
+        let x = self.in_columns(at, operator, x, ty)?;
+        let called =
+            if ty.dims.is_empty() { "sequence_pool" } else { &program.var(operator.outputs[0]).name };
+        let mut pooled = self.pooled(at, operator, op, x, &at_least_column(ty), called)?;
+        if ty.dims.is_empty() {
+            pooled = self.reshaped(at, operator, pooled, &at_least_column(out), out)?;
+        }
+        self.names.insert(operator.outputs[0], pooled);
+        Ok(())
     }
 
-    /// What the real pooling has more: it notes where a maximum is.
-    fn of_pool(&mut self, at: usize, pooled: &Type) -> impl FnOnce(OpDesc) -> OpDesc + use<> {
-        let index = at_least_column(&pooled.with_dtype(DType::I32));
-        let index = self.declare(at, "sequence_pool.max_index", &index);
-        |desc| desc.with_output("MaxIndex", [index]).with_attr(OpAttr::bool("is_test", true))
+    /// Whether sequences, or those that they are a part of, come from outside.
+    pub(super) fn is_fed(&self, rows: RowsId) -> bool {
+        let drawn = self.program.drawn_from(rows);
+        self.program.inputs().iter().any(|&input| self.program.ty(input).rows == Some(drawn))
+    }
+
+    /// One row for each sequence of a variable that has offsets. The real pooling wants at least as many tokens as there are
+    /// sequences, which those that a `while` gives need not have: they get one more, of zeros, which is left out of the result.
+    fn pooled(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &SequencePool,
+        x: String,
+        ty: &Type,
+        called: &str,
+    ) -> Result<String, LegaliseError> {
+        let made = ty.rows.map(|rows| self.stored_as(rows)).filter(|&rows| !self.is_fed(rows));
+        let parent = made.and_then(|rows| self.program.rows_of_whole_sequences(rows));
+        let (Some(made), Some(parent)) = (made, parent) else {
+            return Ok(self.pool_tokens(at, op, x, ty, called));
+        };
+        let bounds = self.need(at, operator, made, Known::Bounds)?;
+        let count = self.need(at, operator, parent, Known::Count)?;
+        let of_row = Type { rows: Some(parent), ..ty.clone() };
+        let zeros = self.declare(at, "sequence_pool.zeros", &of_row);
+        self.fill_like(at, operator, count, &Fill::zeros(of_row.clone()), zeros.clone())?;
+        let longer = self.joined(at, [&x, &zeros], ty);
+        let longer = self.joined(at, [&longer, &zeros], ty);
+        let end = self.count_of(at, longer.clone(), ty);
+        let bounds = self.joined(at, [&bounds, &end], &list(DType::I32));
+        let longer = self.step(at, lod_reset(bounds), longer, ty);
+        let pooled = self.pool_tokens(at, op, longer, ty, "sequence_pool");
+        Ok(self.sliced(at, pooled, &of_row, 0, -1))
+    }
+
+    /// The real pooling, which notes where a maximum is.
+    pub(super) fn pool_tokens(
+        &mut self,
+        at: usize,
+        op: &SequencePool,
+        x: String,
+        ty: &Type,
+        called: &str,
+    ) -> String {
+        let rows = ty.rows.and_then(|rows| self.program.rows_of_sequences(rows));
+        let pooled = Type { rows, ..ty.clone() };
+        let index = self.declare(at, "sequence_pool.max_index", &pooled.with_dtype(DType::I32));
+        let out = self.declare(at, called, &pooled);
+        let desc = describe(&(*op).into(), &[x], std::slice::from_ref(&out), &[]);
+        self.push(at, desc.with_output("MaxIndex", [index]).with_attr(OpAttr::bool("is_test", true)));
+        out
     }
 
     pub(super) fn sequence_reverse(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let inputs = [self.with_offsets(at, operator.inputs[0])];
-        self.of_tokens(at, operator, inputs, |desc| desc)
+        self.of_tokens(at, operator, inputs)
     }
 
-    /// The real kernel takes exponentials of numbers as they are: the largest of each sequence is subtracted before.
+    /// The real kernel takes exponentials of numbers as they are, the largest of each sequence is subtracted before; and
+    /// of one number for each token: of several, it is written out.
     pub(super) fn sequence_softmax(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         let program = self.program;
         let ty = program.ty(operator.inputs[0]);
-        if ty.dims.iter().any(|dim| dim.constant() != Some(1)) {
-            return self.refuse(operator, "PaddlePaddle normalises one number for each token, `[_, 1]`");
-        }
         let x = self.with_offsets(at, operator.inputs[0]);
         let x = self.in_columns(at, operator, x, ty)?;
         let tokens = at_least_column(ty);
-        let rows = ty.rows.and_then(|rows| program.rows_of_sequences(rows));
-        let pooled = Type { rows, ..tokens.clone() };
-        let largest = self.declare(at, "sequence_softmax.largest", &pooled);
-        let noted = self.of_pool(at, &pooled);
-        let max = SequencePool { pooltype: PoolType::Max, pad_value: 0.0 }.into();
-        let pool = describe(&max, std::slice::from_ref(&x), std::slice::from_ref(&largest), &[]);
-        self.push(at, noted(pool));
+        let pool = |pooltype| SequencePool { pooltype, pad_value: 0.0 };
+        let largest =
+            self.pooled(at, operator, &pool(PoolType::Max), x.clone(), &tokens, "sequence_softmax.max")?;
         let largest = self.emit(at, SequenceExpandAs, &[&largest, &x], &tokens);
         let shifted = self.emit(at, Binary { kind: BinaryKind::Sub }, &[&x, &largest], &tokens);
-        let mut out = self.emit(at, SequenceSoftmax, &[&shifted], &tokens);
+        let mut out = if tokens.dims.iter().all(|dim| dim.constant() == Some(1)) {
+            self.emit(at, SequenceSoftmax, &[&shifted], &tokens)
+        } else {
+            let exp = self.emit(at, Unary::of(UnaryKind::Exp), &[&shifted], &tokens);
+            let sum = self.pooled(
+                at,
+                operator,
+                &pool(PoolType::Sum),
+                exp.clone(),
+                &tokens,
+                "sequence_softmax.sum",
+            )?;
+            let sum = self.emit(at, SequenceExpandAs, &[&sum, &x], &tokens);
+            self.emit(at, Binary { kind: BinaryKind::Div }, &[&exp, &sum], &tokens)
+        };
         if ty.dims.is_empty() {
             out = self.reshaped(at, operator, out, &tokens, ty)?;
         }
@@ -120,25 +200,23 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// An operator that PaddlePaddle has for numbers with at least one dimension beside the rows. `extend` adds to it what
-    /// the real one has more.
+    /// An operator that PaddlePaddle has for numbers with at least one dimension beside the rows.
     fn of_tokens<const N: usize>(
         &mut self,
         at: usize,
         operator: &Operator,
         mut inputs: [String; N],
-        extend: impl FnOnce(OpDesc) -> OpDesc,
     ) -> Result<(), LegaliseError> {
         let program = self.program;
         let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
         inputs[0] = self.in_columns(at, operator, inputs[0].clone(), ty)?;
         if !ty.dims.is_empty() {
             let desc = self.same_on(operator, at, &inputs);
-            self.push(at, extend(desc));
+            self.push(at, desc);
             return Ok(());
         }
         let found = self.declare(at, operator.op.name(), &at_least_column(out));
-        self.push(at, extend(describe(&operator.op, &inputs, std::slice::from_ref(&found), &[ty])));
+        self.push(at, describe(&operator.op, &inputs, std::slice::from_ref(&found), &[ty]));
         let found = self.reshaped(at, operator, found, &at_least_column(out), out)?;
         self.names.insert(operator.outputs[0], found);
         Ok(())
@@ -247,30 +325,12 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// PaddlePaddle says how long sequences are where it pads them.
     pub(super) fn sequence_length(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
-        let program = self.program;
-        let ty = program.ty(operator.inputs[0]);
-        let x = self.with_offsets(at, operator.inputs[0]);
-        let x = self.in_columns(at, operator, x, ty)?;
-        let mut padded = at_least_column(&Type { rows: program.ty(operator.outputs[0]).rows, ..ty.clone() });
-        // As many as the longest one has.
-        padded.dims.insert(0, Dim::from(-1));
-        let zero = Type { rows: None, dims: vec![Dim::from(1)], ..ty.clone() };
-        let value = self.declare(at, "sequence_length.zero", &zero);
-        let mut fill = OpDesc::new("fill_constant").with_output("Out", [value.clone()]);
-        fill.attrs.extend([OpAttr::longs("shape", [1]), OpAttr::int("dtype", element(ty.dtype).into())]);
-        fill.attrs.extend(fill_value(Number::Int(0)));
-        self.push(at, fill);
-        let padded = self.declare(at, "sequence_length.padded", &padded);
-        let length = self.define(at, operator.outputs[0]);
-        let pad = OpDesc::new("sequence_pad")
-            .with_input("X", [x])
-            .with_input("PadValue", [value])
-            .with_output("Out", [padded])
-            .with_output("Length", [length])
-            .with_attr(OpAttr::int("padded_length", -1));
-        self.push(at, pad);
+        let rows = self.program.ty(operator.inputs[0]).rows;
+        let Some(lengths) = rows.and_then(|rows| self.known(at, rows, Known::Lengths)) else {
+            return self.refuse(operator, "nothing that is exported says how long these sequences are");
+        };
+        self.names.insert(operator.outputs[0], lengths);
         Ok(())
     }
 }
@@ -301,7 +361,7 @@ fn sequence_conv(start: i32, length: i32) -> OpDesc {
 }
 
 /// An operator that gives a value the offsets of the sequences of a variable.
-fn lod_reset(of: String) -> OpDesc {
+pub(super) fn lod_reset(of: String) -> OpDesc {
     OpDesc::new("lod_reset")
         .with_input("Y", [of])
         .with_attr(OpAttr::ints("target_lod", []))

@@ -7,7 +7,7 @@ use paddle_core::program::{DType, Program, RowsId};
 
 use super::build::Built;
 use crate::draw::Draw;
-use crate::gradients::{Fed, on_grid};
+use crate::fed::{Fed, on_grid};
 use crate::host::Host;
 
 /// How the rows of a batch are spread over the sides of decisions.
@@ -21,6 +21,8 @@ pub(crate) enum Spread {
     OneSided,
     /// As before, and no sequence has a token.
     Empty,
+    /// As [`Spread::Even`], and every sequence has a token.
+    Filled,
 }
 
 /// A batch of so many rows for a program whose first inputs are those of the built one.
@@ -33,10 +35,11 @@ pub(crate) fn draw_batch(
 ) -> Vec<Fed> {
     let (start, one_side) = (draw.below(8), draw.flip());
     let side = |draw: &mut Draw, row: usize, level: usize| match spread {
-        Spread::Even => ((row + start) >> level) & 1 == 1,
+        Spread::Even | Spread::Filled => ((row + start) >> level) & 1 == 1,
         Spread::Arbitrary => draw.flip(),
         Spread::OneSided | Spread::Empty => one_side,
     };
+    let fewest = i64::from(spread == Spread::Filled);
     // All sequences of a level have the same lengths, so that loops may go along them in step.
     let mut lengths: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut offsets: BTreeMap<RowsId, Vec<i64>> = BTreeMap::new();
@@ -45,13 +48,13 @@ pub(crate) fn draw_batch(
         let of_tokens = match outer {
             Some(outer) => {
                 let count = outer.last().copied().unwrap_or(0);
-                ends(&(0..count).map(|_| draw.below(3) as i64).collect::<Vec<_>>())
+                ends(&(0..count).map(|_| fewest.max(draw.below(3) as i64)).collect::<Vec<_>>())
             }
             None => ends(lengths.entry(level).or_insert_with(|| {
                 let mut length = |row| match (spread, side(draw, row, level)) {
                     (Spread::Empty, _) => 0,
                     (_, true) => 2 + draw.below(2) as i64,
-                    (_, false) => draw.below(2) as i64,
+                    (_, false) => fewest.max(draw.below(2) as i64),
                 };
                 (0..rows).map(&mut length).collect()
             })),

@@ -18,7 +18,8 @@ use super::batch::{Spread, draw_batch, row};
 use super::build::{Built, line};
 use super::outline::Outline;
 use crate::draw::Draw;
-use crate::gradients::{Fed, Run, differentiate};
+use crate::fed::Fed;
+use crate::gradients::{Run, differentiate};
 use crate::programs::assert_close;
 
 /// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so: 2,000 take minutes in a debug build.

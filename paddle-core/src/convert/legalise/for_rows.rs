@@ -1,0 +1,209 @@
+//! `for` along sequences, longest first: the rows of an iteration are the first of those of the one before. What comes to the
+//! iterations and what they give are arrays.
+
+use super::super::types::{element, wire_dims};
+use super::rows::{Chosen, Known};
+use super::{LegaliseError, Legaliser};
+use crate::ops::Number;
+use crate::program::{DType, Operator, Type};
+use crate::wire::{LodTensorArrayDesc, OpAttr, OpDesc, TensorDesc, VarDesc, VarKind, VarType};
+
+impl Legaliser<'_> {
+    /// Along sequences, longest first: the rows of an iteration are the first of those of the one before.
+    pub(super) fn for_rows(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        items: usize,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let body = operator.blocks[0];
+        let rows = program.block(body).rows;
+        let steps = rows.and_then(|rows| program.steps_of_loop(rows));
+        let (Some(rows), Some(steps)) = (rows, steps) else {
+            return self.refuse(operator, "its block does not run on rows");
+        };
+        let tokens = self.need(at, operator, steps, Known::Offsets)?;
+        let table = self.special(at, "lod_rank_table", VarKind::LodRankTable);
+        let rank = OpDesc::new("lod_rank_table")
+            .with_input("X", [tokens.clone()])
+            .with_output("Out", [table.clone()])
+            .with_attr(OpAttr::int("level", 0));
+        self.push(at, rank);
+        let one = Type::new(DType::I64, [1]);
+        let longest = self.declare(at, "max_sequence_len", &one);
+        let max = OpDesc::new("max_sequence_len")
+            .with_input("RankTable", [table.clone()])
+            .with_output("Out", [longest.clone()]);
+        self.push(at, max);
+        let step = self.constant(at, Number::Int(0), &one);
+        let goes_on = self.less_than(at, &step, &longest);
+        // What comes from outside has tokens; of what a `while` gave, no row may have any.
+        let any = (!self.is_fed(self.stored_as(steps))
+            && operator.outputs.len() > operator.inputs.len() - items)
+            .then(|| self.less_than(at, &step, &longest));
+        let mut state = Vec::new();
+        for &input in &operator.inputs[items..] {
+            let (name, ty) = (self.name(input), program.ty(input));
+            let x = self.without_offsets(at, name, ty);
+            let reorder = OpDesc::new("reorder_lod_tensor_by_rank").with_input("RankTable", [table.clone()]);
+            state.push(self.step(at, reorder, x, ty));
+        }
+        // Made anew, of as many elements as there are iterations: PaddlePaddle's variables outlive a run.
+        let outputs = &operator.outputs[state.len()..];
+        let arrays: Vec<String> = outputs
+            .iter()
+            .map(|&output| self.array(at, tokens.clone(), &table, program.ty(output)))
+            .collect();
+
+        let inner = self.new_block(Some(at));
+        let chosen = Chosen::Longest { outside: at, table: table.clone(), step: step.clone() };
+        self.enter(rows, chosen);
+        let params = &program.block(body).params;
+        for (&param, held) in params[items..].iter().zip(&state) {
+            let var = program.var(param);
+            let own = self.declare(inner, &var.name, &var.ty);
+            let shrink = OpDesc::new("shrink_rnn_memory")
+                .with_input("X", [held.clone()])
+                .with_input("RankTable", [table.clone()])
+                .with_input("I", [step.clone()])
+                .with_output("Out", [own.clone()]);
+            self.push(inner, shrink);
+            self.note(inner, rows, Known::Count, own.clone());
+            self.names.insert(param, own);
+        }
+        for (&param, &item) in params.iter().zip(&operator.inputs[..items]) {
+            let var = program.var(param);
+            let of = var.ty.rows.unwrap_or(rows);
+            let Some(name) = self.moved(inner, self.name(item), program.ty(item), of, &var.name) else {
+                return self
+                    .refuse(operator, "nothing that is exported says which tokens come to an iteration");
+            };
+            if of == rows {
+                self.note(inner, rows, Known::Count, name.clone());
+            }
+            self.names.insert(param, name);
+        }
+        self.block(inner, body)?;
+        let (next, given) = program.block(body).results.split_at(state.len());
+        for (&given, array) in given.iter().zip(&arrays) {
+            let ty = program.ty(given);
+            let mut x = self.name(given);
+            x = match ty.rows {
+                Some(of) if of != rows => self.at_offsets(inner, x, ty, of),
+                _ => self.without_offsets(inner, x, ty),
+            };
+            let write = OpDesc::new("write_to_array").with_input("X", [x]).with_input("I", [step.clone()]);
+            self.push(inner, write.with_output("Out", [array.clone()]));
+        }
+        for (&next, held) in next.iter().zip(&state) {
+            let ty = program.ty(next);
+            let name = self.name(next);
+            let own = self.without_offsets(inner, name, ty);
+            // The state of the rows that have left stays behind that of the others.
+            let rest = self.behind(inner, held.clone(), own.clone(), ty);
+            let both = self.joined(inner, [&own, &rest], ty);
+            self.assign(inner, both, held.clone());
+        }
+        let increment = OpDesc::new("increment")
+            .with_input("X", [step.clone()])
+            .with_output("Out", [step.clone()])
+            .with_attr(OpAttr::float("step", 1.0));
+        self.push(inner, increment);
+        let again = self.less_than(inner, &step, &longest);
+        self.assign(inner, again, goes_on.clone());
+        self.push_loop(at, inner, goes_on);
+
+        for (&output, held) in operator.outputs.iter().zip(state) {
+            let var = program.var(output);
+            let out = self.declare(at, &var.name, &var.ty);
+            let back = OpDesc::new("reorder_lod_tensor_by_rank_grad")
+                .with_input("X", [held])
+                .with_input("RankTable", [table.clone()])
+                .with_output("Out", [out.clone()]);
+            self.push(at, back);
+            self.names.insert(output, out);
+        }
+        match any {
+            None => {
+                for (&output, array) in outputs.iter().zip(&arrays) {
+                    let out = self.define(at, output);
+                    self.whole(at, array, &table, out);
+                }
+            }
+            Some(any) => {
+                let inner = self.new_block(Some(at));
+                let mut written = Vec::new();
+                for (&output, array) in outputs.iter().zip(&arrays) {
+                    let out = self.define(inner, output);
+                    self.whole(inner, array, &table, out.clone());
+                    let to = self.none_of(at, operator, program.ty(output))?;
+                    self.assign(inner, out, to.clone());
+                    self.names.insert(output, to.clone());
+                    written.push(to);
+                }
+                self.push_branch(at, inner, any, written);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the iterations wrote into an array, in the order of the sequences.
+    fn whole(&mut self, at: usize, array: &str, table: &str, out: String) {
+        let whole = OpDesc::new("array_to_lod_tensor")
+            .with_input("X", [array])
+            .with_input("RankTable", [table])
+            .with_output("Out", [out]);
+        self.push(at, whole);
+    }
+
+    fn less_than(&mut self, at: usize, x: &str, y: &str) -> String {
+        let out = self.declare(at, "less_than", &Type::new(DType::Bool, [1]));
+        let less = OpDesc::new("less_than")
+            .with_input("X", [x])
+            .with_input("Y", [y])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::int("axis", -1));
+        self.push(at, less);
+        out
+    }
+
+    /// The tokens of each iteration, as elements of an array, which will be of a type.
+    pub(super) fn array(&mut self, at: usize, x: String, table: &str, ty: &Type) -> String {
+        let name = self.free("lod_tensor_to_array");
+        self.homes.insert(name.clone(), at);
+        let tensor =
+            TensorDesc { data_type: element(ty.dtype).into(), dims: wire_dims(ty), ..TensorDesc::default() };
+        let r#type = VarType {
+            r#type: VarKind::LodTensorArray.into(),
+            tensor_array: Some(LodTensorArrayDesc { tensor, ..LodTensorArrayDesc::default() }),
+            ..VarType::default()
+        };
+        let array = VarDesc { name: name.clone(), r#type, persistable: Some(false), ..VarDesc::default() };
+        self.blocks[at].vars.push(array);
+        let desc = OpDesc::new("lod_tensor_to_array")
+            .with_input("X", [x])
+            .with_input("RankTable", [table])
+            .with_output("Out", [name.clone()]);
+        self.push(at, desc);
+        name
+    }
+
+    /// One element of an array.
+    pub(super) fn read_element(
+        &mut self,
+        at: usize,
+        array: String,
+        step: String,
+        ty: &Type,
+        called: &str,
+    ) -> String {
+        let out = self.declare(at, called, ty);
+        let read = OpDesc::new("read_from_array")
+            .with_input("X", [array])
+            .with_input("I", [step])
+            .with_output("Out", [out.clone()]);
+        self.push(at, read);
+        out
+    }
+}

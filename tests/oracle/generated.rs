@@ -1,0 +1,119 @@
+//! Generated programs of every form of control flow, nested at random.
+
+use std::collections::BTreeMap;
+
+use paddle::core::convert::export;
+use paddle_kernels::reference::Reference;
+
+use crate::draw::Draw;
+use crate::fed::Fed;
+use crate::host::Host;
+use crate::process::{Case, is_wanted, run, write};
+use crate::support::runner::Runner;
+use crate::support::tensor::{Tensor, Values};
+
+#[path = "../../paddle-kernels/tests/backends/nested/batch.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod batch;
+#[path = "../../paddle-kernels/tests/backends/nested/build.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod build;
+#[path = "../../paddle-kernels/tests/backends/nested/outline.rs"]
+#[expect(dead_code, reason = "the tests of backends use the rest")]
+mod outline;
+#[path = "../../paddle-kernels/tests/backends/nested/sequences.rs"]
+mod sequences;
+
+use batch::{Spread, draw_batch};
+use build::Built;
+use outline::Outline;
+
+/// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so.
+const PROGRAMS: usize = 300;
+
+fn count() -> usize {
+    std::env::var("PADDLE_GENERATED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
+}
+
+fn tensor(fed: Fed) -> Tensor {
+    let values = match fed.values {
+        Host::Bool(values) => Values::Bool(values),
+        Host::I32(values) => Values::I32(values),
+        Host::I64(values) => Values::I64(values),
+        Host::F32(values) => Values::F32(values),
+        Host::F64(values) => Values::F64(values),
+    };
+    Tensor { shape: fed.shape, values, offsets: fed.offsets }
+}
+
+/// What PaddlePaddle's kernels do where a loop that no row enters has given sequences without any token.
+const NO_TOKENS: [&str; 2] = ["dims size must not be equal 0", "the process ended: SIGFPE"];
+
+/// A generated program and what it computes here.
+struct Computed {
+    seed: usize,
+    outline: Vec<Outline>,
+    outputs: Vec<Tensor>,
+}
+
+/// Exports programs, which is to be possible for all of them, and computes their outputs.
+fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
+    let (mut cases, mut all) = (Vec::new(), Vec::new());
+    for seed in 0..count {
+        let mut draw = Draw::new(seed as u64 + 1000);
+        let outline = Outline::block(&mut draw, 0);
+        let built = Built::new(&outline, &mut draw);
+        let program = &built.program;
+        let model =
+            export(program, &BTreeMap::new()).unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"));
+        let batches: Vec<Vec<Tensor>> = [8, 11]
+            .iter()
+            .map(|&rows| draw_batch(&built, program, rows, Spread::Filled, &mut draw))
+            .map(|batch| batch.into_iter().map(tensor).collect())
+            .collect();
+        let mut reference = Runner::new(Reference::single(), program);
+        all.extend(batches.iter().map(|batch| Computed {
+            seed,
+            outline: outline.clone(),
+            outputs: reference.run(batch),
+        }));
+        cases.push(Case::new(write(&format!("generated{seed}"), &model), program, &batches));
+    }
+    (cases, all)
+}
+
+/// How outputs differ from those that are expected.
+fn difference(found: &[Tensor], expected: &[Tensor]) -> Option<String> {
+    if found.len() != expected.len() {
+        return Some(format!("{} outputs", found.len()));
+    }
+    found.iter().zip(expected).find_map(|(found, expected)| found.compare(expected, 1e-4, 1e-5).err())
+}
+
+/// Rows on both sides of every decision, and no sequence that is fed without tokens.
+#[test]
+fn generated_programs() {
+    if !is_wanted() {
+        return;
+    }
+    let (cases, all) = computed(count());
+    let (mut agree, mut differ) = (0, Vec::new());
+    let mut failed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (Computed { seed, outline, outputs }, theirs) in all.iter().zip(run("executor", &cases)) {
+        match theirs {
+            Err(error) => failed.entry(error).or_default().push(*seed),
+            Ok(theirs) => match difference(&theirs, outputs) {
+                Some(difference) => differ.push(format!("{seed} {outline:?}: {difference}")),
+                None => agree += 1,
+            },
+        }
+    }
+    println!("{agree} of {} batches of {} programs agree", all.len(), cases.len());
+    for (error, seeds) in &failed {
+        println!("{} fail, of programs {seeds:?}: {error}", seeds.len());
+    }
+    assert!(differ.is_empty(), "{differ:#?}");
+    let unknown = failed.keys().find(|error| !NO_TOKENS.iter().any(|known| error.contains(known)));
+    assert_eq!(unknown, None);
+    assert!(agree * 100 >= all.len() * 99, "{agree} of {} batches agree", all.len());
+}
