@@ -288,26 +288,3 @@ fn attention_of_beams_is_that_of_each() {
         assert!(together.iter().skip(18).all(|value| *value == 0.0), "{together}");
     }
 }
-
-/// Three words, the first of which ends a text.
-#[test]
-fn a_step_of_a_beam_search() {
-    let net = network!(|words: Tensor<i64, _, 2>, scores: Tensor<f32, _, 2>, next: Tensor<f32, _, 2, 3>| {
-        beam_search(words, scores, next, 2, 0)
-    });
-    let rows = [
-        // The best of both, best first.
-        ([1, 2], [-1.0, -2.0], [[-9.0, -3.0, -8.0], [-7.0, -9.0, -0.5]]),
-        // Of equal ones, the first: of the first text, then of the first word.
-        ([1, 2], [-1.0, -1.0], [[-3.0, -2.0, -2.0], [-2.0, -2.0, -2.0]]),
-        // A text that has ended goes on as it is, whatever is said to follow.
-        ([0, 2], [-1.0, -2.0], [[-0.1, -0.1, -0.1], [-7.0, -0.25, -8.0]]),
-        ([0, 0], [-3.0, -2.0], [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
-    ];
-    let outputs = infer(&net, &Parameters::create(&net).unwrap(), rows).unwrap();
-    let ids = |k: usize| outputs.at::<i64>(k).unwrap().iter().copied().collect::<Vec<_>>();
-    assert_eq!(ids(0), [1, 0, 0, 0, 0, 1, 1, 0]);
-    assert_eq!(ids(1), [2, 1, 1, 2, 0, 1, 0, 0]);
-    let scores: Vec<f32> = outputs.at::<f32>(2).unwrap().iter().copied().collect();
-    assert_eq!(scores, [-2.5, -4.0, -3.0, -3.0, -1.0, -2.25, -2.0, -3.0]);
-}
