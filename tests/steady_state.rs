@@ -52,6 +52,7 @@ fn nothing_is_allocated_in_the_steady_state() {
     filled_again();
     steps();
     loops();
+    recurrent_layers();
 }
 
 fn steps() {
@@ -117,6 +118,39 @@ fn loops() {
         };
         let wanted = |i: usize| if at == 7 && i == 0 { 25.0 } else { ((at * 3 + i * 11) % 25) as f32 };
         let row = |i: usize| (sequence(length(i, 0)), vec![[1.0; 3]; length(i, 3)], wanted(i));
+        net.batch((0..rows).map(row)).unwrap()
+    };
+    let batches: Vec<_> = (0..200).map(batch).collect();
+    assert!(settles(&net, &batches));
+}
+
+/// A reader in both directions and layers, and a writer that attends to what was read; their lengths have nothing to do with each other.
+fn recurrent_layers() {
+    let net =
+        network!(|read: Seq<Tensor<f32, 3>>, said: Seq<Tensor<f32, 2>>, wanted: Seq<Tensor<f32, 4>>| {
+            let read = stacked_lstm(read, 3, 2, bidirectional = true, peepholes = true);
+            let mut h = zeros(4);
+            let losses = for (x, right) in (said, wanted) {
+                let context = attention(h, read, 5);
+                let unit = gru_unit(concat([x, context]), h, 4);
+                h = unit;
+                square(h - right)
+            };
+            mean(sequence_pool(losses, sum))
+        });
+    let batch = |at: usize| {
+        let rows = if at == 3 { 40 } else { 1 + (at * 41) % 40 };
+        let length = |i: usize, salt: usize| match at {
+            5 if i == 0 => 30,
+            // Many tokens, without long sequences.
+            9 => 12,
+            _ if rows < 10 => (at * 7 + i * 13 + salt) % 30,
+            _ => (at + i * 5 + salt) % 7,
+        };
+        let row = |i: usize| {
+            let said = length(i, 3);
+            (vec![[0.5; 3]; length(i, 0)], vec![[1.0; 2]; said], vec![[0.1; 4]; said])
+        };
         net.batch((0..rows).map(row)).unwrap()
     };
     let batches: Vec<_> = (0..200).map(batch).collect();

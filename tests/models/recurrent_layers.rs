@@ -79,11 +79,34 @@ pub mod layers {
     }
 }
 
+#[network]
+pub mod places {
+    /// Along the places of each row: on the rows of a branch, and again and again on those that are still in a loop.
+    pub fn cost(xs: Tensor<f32, _, T, 3>, wanted: Tensor<f32, _>, y: Tensor<f32, _, 4>) -> Tensor<f32> {
+        let xs = sequence(xs);
+        let mut h = if wanted > 0.0 {
+            let seen = gru(xs, 4);
+            sequence_pool(seen, last)
+        } else {
+            fc(dot_product_attention(fc(y, 3), xs), 4)
+        };
+        let mut read = 0;
+        while sum(square(h), axis = 1) > 0.05 && read < 3 {
+            let scale = sequence_expand(fc(h, 1), xs);
+            let again = lstm(xs * scale, 4);
+            h = 0.5 * sequence_pool(again, max);
+            read += 1;
+        }
+        mean(square(h - y))
+    }
+}
+
 pub(crate) fn networks() -> Vec<crate::Model> {
     vec![
         crate::model(translation::cost()),
         crate::model(translation::beams()),
         crate::model(memory::cost()),
         crate::model(layers::cost()),
+        crate::model(places::cost()),
     ]
 }
