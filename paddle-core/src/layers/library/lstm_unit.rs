@@ -1,8 +1,8 @@
 /// One step of a long short-term memory: what it gives, and what it remembers, `(h, c)`. Hochreiter and Schmidhuber (1997),
 /// with the forget gate of Gers, Schmidhuber and Cummins (2000).
 ///
-/// Of `g, i, f, o = x · w0 + h · w1 + b`, with parameters `gates`, it is `c' = sigmoid(f) c + sigmoid(i) tanh(g)` and
-/// `h' = sigmoid(o) tanh(c')`.
+/// Of `g, i, f, o = x · w0 + h · w1 + b`, with parameters `gates` in this order, which is PaddlePaddle's, it is
+/// `c' = sigmoid(f) c + sigmoid(i) tanh(g)` and `h' = sigmoid(o) tanh(c')`.
 ///
 /// * `x`: the input, `[_, D]`; with beams, `[_, BEAM, D]`.
 /// * `h`, `c`: what it gave and remembered before, `[_, size]`; with beams, `[_, BEAM, size]`.

@@ -1,4 +1,5 @@
-/// Layers of gated recurrent units, each of which reads what the one below it gives: for each token, what the last has seen.
+/// Layers of gated recurrent units, each of which reads what the one below it gives: for each token, what the last has seen. Their
+/// parameters are `layer0`, `layer1`, …
 ///
 /// * `x`: the sequences, of tokens `[D]`.
 /// * `size`: the size of what each layer gives for each token, and each direction.

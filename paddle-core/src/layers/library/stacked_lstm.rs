@@ -1,4 +1,5 @@
-/// Layers of long short-term memories, each of which reads what the one below it gives: for each token, what the last gives.
+/// Layers of long short-term memories, each of which reads what the one below it gives: for each token, what the last gives. Their
+/// parameters are `layer0`, `layer1`, …
 ///
 /// * `x`: the sequences, of tokens `[D]`.
 /// * `size`: the size of what each layer gives for each token, and each direction.
