@@ -166,3 +166,49 @@ fn a_loop_over_numbers_gives_an_array() {
     let outputs = infer(&net, &Parameters::create(&net).unwrap(), [1.0, 2.0]).unwrap();
     assert_eq!(floats(&outputs, 0), [3.0, 6.0]);
 }
+
+/// What a loop collects of rows that leave it, or an iteration, before they come to the value.
+#[test]
+fn collecting_what_there_is() {
+    let net = network!(|xs: Seq<f32>, limit: Tensor<f32, _>| {
+        let mut total = 0.0;
+        let sums = for x in xs {
+            if x < 0.0 {
+                continue;
+            }
+            total += x;
+            if total > limit {
+                break;
+            }
+            (total, x * 2.0)
+        };
+        let mut left = limit;
+        let steps = while left > 0.0 {
+            left -= 2.0;
+            if left == 3.0 {
+                break;
+            } else if left == 1.0 {
+                continue;
+            } else {
+                left
+            }
+        };
+        let (sums, twice) = sums;
+        (sums, twice, steps, sequence_length(sums))
+    });
+    let parameters = Parameters::create(&net).unwrap();
+    let rows = vec![
+        (vec![1.0f32, -5.0, 2.0, 9.0, 1.0], 4.0f32),
+        (vec![], 6.0),
+        (vec![9.0, 1.0], 5.0),
+        (vec![-1.0, -2.0], 3.0),
+        (vec![1.0, 1.0, 1.0], 9.0),
+    ];
+    let outputs = infer(&net, &parameters, rows).unwrap();
+    assert_eq!(floats(&outputs, 0), [1.0, 3.0, 1.0, 2.0, 3.0]);
+    assert_eq!(outputs.offsets(0), Some(&[0, 2, 2, 2, 2, 5][..]));
+    assert_eq!(floats(&outputs, 1), [2.0, 4.0, 2.0, 2.0, 2.0]);
+    assert_eq!(floats(&outputs, 2), [2.0, 0.0, 4.0, 2.0, 0.0, -1.0, 7.0, 5.0]);
+    assert_eq!(outputs.offsets(2), Some(&[0, 2, 5, 5, 6, 8][..]));
+    assert_eq!(integers(&outputs, 3), [2, 0, 0, 0, 3]);
+}

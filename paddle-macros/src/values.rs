@@ -29,6 +29,8 @@ pub(crate) enum Value<'a> {
     Activation(&'static Layer),
     /// A sub-network, and the values and dimensions that it captured.
     Closure(&'a ast::Closure, Rc<(Env<'a>, Dims)>),
+    /// In place of a value that rows have not come to: zeros of the type of that which others have.
+    Nothing,
     /// Declared, and not assigned on every way.
     Unassigned,
     /// A mistake has been reported; silences its consumers.
@@ -69,6 +71,15 @@ impl Value<'_> {
         }
     }
 
+    /// Nothing, of as many parts.
+    pub(crate) fn nothing(&self) -> Self {
+        match self {
+            Value::Tuple(parts) => Value::Tuple(parts.iter().map(Value::nothing).collect()),
+            Value::Array(parts) => Value::Array(parts.iter().map(Value::nothing).collect()),
+            _ => Value::Nothing,
+        }
+    }
+
     pub(crate) fn is_unit(&self) -> bool {
         matches!(self, Value::Tuple(parts) if parts.is_empty())
     }
@@ -81,6 +92,7 @@ impl Value<'_> {
             Value::Var(_)
             | Value::Activation(_)
             | Value::Closure(..)
+            | Value::Nothing
             | Value::Unassigned
             | Value::Unknown => false,
         }

@@ -1,13 +1,16 @@
-//! A loop whose values are collected, and that rows leave in the middle.
+//! A loop over numbers whose values are collected, and that rows leave in the middle.
 
 fn main() {
-    let _net = paddle::network!(|xs: Seq<f32>| {
-        for x in xs {
-            if x > 1.0 {
+    let _net = paddle::network!(|x: Tensor<f32, _>| {
+        let mut y = x;
+        let ys = for i in 0..3 {
+            //~ ^^^ not-supported
+            y *= 2.0;
+            if y > 5.0 {
                 break;
             }
-            x * 2.0
-        //~ ^^^^^^^ not-supported
-        }
+            y + i
+        };
+        ys
     });
 }

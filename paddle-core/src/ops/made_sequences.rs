@@ -11,7 +11,7 @@ use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 /// Of each sequence of `x`, the tokens from `offset` on, as many as `length` says. Both are of the rows of the sequences,
 /// i64.
-pub(crate) fn slice<E>(
+pub fn slice<E>(
     (x, rows): (VarId, RowsId),
     [offset, length]: [VarId; 2],
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
@@ -23,7 +23,7 @@ pub(crate) fn slice<E>(
 }
 
 /// The sequences of `x`, and behind them those of `y`.
-pub(crate) fn concat<E>(
+pub fn concat<E>(
     [x, y]: [VarId; 2],
     rows: RowsId,
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
@@ -35,7 +35,7 @@ pub(crate) fn concat<E>(
 }
 
 /// The first places of each row of `x`, as many as `length`, i64 of the same rows, says.
-pub(crate) fn unpad<E>(
+pub fn unpad<E>(
     (x, rows): (VarId, RowsId),
     length: VarId,
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
@@ -45,7 +45,7 @@ pub(crate) fn unpad<E>(
 }
 
 /// The elements of the sequences of `x`, whose tokens have `width[0]` of them, as tokens of `width[1]`.
-pub(crate) fn reshape<E>(
+pub fn reshape<E>(
     (x, rows): (VarId, RowsId),
     width: [i64; 2],
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
@@ -61,7 +61,7 @@ pub(crate) fn reshape<E>(
 }
 
 /// The tokens of `x` of which `keep`, a truth value for each, holds.
-pub(crate) fn filter<E>(
+pub fn filter<E>(
     (x, rows): (VarId, RowsId),
     keep: VarId,
     mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,

@@ -44,7 +44,7 @@ mod linear_chain_crf;
 mod lookup_table;
 mod loop_grad;
 mod loops;
-pub(crate) mod made_sequences;
+pub mod made_sequences;
 mod matmul;
 mod max_pool2d_with_index;
 mod of_shards;

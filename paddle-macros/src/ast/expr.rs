@@ -130,6 +130,10 @@ pub(crate) enum ExprKind {
     },
     Block(Block),
     Paren(Box<Expr>),
+    /// In place of a value, for rows that have left an iteration before they came to it.
+    Nothing,
+    /// Of what a loop collects, values and whether there are any, those that there are.
+    Kept(Box<Expr>),
     /// It has been reported.
     Invalid,
 }

@@ -41,13 +41,16 @@ impl Expr {
             | ExprKind::Template { .. }
             | ExprKind::Name { .. }
             | ExprKind::Outside(_)
+            | ExprKind::Nothing
             | ExprKind::Invalid => Vec::new(),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().collect(),
             ExprKind::Repeated { x, times: y }
             | ExprKind::Index { x, index: y }
             | ExprKind::Range { start: x, end: y, .. }
             | ExprKind::Binary { x, y, .. } => vec![x, y],
-            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => vec![x],
+            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) | ExprKind::Kept(x) => {
+                vec![x]
+            }
             ExprKind::Assign { value, .. } | ExprKind::Update { value, .. } => vec![value],
             ExprKind::Call(call) => {
                 let named = call.named.iter().map(|named| &named.value);

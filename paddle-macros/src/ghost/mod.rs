@@ -357,8 +357,9 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Match { span, value, arms } => choice::choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
+        ExprKind::Kept(inner) => ghost(inner),
         // rustc reads paths where their values are taken.
-        ExprKind::Outside(_) | ExprKind::Invalid => helper("v", quote!(())),
+        ExprKind::Outside(_) | ExprKind::Nothing | ExprKind::Invalid => helper("v", quote!(())),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use paddle_core::ops::{If, Number};
+use paddle_core::ops::{Fill, If, Number};
 use paddle_core::program::{BlockId, DType, Dim, RowsId, Type, VarId};
 use proc_macro2::Span;
 
@@ -193,7 +193,19 @@ impl<'a> Lowering<'a, '_> {
                     _ => Shape::Tuple(parts),
                 })
             }
-            (Value::Var(_) | Value::Constant(_), Value::Var(_) | Value::Constant(_)) => {
+            (Value::Nothing, Value::Nothing) => Some(Shape::Nothing),
+            (Value::Nothing, Value::Tuple(_) | Value::Array(_)) => {
+                let nothing = Side { value: no.value.nothing(), at: yes.at };
+                self.join(what, nothing, no, join)
+            }
+            (Value::Tuple(_) | Value::Array(_), Value::Nothing) => {
+                let nothing = Side { value: yes.value.nothing(), at: no.at };
+                self.join(what, yes, nothing, join)
+            }
+            (
+                Value::Var(_) | Value::Constant(_) | Value::Nothing,
+                Value::Var(_) | Value::Constant(_) | Value::Nothing,
+            ) => {
                 let results = self.results(what, [&yes, &no], join)?;
                 join.results[0].push(results[0]);
                 join.results[1].push(results[1]);
@@ -263,10 +275,11 @@ impl<'a> Lowering<'a, '_> {
             (Some((_, ty)), None) | (None, Some((_, ty))) => ty.clone(),
             (None, None) => {
                 let dtypes = sides.map(|side| match side.value {
-                    Value::Constant(constant) => constant.own_dtype(),
-                    _ => DType::F32,
+                    Value::Constant(constant) => Some(constant.own_dtype()),
+                    _ => None,
                 });
-                let dtype = if dtypes[0].is_float() { dtypes[0] } else { dtypes[1] };
+                let float = dtypes.into_iter().flatten().find(|dtype| dtype.is_float());
+                let dtype = float.or(dtypes[1]).or(dtypes[0]).unwrap_or(DType::F32);
                 let dims = join.per_row.clone().unwrap_or_default();
                 Type { dtype, rows: None, dims }
             }
@@ -274,9 +287,13 @@ impl<'a> Lowering<'a, '_> {
         // A number is expanded to the rows of its branch.
         let mut vars = found.map(|found| found.map(|(var, _)| var));
         for i in 0..2 {
-            let Value::Constant(constant) = sides[i].value else { continue };
             let ty = Type { rows: rows(self, i, model.rows), ..model.clone() };
-            let Some(number) = constant.adapt(ty.dtype) else { return change(self) };
+            let number = match sides[i].value {
+                Value::Constant(constant) => constant.adapt(ty.dtype),
+                Value::Nothing => Some(Fill::zeros(ty.clone()).value),
+                _ => continue,
+            };
+            let Some(number) = number else { return change(self) };
             self.block = join.blocks[i];
             vars[i] = Some(self.fill(number, ty, sides[i].at)?);
         }
@@ -295,6 +312,7 @@ impl<'a> Lowering<'a, '_> {
             Value::Text(text) => format!("the text \"{text}\""),
             Value::Closure(..) => "a closure".to_string(),
             Value::Activation(layer) => format!("the activation `{}`", layer.name),
+            Value::Nothing => "nothing".to_string(),
             Value::Unassigned | Value::Unknown => "unknown".to_string(),
         }
     }

@@ -66,6 +66,8 @@ impl<'a> Lowering<'a, '_> {
                 self.bounded(value, expr.at)
             }
             ExprKind::Paren(inner) => self.expr(inner),
+            ExprKind::Nothing => Value::Nothing,
+            ExprKind::Kept(inner) => self.kept(inner),
             ExprKind::Negate { op, x } => self.negate(*op, x),
             ExprKind::Not { op, x } => self.not(*op, x),
             ExprKind::Array(parts) => {
@@ -124,6 +126,10 @@ impl<'a> Lowering<'a, '_> {
             Value::Constant(constant) => Some(Operand::Constant(*constant)),
             Value::Size(size) => Some(Operand::Size(size.clone())),
             Value::Unknown | Value::Unassigned => None,
+            Value::Nothing => {
+                self.error(at, Message::NoValue { what: "this".into() });
+                None
+            }
             Value::Tuple(parts) if parts.is_empty() => {
                 self.error(at, Message::NoValue { what: "this".into() });
                 None

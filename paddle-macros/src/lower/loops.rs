@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use paddle_core::ops::{Fill, Number, Op, ScatterRows};
+use paddle_core::ops::{Fill, Number, Op, ScatterRows, made_sequences};
 use paddle_core::program::{BlockId, Definition, Program, RowsId, Type, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
 use super::constants::Tensor;
 use super::state::Shape;
-use crate::ast::{BindingId, Block};
+use crate::ast::{BindingId, Block, Expr, ExprKind};
 use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Slot, Value};
@@ -258,7 +258,7 @@ impl<'a> Lowering<'a, '_> {
             (Shape::Leaf(at), _) => (self.show(&before(&self.program, at)), false),
             (Shape::Tuple(shapes), _) => (format!("a tuple of {}", shapes.len()), false),
             (Shape::Array(shapes), _) => (format!("an array of {}", shapes.len()), false),
-            (Shape::Unassigned, _) => return None,
+            (Shape::Nothing | Shape::Unassigned, _) => return None,
         };
         let hint = if whole { "; for a float, begin with `0.0`".to_string() } else { String::new() };
         let after = self.describe(&slot.value);
@@ -332,6 +332,56 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         sequences
+    }
+
+    /// Of what a loop gave, values and whether rows came to them, those that they came to.
+    pub(super) fn kept(&mut self, repeat: &'a Expr) -> Value<'a> {
+        let at = match &repeat.kind {
+            ExprKind::For { span, .. } | ExprKind::While { span, .. } => (*span).into(),
+            _ => repeat.at,
+        };
+        match self.expr(repeat) {
+            Value::Tuple(mut parts) if parts.len() == 2 => match (parts.pop(), parts.pop()) {
+                (Some(Value::Var(flags)), Some(values)) => self.keep(values, flags, at),
+                _ => Value::Unknown,
+            },
+            Value::Array(_) => {
+                let what = "collecting values of a loop over numbers that rows leave".to_string();
+                let instead = "assign the value to a variable, and end the statement with `;`".to_string();
+                self.error(at, Message::NotSupported { what, instead });
+                Value::Unknown
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn keep(&mut self, values: Value<'a>, flags: VarId, at: Extent) -> Value<'a> {
+        match values {
+            Value::Tuple(parts) => {
+                Value::Tuple(parts.into_iter().map(|part| self.keep(part, flags, at)).collect())
+            }
+            Value::Array(parts) => {
+                Value::Array(parts.into_iter().map(|part| self.keep(part, flags, at)).collect())
+            }
+            Value::Var(var) => {
+                let site = self.site(at.start);
+                let (block, program) = (self.block, &mut self.program);
+                let tokens = program.ty(var).rows;
+                let Some(parent) = tokens.and_then(|tokens| program.rows_of_whole_sequences(tokens)) else {
+                    return Value::Unknown;
+                };
+                let rows = program.create_tokens("kept", parent);
+                let emit = |op: Op, inputs: &[VarId]| Ok(program.append_op(block, op, inputs, site)?[0]);
+                match made_sequences::filter((var, rows), flags, emit) {
+                    Ok(kept) => Value::Var(kept),
+                    Err(error) => {
+                        self.build_error(error, at, &[]);
+                        Value::Unknown
+                    }
+                }
+            }
+            _ => Value::Unknown,
+        }
     }
 
     /// Where the value of a body stands.

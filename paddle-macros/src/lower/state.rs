@@ -36,6 +36,8 @@ pub(super) enum Shape {
     Leaf(usize),
     Tuple(Vec<Shape>),
     Array(Vec<Shape>),
+    /// On no way is there a value.
+    Nothing,
     /// Not assigned on every way.
     Unassigned,
 }
@@ -47,6 +49,7 @@ impl Shape {
             Shape::Leaf(at) => vars.get(*at).map_or(Value::Unknown, |&var| Value::Var(var)),
             Shape::Tuple(parts) => Value::Tuple(parts.iter().map(|part| part.value(vars)).collect()),
             Shape::Array(parts) => Value::Array(parts.iter().map(|part| part.value(vars)).collect()),
+            Shape::Nothing => Value::Nothing,
             Shape::Unassigned => Value::Unassigned,
         }
     }

@@ -76,6 +76,7 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Var(_)) => "one value".to_string(),
             (_, Value::Closure(..)) => "a closure".to_string(),
             (_, Value::Activation(layer)) => format!("the activation `{}`", layer.name),
+            (_, Value::Nothing) => "nothing".to_string(),
             (_, Value::Unassigned) => "not assigned".to_string(),
         };
         let (what, declared) = (what.to_string(), declared.to_string());

@@ -9,6 +9,9 @@
 //! ```text
 //! { let mut left = false; while c && !left { a; if d { left = true; } if !left { b; } } }
 //! ```
+//!
+//! Where the loop collects values, an iteration gives a value and whether it came to it. Rows that leave before have nothing
+//! instead, and what is kept of the loop are the values that there are.
 
 use paddle_core::ops::{LogicalKind, Number};
 use proc_macro2::{Ident, Span};
@@ -18,7 +21,6 @@ use super::{Leaves, Parser};
 use crate::ast::{
     Block, Expr, ExprKind, Infix, Meaning, Pattern, PatternKind, Statement, Target, TargetKind, text,
 };
-use crate::messages::Message;
 use crate::report::Extent;
 
 /// The flags are variables whose names nobody writes.
@@ -29,23 +31,16 @@ impl Parser<'_> {
     /// The body of a loop, with what leaves it.
     pub(super) fn loop_body(&mut self, body: syn::Block) -> (Block, Leaves) {
         let outer = self.innermost.replace(Leaves::default());
-        let mut body = self.block(body);
+        let body = self.block(body);
         let leaves = std::mem::replace(&mut self.innermost, outer).unwrap_or_default();
         let Some(span) = leaves.breaks.or(leaves.continues) else { return (body, leaves) };
-        let mut is_wrong = false;
-        if let Some(tail) = body.tail.as_mut().filter(|tail| !tail.is_statement()) {
-            let what = "collecting values of a loop that rows leave by `break` or `continue`";
-            let instead = "put what ends the loop into its condition, or assign the value to a variable, and end the \
-                           statement with `;`";
-            self.sink.error(tail.at, Message::NotSupported { what: what.into(), instead: instead.into() });
-            tail.kind = ExprKind::Invalid;
-            is_wrong = true;
-        }
-        let mut body = guard(body, &leaves, span);
+        let collects = !body.is_statement();
+        let leaves = Leaves { collects, ..leaves };
+        let mut body = guard(body, &leaves, span, collects);
         if let Some(span) = leaves.continues {
             body.statements.insert(0, declaration(SKIPS, span));
         }
-        (body, Leaves { is_wrong, ..leaves })
+        (body, leaves)
     }
 
     /// `break` or `continue`: sets the flag.
@@ -90,11 +85,17 @@ pub(super) fn left(repeat: ExprKind, leaves: &Leaves, at: Extent) -> ExprKind {
     if leaves.breaks.or(leaves.continues).is_none() {
         return repeat;
     }
-    let repeat = Statement::Expr { value: Expr { kind: repeat, at }, semicolon: true };
-    let declared = leaves.breaks.map(|span| declaration(LEFT, span));
-    // A value that cannot be collected has been reported.
-    let tail = leaves.is_wrong.then(|| Box::new(Expr { kind: ExprKind::Invalid, at }));
-    ExprKind::Block(Block { statements: declared.into_iter().chain([repeat]).collect(), tail, at })
+    let mut statements: Vec<Statement> =
+        leaves.breaks.map(|span| declaration(LEFT, span)).into_iter().collect();
+    let repeat = Expr { kind: repeat, at };
+    let tail = match leaves.collects {
+        true => Some(Box::new(Expr { kind: ExprKind::Kept(Box::new(repeat)), at })),
+        false => {
+            statements.push(Statement::Expr { value: repeat, semicolon: true });
+            None
+        }
+    };
+    ExprKind::Block(Block { statements, tail, at })
 }
 
 /// The condition of a loop, for those rows that have not left it.
@@ -111,9 +112,34 @@ pub(super) fn staying(condition: Box<Expr>, leaves: &Leaves) -> Box<Expr> {
 /// The body of a loop over items, for those rows that have not left it.
 pub(super) fn for_those_that_stay(body: Block, leaves: &Leaves) -> Block {
     let Some(span) = leaves.breaks else { return body };
-    let at = body.at;
-    let value = Expr { kind: choice(not_set(LEFT, span), body, span), at };
-    Block { statements: vec![Statement::Expr { value, semicolon: true }], tail: None, at }
+    if_not_set(LEFT, body, leaves.collects, span)
+}
+
+/// `if !flag { yes }`, which has a value if `yes` has one that is collected.
+fn if_not_set(flag: &str, yes: Block, collects: bool, span: Span) -> Block {
+    let at = yes.at;
+    let no = collects.then(|| (span, Box::new(Expr { kind: ExprKind::Block(nothing(at, span)), at })));
+    let condition = Box::new(not_set(flag, span));
+    let choice = Expr { kind: ExprKind::If { span, condition, yes, no }, at };
+    match collects {
+        true => Block { statements: Vec::new(), tail: Some(Box::new(choice)), at },
+        false => {
+            Block { statements: vec![Statement::Expr { value: choice, semicolon: true }], tail: None, at }
+        }
+    }
+}
+
+/// What is collected: a value, and that there is one.
+fn something(value: Expr, span: Span) -> Expr {
+    let at = value.at;
+    Expr { kind: ExprKind::Tuple(vec![value, truth(true, span)]), at }
+}
+
+/// `{ (nothing, false) }`
+fn nothing(at: Extent, span: Span) -> Block {
+    let nothing = Expr { kind: ExprKind::Nothing, at };
+    let pair = Expr { kind: ExprKind::Tuple(vec![nothing, truth(false, span)]), at };
+    Block { statements: Vec::new(), tail: Some(Box::new(pair)), at }
 }
 
 fn flag_name(name: &str, span: Span) -> Ident {
@@ -139,13 +165,9 @@ fn not_set(name: &str, span: Span) -> Expr {
     Expr { kind: ExprKind::Not { op: span, x }, at: span.into() }
 }
 
-/// `if condition { yes }`
-fn choice(condition: Expr, yes: Block, span: Span) -> ExprKind {
-    ExprKind::If { span, condition: Box::new(condition), yes, no: None }
-}
-
-/// The block, in which what stands behind a `break` or `continue` is for those that have not left.
-fn guard(block: Block, leaves: &Leaves, span: Span) -> Block {
+/// The block, in which what stands behind a `break` or `continue` is for those that have not left. Its value, if that is
+/// collected, says whether there is one.
+fn guard(block: Block, leaves: &Leaves, span: Span, collects: bool) -> Block {
     let Block { statements, tail, at } = block;
     let mut statements = statements.into_iter();
     let mut before = Vec::new();
@@ -157,39 +179,50 @@ fn guard(block: Block, leaves: &Leaves, span: Span) -> Block {
         }
     });
     let Some((value, semicolon)) = leaving else {
-        let tail = tail.map(|tail| Box::new(guard_expr(*tail, leaves, span)));
-        return Block { statements: before, tail, at };
+        let tail = tail.map(|tail| match leaves_in(&tail) {
+            true => guard_expr(*tail, leaves, span, collects),
+            false if collects => something(*tail, span),
+            false => *tail,
+        });
+        return Block { statements: before, tail: tail.map(Box::new), at };
     };
-    before.push(Statement::Expr { value: guard_expr(value, leaves, span), semicolon });
+    before.push(Statement::Expr { value: guard_expr(value, leaves, span, false), semicolon });
     let rest = Block { statements: statements.collect(), tail, at };
-    if !rest.statements.is_empty() || rest.tail.is_some() {
-        let mut rest = guard(rest, leaves, span);
-        for (flag, span) in [(SKIPS, leaves.continues), (LEFT, leaves.breaks)] {
-            let Some(span) = span else { continue };
-            let value = Expr { kind: choice(not_set(flag, span), rest, span), at };
-            rest = Block { statements: vec![Statement::Expr { value, semicolon: true }], tail: None, at };
+    let mut rest = match rest.statements.is_empty() && rest.tail.is_none() {
+        true if collects => nothing(at, span),
+        true => rest,
+        false => {
+            let mut rest = guard(rest, leaves, span, collects);
+            for (flag, span) in [(SKIPS, leaves.continues), (LEFT, leaves.breaks)] {
+                if let Some(span) = span {
+                    rest = if_not_set(flag, rest, collects, span);
+                }
+            }
+            rest
         }
-        before.extend(rest.statements);
-    }
-    Block { statements: before, tail: None, at }
+    };
+    before.append(&mut rest.statements);
+    Block { statements: before, tail: rest.tail, at }
 }
 
-fn guard_expr(expr: Expr, leaves: &Leaves, span: Span) -> Expr {
-    if !leaves_in(&expr) {
-        return expr;
-    }
+fn guard_expr(expr: Expr, leaves: &Leaves, span: Span, collects: bool) -> Expr {
     let Expr { kind, at } = expr;
     let kind = match kind {
         ExprKind::If { span: word, condition, yes, no } => ExprKind::If {
             span: word,
             condition,
-            yes: guard(yes, leaves, span),
-            no: no.map(|(word, no)| (word, Box::new(guard_expr(*no, leaves, span)))),
+            yes: guard(yes, leaves, span, collects),
+            no: no.map(|(word, no)| (word, Box::new(guard_branch(*no, leaves, span, collects)))),
         },
-        ExprKind::Block(block) => ExprKind::Block(guard(block, leaves, span)),
+        ExprKind::Block(block) => ExprKind::Block(guard(block, leaves, span, collects)),
         other => other,
     };
     Expr { kind, at }
+}
+
+/// `else` is followed by a block, or by another `if`; whether it leaves or not, its value is collected.
+fn guard_branch(no: Expr, leaves: &Leaves, span: Span, collects: bool) -> Expr {
+    if collects || leaves_in(&no) { guard_expr(no, leaves, span, collects) } else { no }
 }
 
 /// Whether an expression leaves the loop around it.

@@ -153,8 +153,8 @@ struct Parser<'a> {
 struct Leaves {
     breaks: Option<Span>,
     continues: Option<Span>,
-    /// Whether the loop has a value, which it cannot have then.
-    is_wrong: bool,
+    /// Whether the loop has a value: what its iterations come to.
+    collects: bool,
 }
 
 impl Parser<'_> {

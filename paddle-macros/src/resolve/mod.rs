@@ -314,6 +314,7 @@ impl Resolver<'_> {
             | ExprKind::Text { .. }
             | ExprKind::Template { .. }
             | ExprKind::Outside(_)
+            | ExprKind::Nothing
             | ExprKind::Invalid => {}
             ExprKind::Name { ident, meaning } => *meaning = self.name(ident),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => {
@@ -328,7 +329,9 @@ impl Resolver<'_> {
                 self.expr(x);
                 self.expr(y);
             }
-            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) => self.expr(x),
+            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) | ExprKind::Kept(x) => {
+                self.expr(x)
+            }
             ExprKind::Assign { target, value, .. } => {
                 // One mistake: a closure cannot be assigned, and is no value.
                 let name = target.name().unwrap_or_default();
