@@ -47,12 +47,12 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
             let mut values = Values::new(session.executor.output_dtype(k));
             values.resize(shape.iter().product());
             session.executor.fetch(k, values.as_slice_mut());
-            let offsets = session.executor.output_offsets(k).map(|count| {
+            let offsets = session.executor.output_offsets(k).enumerate().map(|(level, count)| {
                 let mut offsets = vec![0; count];
-                session.executor.fetch_offsets(k, &mut offsets);
+                session.executor.fetch_offsets(k, level, &mut offsets);
                 offsets.into_iter().map(|at| at as usize).collect()
             });
-            Output { name: name.to_string(), shape, values, offsets }
+            Output { name: name.to_string(), shape, values, offsets: offsets.collect() }
         });
         Ok(Outputs { outputs: fetched.collect(), stats: session.executor.stats().clone() })
     })
@@ -146,7 +146,8 @@ struct Output {
     name: String,
     shape: Vec<usize>,
     values: Values,
-    offsets: Option<Vec<usize>>,
+    /// Of sequences of sequences, those of the outer ones first.
+    offsets: Vec<Vec<usize>>,
 }
 
 impl Outputs {
@@ -178,9 +179,14 @@ impl Outputs {
     }
 
     /// Where each sequence begins among the tokens of the `k`-th output, and the number of tokens; none where its rows
-    /// are no tokens.
+    /// are no tokens. Of sequences of sequences, of the inner ones.
     pub fn offsets(&self, k: usize) -> Option<&[usize]> {
-        self.outputs.get(k)?.offsets.as_deref()
+        self.levels(k).last().map(Vec::as_slice)
+    }
+
+    /// The same for each level of sequences of sequences: those of the outer ones first, which begin among the inner ones.
+    pub fn levels(&self, k: usize) -> &[Vec<usize>] {
+        self.outputs.get(k).map_or(&[], |output| &output.offsets)
     }
 
     /// On how many rows the network's products ran.

@@ -32,8 +32,8 @@ pub(crate) struct InputSpec {
     pub(crate) dtype: DType,
     /// Whether it has a value for each row of the batch; otherwise there is one for all rows.
     pub(crate) batched: bool,
-    /// Whether these values are sequences.
-    pub(crate) sequence: bool,
+    /// How many levels of sequences these values are: 0 for none, 2 for sequences of sequences.
+    pub(crate) levels: usize,
     /// The dimensions behind the batch, of one token of a sequence; `None` where the size is bound at run time.
     pub(crate) dims: Vec<Option<usize>>,
     /// The type in the user's words: `f32[_, 13]`.
@@ -92,15 +92,15 @@ impl Signature {
 
 fn input_spec(program: &Program, input: VarId) -> InputSpec {
     let ty = program.ty(input);
-    let sequence = program.is_sequence(ty);
-    let batched = sequence || ty.rows.is_some_and(|rows| program.row_space(rows).name == "_");
+    let levels = program.levels(ty).len();
+    let batched = levels > 0 || ty.rows.is_some_and(|rows| program.row_space(rows).name == "_");
     let shape = program.shape(ty);
     let size = |dim: &paddle_core::program::Dim| dim.constant().and_then(|size| usize::try_from(size).ok());
     InputSpec {
         name: program.var(input).name.clone(),
         dtype: ty.dtype,
         batched,
-        sequence,
+        levels,
         dims: shape[usize::from(batched)..].iter().map(size).collect(),
         shown: program.show(ty),
     }

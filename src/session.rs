@@ -104,5 +104,5 @@ pub(crate) fn scalar<B: Backend>(executor: &Executor<B>, output: usize) -> f64 {
 
 /// What an input of one element is fed with.
 pub(crate) fn fed(value: &Values) -> Feed<'_> {
-    Feed { values: value.as_slice(), shape: &[], offsets: None }
+    Feed { values: value.as_slice(), shape: &[], offsets: &[] }
 }

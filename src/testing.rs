@@ -139,12 +139,13 @@ impl From<CpuError> for CheckError {
 struct Fed {
     values: Values,
     shape: Vec<usize>,
-    offsets: Option<Vec<i64>>,
+    /// Of sequences.
+    offsets: Vec<Vec<i64>>,
 }
 
 impl Fed {
     fn feed(&self) -> Feed<'_> {
-        Feed { values: self.values.as_slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
+        Feed { values: self.values.as_slice(), shape: &self.shape, offsets: &self.offsets }
     }
 }
 

@@ -88,7 +88,7 @@ fn run(program: &Program, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let feed = |i: usize| Feed {
         values: HostSlice::F32(&feeds[i]),
         shape: if i == 2 { &[] } else { &shape },
-        offsets: None,
+        offsets: &[],
     };
     executor.begin(&feed).unwrap();
     executor.run(Part::Compute, &mut parameters).unwrap();

@@ -37,7 +37,7 @@ fn f32s(executor: &Executor<Reference>, output: usize) -> Vec<f32> {
 }
 
 fn floats<'a>(values: &'a [f32], shape: &'a [usize]) -> Feed<'a> {
-    Feed { values: HostSlice::F32(values), shape, offsets: None }
+    Feed { values: HostSlice::F32(values), shape, offsets: &[] }
 }
 
 /// `x: f32[_, 2]`, `t: f32[T]`, `z: f32[_, T]` → `z + t`, and `x`, and a parameter.
@@ -99,7 +99,7 @@ fn a_wrong_batch_is_refused_by_name() {
     };
     let ids = [1i64; 6];
     assert_eq!(
-        with(0, Feed { values: HostSlice::I64(&ids), shape: &[3, 2], offsets: None }),
+        with(0, Feed { values: HostSlice::I64(&ids), shape: &[3, 2], offsets: &[] }),
         "input `x` takes f32, but i64 was fed"
     );
     assert_eq!(with(0, floats(&x, &[2, 3])), "input `x` takes f32[_, 2], but [2, 3] was fed");
@@ -229,7 +229,7 @@ fn a_class_that_does_not_exist_is_an_error_at_its_place() {
     let (mut executor, mut parameters) = executor(&program).unwrap();
     let (x, shape, label, label_shape) = ([0.5; 4], [2, 2], [1, 2], [2, 1]);
     let feeds =
-        [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape, offsets: None }];
+        [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape, offsets: &[] }];
     executor.begin(&|i| feeds[i]).unwrap();
     let error = executor.run(Part::Compute, &mut parameters).unwrap_err().to_string();
     assert!(error.starts_with("src/model.rs:14:5: `softmax_with_cross_entropy`: "), "{error}");
@@ -433,7 +433,7 @@ fn offsets_that_do_not_fit_are_errors() {
     let mut parameters = backend.allocate(0).unwrap();
     let mut executor = Executor::new(backend, &program, &Storage::new()).unwrap();
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    let mut begin = |x: Option<&[i64]>, y: Option<&[i64]>, z: Option<&[i64]>| {
+    let mut begin = |x: &[Vec<i64>], y: &[Vec<i64>], z: &[Vec<i64>]| {
         let begun = executor.begin(&|i| match i {
             0 => Feed { values: HostSlice::F32(&values), shape: &[3, 2], offsets: x },
             1 => Feed { values: HostSlice::F32(&values[..2]), shape: &[2], offsets: y },
@@ -441,30 +441,35 @@ fn offsets_that_do_not_fit_are_errors() {
         });
         begun.map_err(|error| error.to_string())
     };
-    let good: Option<&[i64]> = Some(&[0, 1, 3]);
+    let good = &[vec![0, 1, 3]][..];
     let wrong = [
-        (begin(None, None, good), "`x` takes Seq<Tensor<f32, 2>>: sequences are fed with offsets"),
+        (begin(&[], &[], good), "`x` takes Seq<Tensor<f32, 2>>: sequences are fed with offsets"),
         (begin(good, good, good), "`y` takes f32[_]: it takes no sequences, but offsets were fed"),
-        (begin(Some(&[0, 3]), None, good), "`y` takes f32[_], but [2] was fed; `_` is 1 by another input"),
+        (begin(&[vec![0, 3]], &[], good), "`y` takes f32[_], but [2] was fed; `_` is 1 by another input"),
         (
-            begin(good, None, Some(&[0, 3])),
+            begin(good, &[], &[vec![0, 3]]),
             "`z` takes Seq<f32>: there are 1 sequences, but another input has 2 rows",
         ),
         (
-            begin(good, None, Some(&[0, 2, 3])),
+            begin(good, &[], &[vec![0, 2, 3]]),
             "`z` takes Seq<f32>: it has the tokens of `x`, but other offsets",
         ),
-        (begin(Some(&[0, 4, 3]), None, good), "offsets never fall, but number 2 is 3 behind 4"),
+        (
+            begin(&[vec![0, 1], vec![0, 3]], &[], good),
+            "`x` takes Seq<Tensor<f32, 2>>: it takes 1 lists of offsets, one for each level of sequences, but 2 were fed",
+        ),
+        (begin(&[vec![0, 4, 3]], &[], good), "offsets never fall, but number 2 is 3 behind 4"),
     ];
     for (found, expected) in wrong {
         let found = found.unwrap_err();
         assert!(found.contains(expected), "{found}");
     }
-    begin(good, None, good).unwrap();
+    begin(good, &[], good).unwrap();
     executor.run(Part::Compute, &mut parameters).unwrap();
     assert_eq!(f32s(&executor, 0), [1.0, 2.0, 8.0, 10.0]);
-    assert_eq!((executor.output_offsets(0), executor.output_offsets(1)), (None, Some(3)));
+    let counts = |output: usize| executor.output_offsets(output).collect::<Vec<_>>();
+    assert_eq!((counts(0), counts(1)), (vec![], vec![3]));
     let mut offsets = [7; 3];
-    executor.fetch_offsets(1, &mut offsets);
+    executor.fetch_offsets(1, 0, &mut offsets);
     assert_eq!(offsets, [0, 1, 3]);
 }

@@ -16,8 +16,8 @@ pub(crate) struct Cut {
 #[derive(Debug, Default)]
 struct Piece {
     shape: Vec<usize>,
-    /// Of sequences, where each begins among the tokens of the piece, and their number.
-    offsets: Vec<i64>,
+    /// Of sequences, where each begins among the tokens of the piece, and their number; for each level.
+    offsets: Vec<Vec<i64>>,
     /// Which elements of the input.
     elements: Range<usize>,
     /// Which of its rows; of sequences, of its tokens.
@@ -32,12 +32,13 @@ impl Cut {
             let Feed { values, shape, offsets } = table.feed(k);
             piece.shape.clear();
             piece.shape.extend(shape);
-            piece.offsets.clear();
+            piece.offsets.resize_with(offsets.len(), Vec::new);
             (piece.rows, piece.elements) = (rows.clone(), 0..values.len());
-            if let Some(offsets) = offsets {
-                let offsets = &offsets[rows.start..=rows.end];
+            for (offsets, taken) in offsets.iter().zip(&mut piece.offsets) {
+                let offsets = &offsets[piece.rows.start..=piece.rows.end];
                 let first = offsets[0];
-                piece.offsets.extend(offsets.iter().map(|at| at - first));
+                taken.clear();
+                taken.extend(offsets.iter().map(|at| at - first));
                 piece.rows = first as usize..offsets[offsets.len() - 1] as usize;
             }
             if table.has_rows(k) {
@@ -51,8 +52,6 @@ impl Cut {
     /// What is fed to input `k`, of the table that it was taken of.
     pub(crate) fn feed<'a>(&'a self, table: &'a Table, k: usize) -> Feed<'a> {
         let Piece { shape, offsets, elements, .. } = &self.inputs[k];
-        let whole = table.feed(k);
-        let offsets = whole.offsets.map(|_| &offsets[..]);
         Feed { values: table.part(k, elements.clone()), shape, offsets }
     }
 

@@ -70,7 +70,7 @@ impl<S: Spec> Batch<S> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        self.table.set(input, array, None)
+        self.table.set(input, array, &[])
     }
 
     /// Gives an input of sequences the tokens of all rows: an array whose first dimension are the tokens, and where
@@ -89,7 +89,26 @@ impl<S: Spec> Batch<S> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        self.table.set(input, tokens, Some(offsets))
+        self.table.set(input, tokens, &[offsets])
+    }
+
+    /// Gives an input of sequences of sequences, `Seq<Seq<i64>>`, the tokens of all rows, and for each level where each
+    /// sequence begins: the outermost ones first, which begin among those in them.
+    ///
+    /// `batch.set_nested_sequences("text", &array![5, 7, 7, 2], &[&[0, 2], &[0, 3, 4]])?`: one text of two sentences, of three
+    /// words and of one.
+    pub fn set_nested_sequences<T, A, D>(
+        &mut self,
+        input: &str,
+        tokens: &ArrayBase<A, D>,
+        offsets: &[&[usize]],
+    ) -> Result<(), BatchError>
+    where
+        T: Element,
+        A: Data<Elem = T>,
+        D: Dimension,
+    {
+        self.table.set(input, tokens, offsets)
     }
 
     /// The same, for a batch that is made in one expression.

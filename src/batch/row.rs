@@ -93,8 +93,8 @@ impl Cell<'_> {
 
     /// Takes elements, as many as the innermost array has.
     pub fn elements<T: Element>(&mut self, elements: &[T]) {
-        // The first array of a sequence is that of its tokens.
-        let depth = self.depth.checked_sub(usize::from(self.spec.sequence));
+        // The first arrays of a sequence are those of its tokens.
+        let depth = self.depth.checked_sub(self.spec.levels);
         // An element stands for `[1]` as well.
         let scalar = depth.is_some_and(|depth| {
             self.spec.dims[depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1))

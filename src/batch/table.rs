@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension};
-use paddle_core::plan::{Feed, HostSlice, OffsetsError, check_offsets};
+use paddle_core::plan::{Feed, HostSlice, OffsetsError, check_levels};
 
 use super::row::{Cell, Column, Columns, Row};
 use super::{BatchError, Shape};
@@ -21,8 +21,9 @@ pub(crate) struct InputValues {
     pub(crate) values: Values,
     /// The rows of the batch first, where the input has them; of sequences, their tokens.
     shape: Vec<usize>,
-    /// Of sequences, where each begins among the tokens, and the number of tokens.
-    offsets: Vec<i64>,
+    /// Of sequences, where each begins among the tokens, and the number of tokens; of sequences of sequences, those of the
+    /// outer ones first, whose tokens are the inner ones.
+    offsets: Vec<Vec<i64>>,
     /// Whether there is anything to be fed.
     set: bool,
 }
@@ -30,7 +31,12 @@ pub(crate) struct InputValues {
 impl InputValues {
     fn new(spec: &InputSpec) -> Self {
         let shape = Vec::with_capacity(spec.dims.len() + 1);
-        InputValues { values: Values::new(spec.dtype), shape, offsets: Vec::new(), set: false }
+        InputValues {
+            values: Values::new(spec.dtype),
+            shape,
+            offsets: vec![Vec::new(); spec.levels],
+            set: false,
+        }
     }
 
     /// Forgets the values, and keeps their memory.
@@ -39,8 +45,10 @@ impl InputValues {
         self.shape.clear();
         self.shape.extend(spec.batched.then_some(0));
         self.shape.extend(spec.dims.iter().map(|dim| dim.unwrap_or(UNBOUND)));
-        self.offsets.clear();
-        self.offsets.extend(spec.sequence.then_some(0));
+        for offsets in &mut self.offsets {
+            offsets.clear();
+            offsets.push(0);
+        }
         self.set = false;
     }
 
@@ -51,11 +59,15 @@ impl InputValues {
 
     /// Whether dimension `depth` of a value may be `len`. The first row binds a size that the network leaves open.
     pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> bool {
-        if spec.sequence && depth == 0 {
-            self.shape[0] += len;
+        if let Some(offsets) = self.offsets.get_mut(depth) {
+            let end = offsets.last().copied().unwrap_or(0) + len as i64;
+            offsets.push(end);
+            if depth + 1 == spec.levels {
+                self.shape[0] += len;
+            }
             return true;
         }
-        match self.shape.get_mut(usize::from(spec.batched && !spec.sequence) + depth) {
+        match self.shape.get_mut(usize::from(spec.batched) + depth - spec.levels) {
             Some(size) if *size == UNBOUND => {
                 *size = len;
                 true
@@ -81,7 +93,7 @@ impl InputValues {
         let mut cell = Cell { spec, values: self, depth: 0, fits: true };
         column.write(&mut cell);
         let fits = cell.fits;
-        let items = if spec.sequence { self.shape[0] - tokens } else { 1 };
+        let items = if spec.levels > 0 { self.shape[0] - tokens } else { 1 };
         // An empty `Vec` does not say how large its items would be; nor need it, where it is a sequence.
         for size in self.shape.iter_mut().filter(|size| **size == UNBOUND && items > 0) {
             *size = 0;
@@ -91,8 +103,8 @@ impl InputValues {
             return Err(self.misfit(spec, row, column));
         }
         self.set = true;
-        if spec.sequence {
-            self.offsets.push(self.shape[0] as i64);
+        if spec.levels > 0 {
+            // Its offsets were noted as its arrays came.
         } else if spec.batched {
             self.shape[0] = row + 1;
         } else if row > 0 {
@@ -110,14 +122,14 @@ impl InputValues {
         column.dims(&mut dims);
         // The tokens of a sequence may be any number.
         let whole = Shape(dims);
-        let found = Shape(whole.0.get(usize::from(spec.sequence)..).unwrap_or_default().to_vec());
+        let found = Shape(whole.0.get(spec.levels..).unwrap_or_default().to_vec());
         let declared = found.0.len() == spec.dims.len()
             && spec.dims.iter().zip(&found.0).all(|(dim, size)| dim.is_none_or(|dim| dim == *size));
         if declared && row > 0 {
             let first = Shape(self.dims(spec).to_vec());
             return BatchError::Ragged { input, row, found, first };
         }
-        if spec.sequence {
+        if spec.levels > 0 {
             return BatchError::Tokens { input, row, found: whole, expected: spec.shown.clone() };
         }
         BatchError::Shape { input, row: Some(row), found, expected: spec.shown.clone() }
@@ -128,7 +140,7 @@ impl InputValues {
         &mut self,
         spec: &InputSpec,
         array: &ArrayBase<S, D>,
-        offsets: Option<&[usize]>,
+        offsets: &[&[usize]],
     ) -> Result<(), BatchError>
     where
         T: Element,
@@ -138,16 +150,21 @@ impl InputValues {
         self.clear(spec);
         let wrong =
             |error| BatchError::Offsets { input: spec.name.clone(), expected: spec.shown.clone(), error };
-        match (spec.sequence, offsets) {
-            (true, None) => return Err(wrong(OffsetsError::Missing)),
-            (false, Some(_)) => return Err(wrong(OffsetsError::Unexpected)),
-            (false, None) => {}
-            (true, Some(offsets)) => {
-                self.offsets.clear();
-                // One that does not fit is out of the range of what there can be.
-                self.offsets.extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)));
+        match (spec.levels, offsets.len()) {
+            (0, 0) => {}
+            (0, _) => return Err(wrong(OffsetsError::Unexpected)),
+            (_, 0) => return Err(wrong(OffsetsError::Missing)),
+            (expected, found) if expected != found => {
+                return Err(wrong(OffsetsError::Levels { found, expected }));
+            }
+            _ => {
+                for (to, offsets) in self.offsets.iter_mut().zip(offsets) {
+                    to.clear();
+                    // One that does not fit is out of the range of what there can be.
+                    to.extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)));
+                }
                 let tokens = array.shape().first().copied().unwrap_or(0);
-                check_offsets(&self.offsets, tokens).map_err(wrong)?;
+                check_levels(&self.offsets, tokens).map_err(wrong)?;
             }
         }
         let Some(vector) = T::of_mut(&mut self.values) else {
@@ -180,10 +197,17 @@ impl InputValues {
     /// Gives all rows the value of the first one.
     fn repeat_first(&mut self, spec: &InputSpec, rows: usize) {
         let of_row: usize = self.dims(spec).iter().product();
+        // Of each level, what the first row has of it, again and again.
         let mut items = 1;
-        if spec.sequence {
-            items = self.offsets[1] as usize;
-            self.offsets.iter_mut().enumerate().for_each(|(row, at)| *at = (row * items) as i64);
+        for offsets in &mut self.offsets {
+            let of_first = offsets[items];
+            offsets.truncate(items + 1);
+            for row in 1..rows as i64 {
+                for at in 1..=items {
+                    offsets.push(row * of_first + offsets[at]);
+                }
+            }
+            items = of_first as usize;
         }
         self.shape[0] = rows * items;
         self.values.repeat_first(items * of_row, rows);
@@ -246,7 +270,7 @@ impl Table {
         &mut self,
         input: &str,
         array: &ArrayBase<S, D>,
-        offsets: Option<&[usize]>,
+        offsets: &[&[usize]],
     ) -> Result<(), BatchError>
     where
         T: Element,
@@ -276,7 +300,7 @@ impl Table {
                 return Err(BatchError::NoValue { input: spec.name.clone(), expected: spec.shown.clone() });
             }
             if spec.batched {
-                let found = if spec.sequence { values.offsets.len() - 1 } else { values.shape[0] };
+                let found = values.offsets.first().map_or(values.shape[0], |offsets| offsets.len() - 1);
                 let &mut (first, expected) = rows.get_or_insert((&spec.name, found));
                 if found != expected {
                     let (input, first) = (spec.name.clone(), first.clone());
@@ -318,8 +342,7 @@ impl Table {
 
     /// What is fed to input `k`.
     pub(crate) fn feed(&self, k: usize) -> Feed<'_> {
-        let (input, spec) = (&self.inputs[k], &self.signature.inputs[k]);
-        let offsets = spec.sequence.then_some(&input.offsets[..]);
-        Feed { values: input.values.as_slice(), shape: &input.shape, offsets }
+        let input = &self.inputs[k];
+        Feed { values: input.values.as_slice(), shape: &input.shape, offsets: &input.offsets }
     }
 }

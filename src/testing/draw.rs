@@ -45,6 +45,6 @@ impl Draw {
         let dims = input.dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0));
         let shape: Vec<usize> = input.rows.into_iter().chain(dims).collect();
         let values = self.elements(input.dtype, shape.iter().product(), input.range);
-        Fed { values, shape, offsets: input.offsets() }
+        Fed { values, shape, offsets: input.offsets().into_iter().collect() }
     }
 }

@@ -81,7 +81,7 @@ fn weights(program: &Program, feeds: &[Fed], draw: &mut Draw) -> Vec<Fed> {
         let rows = ty.rows.and(rows).and_then(|(_, fed)| fed.shape.first().copied());
         let offsets =
             program.inputs().iter().zip(feeds).find(|(other, _)| program.ty(**other).rows == ty.rows);
-        let offsets = offsets.and_then(|(_, fed)| fed.offsets.clone());
+        let offsets = offsets.map(|(_, fed)| fed.offsets.clone()).unwrap_or_default();
         let dims =
             ty.dims.iter().map(|dim| dim.constant().and_then(|dim| usize::try_from(dim).ok()).unwrap_or(0));
         let shape: Vec<usize> = rows.into_iter().chain(dims).collect();

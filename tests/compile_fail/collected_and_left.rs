@@ -3,7 +3,7 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _>| {
         let mut y = x;
-        let ys = for i in 0..3 {
+        let z = for i in 0..3 {
             //~ ^^^ not-supported
             y *= 2.0;
             if y > 5.0 {
@@ -11,6 +11,6 @@ fn main() {
             }
             y + i
         };
-        ys
+        z
     });
 }

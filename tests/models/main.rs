@@ -81,6 +81,7 @@ models! {
     multilayer_perceptron
     named_sizes
     names_of_all_kinds
+    nested_sequences
     newton
     no_inputs
     normalised_by_hand

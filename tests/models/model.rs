@@ -91,21 +91,22 @@ impl Model {
     /// A value for an input. Sizes that a batch binds are 3, and so are whole numbers that are the same for all rows.
     fn random(&self, input: VarId, rows: usize) -> Tensor {
         let (name, ty) = (&self.var(input).name, self.ty(input));
-        let lengths = (0..rows).map(|row| (row * 5 + name.len()) % 4);
-        let offsets = self.is_sequence(ty).then(|| {
+        let mut leading = rows;
+        let mut offsets: Vec<Vec<i64>> = Vec::new();
+        for _ in self.levels(ty) {
+            let lengths = (0..leading).map(|row| (row * 5 + name.len()) % 4);
             let ends = lengths.scan(0, |end, length| {
                 *end += length as i64;
                 Some(*end)
             });
-            [0].into_iter().chain(ends).collect::<Vec<i64>>()
-        });
+            offsets.push([0].into_iter().chain(ends).collect());
+            leading = offsets.last().map_or(0, |offsets| offsets[leading] as usize);
+        }
         let mut shape: Vec<usize> =
             self.shape(ty).iter().map(|dim| dim.constant().unwrap_or(3) as usize).collect();
         if let Some(space) = ty.rows {
-            match (&offsets, self.row_space(space).name.as_str()) {
-                (Some(offsets), _) => shape[0] = offsets[rows] as usize,
-                (None, "_") => shape[0] = rows,
-                (None, _) => {}
+            if !offsets.is_empty() || self.row_space(space).name == "_" {
+                shape[0] = leading;
             }
         }
         let count = shape.iter().product();
@@ -193,12 +194,13 @@ fn batch(net: &Network<Dynamic>, inputs: &[Tensor]) -> Batch<Dynamic> {
 
 fn set<T: Element>(batch: &mut Batch<Dynamic>, name: &str, tensor: &Tensor, values: &[T]) {
     let array = ArrayD::from_shape_vec(IxDyn(&tensor.shape), values.to_vec()).unwrap();
-    let set = match &tensor.offsets {
-        None => batch.set(name, &array),
-        Some(offsets) => {
-            let offsets: Vec<usize> = offsets.iter().map(|&at| at as usize).collect();
-            batch.set_sequences(name, &array, &offsets)
-        }
+    let levels = tensor.offsets.iter().map(|offsets| offsets.iter().map(|&at| at as usize).collect());
+    let levels: Vec<Vec<usize>> = levels.collect();
+    let levels: Vec<&[usize]> = levels.iter().map(Vec::as_slice).collect();
+    let set = match levels[..] {
+        [] => batch.set(name, &array),
+        [offsets] => batch.set_sequences(name, &array, offsets),
+        _ => batch.set_nested_sequences(name, &array, &levels),
     };
     set.unwrap_or_else(|error| panic!("{error}"));
 }
@@ -214,10 +216,14 @@ fn output(outputs: &Outputs, k: usize, dtype: DType) -> Tensor {
         DType::F32 => of(outputs, k, Values::F32),
         DType::F64 => of(outputs, k, Values::F64),
     };
-    let offsets = outputs.offsets(k).map(|offsets| offsets.iter().map(|&at| at as i64).collect());
-    Tensor { offsets, ..tensor }
+    let offsets = outputs.levels(k).iter().map(|offsets| offsets.iter().map(|&at| at as i64).collect());
+    Tensor { offsets: offsets.collect(), ..tensor }
 }
 
 fn tensor<T: Element>(array: &ArrayD<T>, values: fn(Vec<T>) -> Values) -> Tensor {
-    Tensor { shape: array.shape().to_vec(), values: values(array.iter().copied().collect()), offsets: None }
+    Tensor {
+        shape: array.shape().to_vec(),
+        values: values(array.iter().copied().collect()),
+        offsets: Vec::new(),
+    }
 }

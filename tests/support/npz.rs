@@ -54,5 +54,5 @@ fn array(bytes: &[u8]) -> (Tensor, usize) {
         .collect();
     let end = header_end + shape.iter().product::<usize>() * element.element_size().expect("an element type");
     let values = Values::from_bytes(element, &bytes[header_end..end]);
-    (Tensor { shape, values, offsets: None }, end)
+    (Tensor { shape, values, offsets: Vec::new() }, end)
 }

@@ -37,7 +37,7 @@ impl<B: Backend + Clone> Runner<B> {
         let read = |stored: &paddle::core::plan::Stored| {
             let mut values = Values::zeros(stored.dtype, stored.elements());
             self.backend.download(&self.parameters, stored.offset, values.slice_mut());
-            (stored.name.clone(), Tensor { shape: stored.dims.clone(), values, offsets: None })
+            (stored.name.clone(), Tensor { shape: stored.dims.clone(), values, offsets: Vec::new() })
         };
         self.storage.iter().map(read).collect()
     }
@@ -78,12 +78,12 @@ impl<B: Backend + Clone> Runner<B> {
             let shape = self.executor.output_shape(i).to_vec();
             let mut values = Values::zeros(self.executor.output_dtype(i), shape.iter().product());
             self.executor.fetch(i, values.slice_mut());
-            let offsets = self.executor.output_offsets(i).map(|count| {
+            let offsets = self.executor.output_offsets(i).enumerate().map(|(level, count)| {
                 let mut offsets = vec![0; count];
-                self.executor.fetch_offsets(i, &mut offsets);
+                self.executor.fetch_offsets(i, level, &mut offsets);
                 offsets
             });
-            Tensor { shape, values, offsets }
+            Tensor { shape, values, offsets: offsets.collect() }
         };
         (0..self.executor.output_count()).map(output).collect()
     }

@@ -12,7 +12,7 @@ pub(crate) struct Tensor {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Values,
     /// Where its rows are the tokens of sequences.
-    pub(crate) offsets: Option<Vec<i64>>,
+    pub(crate) offsets: Vec<Vec<i64>>,
 }
 
 /// Its elements, row by row.
@@ -116,12 +116,12 @@ impl Values {
 impl Tensor {
     pub(crate) fn f32(shape: &[usize], values: &[f32]) -> Tensor {
         assert_eq!(shape.iter().product::<usize>(), values.len());
-        Tensor { shape: shape.to_vec(), values: Values::F32(values.to_vec()), offsets: None }
+        Tensor { shape: shape.to_vec(), values: Values::F32(values.to_vec()), offsets: Vec::new() }
     }
 
     pub(crate) fn i64(shape: &[usize], values: &[i64]) -> Tensor {
         assert_eq!(shape.iter().product::<usize>(), values.len());
-        Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()), offsets: None }
+        Tensor { shape: shape.to_vec(), values: Values::I64(values.to_vec()), offsets: Vec::new() }
     }
 
     /// The `k`-th of what its first axis counts.
@@ -131,7 +131,7 @@ impl Tensor {
         let bytes = self.values.to_bytes();
         let width = self.values.dtype().bytes();
         let bytes = &bytes[k * len * width..(k + 1) * len * width];
-        Tensor { shape, values: Values::from_bytes(self.values.element(), bytes), offsets: None }
+        Tensor { shape, values: Values::from_bytes(self.values.element(), bytes), offsets: Vec::new() }
     }
 
     /// Zeros of the same shape, offsets and element type.
@@ -142,16 +142,16 @@ impl Tensor {
 
     /// The rows as the tokens of sequences.
     pub(crate) fn with_offsets(self, offsets: &[i64]) -> Tensor {
-        Tensor { offsets: Some(offsets.to_vec()), ..self }
+        Tensor { offsets: vec![offsets.to_vec()], ..self }
     }
 
     pub(crate) fn feed(&self) -> Feed<'_> {
-        Feed { values: self.values.slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
+        Feed { values: self.values.slice(), shape: &self.shape, offsets: &self.offsets }
     }
 
     pub(crate) fn from_record(record: &TensorRecord) -> Tensor {
         let shape = record.dims.iter().map(|&dim| dim as usize).collect();
-        Tensor { shape, values: Values::from_bytes(record.element, &record.data), offsets: None }
+        Tensor { shape, values: Values::from_bytes(record.element, &record.data), offsets: Vec::new() }
     }
 
     pub(crate) fn to_record(&self) -> TensorRecord {

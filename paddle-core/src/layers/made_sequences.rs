@@ -116,7 +116,11 @@ fn tokens(call: &mut Call<'_>, rows: RowsId) -> RowsId {
 fn sequence_range(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let length = call.value("length")?;
     let Some(rows) = call.ty(length).rows else {
-        return Err(call.wrong("length", MismatchKind::Rows, "it needs one length for each row"));
+        return Err(call.wrong(
+            "length",
+            MismatchKind::Rows,
+            "`sequence_range` needs one length for each row",
+        ));
     };
     let length = numbers(call, "length", rows)?;
     let rows = tokens(call, rows);
@@ -159,7 +163,7 @@ fn sequence_concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         }
         let ty = Type { rows: call.ty(part).rows, ..call.ty(parts[0]).clone() };
         if *call.ty(part) != ty {
-            let but = format!("the one before it has tokens {}", call.program.show(call.ty(parts[0])));
+            let but = format!("the one before it is {}", call.program.show(call.ty(parts[0])));
             return Err(call.wrong_value(part, MismatchKind::Shape, &but));
         }
         let rows = tokens(call, parent);

@@ -318,13 +318,15 @@ pub(super) struct Input {
     pub(super) dtype: crate::program::DType,
     pub(super) shape: Vec<Dim>,
     pub(super) scalar: bool,
-    /// For sequences, how they lie in the rows.
-    pub(super) sequences: Option<Sequences>,
+    /// For sequences, how they lie in the rows; of sequences of sequences, the outer ones first.
+    pub(super) sequences: Vec<Sequences>,
 }
 
 /// Sequences that are fed.
 #[derive(Clone, Debug)]
 pub(super) struct Sequences {
+    /// The number of their tokens.
+    pub(super) tokens: SymbolId,
     /// How many.
     pub(super) count: SymbolId,
     /// Their offsets, where something reads them.
@@ -336,8 +338,8 @@ pub(super) struct Sequences {
 pub(super) struct Output {
     pub(super) slot: SlotId,
     pub(super) dtype: crate::program::DType,
-    /// Offsets, where its rows are tokens.
-    pub(super) offsets: Option<SlotId>,
+    /// Offsets, where its rows are tokens; of sequences of sequences, those of the outer ones first.
+    pub(super) offsets: Vec<SlotId>,
 }
 
 /// A program, ready to be run.

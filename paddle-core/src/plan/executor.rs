@@ -7,7 +7,7 @@ use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
 use super::machine::{Machine, State, nth_seed};
 use super::numbers::{Numbers, first_not_finite};
-use super::offsets::{OffsetsError, check_offsets};
+use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
 use crate::program::{Check, DType, Dim, Program, SymbolId};
@@ -19,8 +19,9 @@ pub struct Feed<'a> {
     pub values: HostSlice<'a>,
     /// The shape; the rows first, where the input has rows.
     pub shape: &'a [usize],
-    /// For sequences, where each begins among the tokens, which are the rows; and the number of tokens.
-    pub offsets: Option<&'a [i64]>,
+    /// For sequences, where each begins among the tokens, which are the rows; and the number of tokens. Of sequences of
+    /// sequences, those of the outer ones first, whose tokens are the inner ones. Empty for anything else.
+    pub offsets: &'a [Vec<i64>],
 }
 
 /// A part of a training step.
@@ -146,9 +147,11 @@ impl<B: Backend> Executor<B> {
                 let (value, step) = (input.name.clone(), self.step);
                 return Err(RunError::NotFinite { operator: None, place: None, value, element, found, step });
             }
-            let offsets_slot = input.sequences.as_ref().and_then(|sequences| sequences.offsets);
-            for (slot, values) in [(input.slot, Some(values)), (offsets_slot, offsets.map(HostSlice::I64))] {
-                let (Some(slot), Some(values)) = (slot, values) else { continue };
+            let of_sequences = input.sequences.iter().zip(offsets);
+            let of_sequences =
+                of_sequences.map(|(sequences, offsets)| (sequences.offsets, HostSlice::I64(offsets)));
+            for (slot, values) in [(input.slot, values)].into_iter().chain(of_sequences) {
+                let Some(slot) = slot else { continue };
                 let memory = match self.plan.slots[slot.0].home {
                     Home::Pool => Memory::Pool,
                     _ => Memory::Arena,
@@ -372,15 +375,16 @@ impl<B: Backend> Executor<B> {
         &self.shapes[output]
     }
 
-    /// For an output whose rows are tokens, the number of offsets of its sequences in the current batch.
-    pub fn output_offsets(&self, output: usize) -> Option<usize> {
-        let slot = self.plan.outputs[output].offsets?;
-        Some(self.plan.slots[slot.0].shape[0].get(&self.state.sizes))
+    /// For an output whose rows are tokens, the numbers of offsets of its sequences in the current batch: of sequences of
+    /// sequences, those of the outer ones first.
+    pub fn output_offsets(&self, output: usize) -> impl Iterator<Item = usize> + '_ {
+        let slots = self.plan.outputs[output].offsets.iter();
+        slots.map(|slot| self.plan.slots[slot.0].shape[0].get(&self.state.sizes))
     }
 
-    /// Copies the offsets of such an output to the host; `to` is as long as their number.
-    pub fn fetch_offsets(&self, output: usize, to: &mut [i64]) {
-        if let Some(slot) = self.plan.outputs[output].offsets {
+    /// Copies such offsets to the host; `to` is as long as their number.
+    pub fn fetch_offsets(&self, output: usize, level: usize, to: &mut [i64]) {
+        if let Some(&slot) = self.plan.outputs[output].offsets.get(level) {
             self.download(slot, HostSliceMut::I64(to));
         }
     }
@@ -401,7 +405,7 @@ impl<B: Backend> Executor<B> {
     }
 }
 
-/// Checks the offsets of the last of these inputs, and binds the number of its sequences.
+/// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.
 fn bind_sequences<'a>(
     inputs: &[Input],
     feed: &dyn Fn(usize) -> Feed<'a>,
@@ -409,23 +413,27 @@ fn bind_sequences<'a>(
 ) -> Result<(), OffsetsError> {
     let Some((input, others)) = inputs.split_last() else { return Ok(()) };
     let Feed { shape, offsets, .. } = feed(others.len());
-    let (sequences, offsets) = match (&input.sequences, offsets) {
-        (None, None) => return Ok(()),
-        (None, Some(_)) => return Err(OffsetsError::Unexpected),
-        (Some(_), None) => return Err(OffsetsError::Missing),
-        (Some(sequences), Some(offsets)) => (sequences, offsets),
-    };
-    check_offsets(offsets, shape.first().copied().unwrap_or(0))?;
-    let (count, found) = (&mut bound[sequences.count.0 as usize], offsets.len() - 1);
-    match *count {
-        Some(expected) if expected != found => return Err(OffsetsError::Rows { found, expected }),
-        _ => *count = Some(found),
+    match (input.sequences.len(), offsets.len()) {
+        (0, 0) => return Ok(()),
+        (0, _) => return Err(OffsetsError::Unexpected),
+        (_, 0) => return Err(OffsetsError::Missing),
+        (expected, found) if expected != found => return Err(OffsetsError::Levels { found, expected }),
+        _ => {}
     }
-    let shared = |other: &Input| other.sequences.is_some() && other.shape.first() == input.shape.first();
-    match others.iter().position(shared) {
-        Some(other) if feed(other).offsets != Some(offsets) => {
-            Err(OffsetsError::Differ { other: others[other].name.clone() })
+    check_levels(offsets, shape.first().copied().unwrap_or(0))?;
+    for (sequences, offsets) in input.sequences.iter().zip(offsets) {
+        let (count, found) = (&mut bound[sequences.count.0 as usize], offsets.len() - 1);
+        match *count {
+            Some(expected) if expected != found => return Err(OffsetsError::Rows { found, expected }),
+            _ => *count = Some(found),
         }
-        _ => Ok(()),
+        for (at, other) in others.iter().enumerate() {
+            let theirs = other.sequences.iter().zip(feed(at).offsets);
+            let mut theirs = theirs.filter(|(other, _)| other.tokens == sequences.tokens);
+            if theirs.any(|(_, theirs)| theirs != offsets) {
+                return Err(OffsetsError::Differ { other: other.name.clone() });
+            }
+        }
     }
+    Ok(())
 }

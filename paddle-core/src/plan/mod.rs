@@ -30,6 +30,6 @@ pub use backend::{
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::Numbers;
-pub use offsets::{OffsetsError, check_offsets};
+pub use offsets::{OffsetsError, check_levels, check_offsets};
 pub use stats::{ProductStats, RunStats};
 pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, state_name, stored_name};

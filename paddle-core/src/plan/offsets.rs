@@ -9,6 +9,20 @@ pub enum OffsetsError {
     Missing,
     /// There are some, but the input takes no sequences.
     Unexpected,
+    /// The input takes sequences of sequences, of so many levels, or does not.
+    Levels {
+        /// How many lists of offsets there are.
+        found: usize,
+        /// How many the input takes.
+        expected: usize,
+    },
+    /// Those of one level do not fit.
+    At {
+        /// The level, the outermost being 0.
+        level: usize,
+        /// Why.
+        error: Box<OffsetsError>,
+    },
     /// They do not begin with 0.
     Start {
         /// The first, where there is one.
@@ -51,6 +65,14 @@ impl fmt::Display for OffsetsError {
                 f.write_str("sequences are fed with offsets: where each begins, and the number of tokens")
             }
             OffsetsError::Unexpected => f.write_str("it takes no sequences, but offsets were fed"),
+            OffsetsError::Levels { found, expected } => write!(
+                f,
+                "it takes {expected} lists of offsets, one for each level of sequences, but {found} were fed"
+            ),
+            OffsetsError::At { level: 0, error } => write!(f, "of the outermost sequences, {error}"),
+            OffsetsError::At { level, error } => {
+                write!(f, "of the sequences in them, level {level}, {error}")
+            }
             OffsetsError::Start { found: None } => {
                 f.write_str("offsets begin with 0, also those of no sequences, but there are none")
             }
@@ -81,6 +103,18 @@ pub fn check_offsets(offsets: &[i64], tokens: usize) -> Result<(), OffsetsError>
     }
     if usize::try_from(last) != Ok(tokens) {
         return Err(OffsetsError::End { found: last, tokens });
+    }
+    Ok(())
+}
+
+/// The same of sequences of sequences, the outer ones first: the tokens of each level are the sequences of the next.
+pub fn check_levels(levels: &[Vec<i64>], tokens: usize) -> Result<(), OffsetsError> {
+    let counts = levels.iter().skip(1).map(|offsets| offsets.len().saturating_sub(1)).chain([tokens]);
+    for (level, (offsets, tokens)) in levels.iter().zip(counts).enumerate() {
+        check_offsets(offsets, tokens).map_err(|error| match levels.len() {
+            1 => error,
+            _ => OffsetsError::At { level, error: Box::new(error) },
+        })?;
     }
     Ok(())
 }

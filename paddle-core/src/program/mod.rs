@@ -284,18 +284,20 @@ impl Program {
         Located { file, line: place.line, column: place.column }
     }
 
-    /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Tensor<f32, 64>>`.
+    /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Seq<Tensor<f32, 64>>>`.
     pub fn show(&self, ty: &Type) -> String {
-        if !self.is_sequence(ty) {
+        let levels = self.depth_of_sequences(ty);
+        if levels == 0 {
             return format!("{}{}", ty.dtype, self.show_shape(ty));
         }
-        match &ty.dims[..] {
-            [] => format!("Seq<{}>", ty.dtype),
+        let token = match &ty.dims[..] {
+            [] => ty.dtype.to_string(),
             dims => {
                 let dims: Vec<String> = dims.iter().map(|dim| self.show_dim(dim)).collect();
-                format!("Seq<Tensor<{}, {}>>", ty.dtype, dims.join(", "))
+                format!("Tensor<{}, {}>", ty.dtype, dims.join(", "))
             }
-        }
+        };
+        format!("{}{token}{}", "Seq<".repeat(levels), ">".repeat(levels))
     }
 
     /// A row space in the user's words: "the rows of `_`", "the tokens of `words`".

@@ -42,6 +42,18 @@ impl Program {
         }
     }
 
+    /// The tokens of the sequences that a type is of, whole ones: of sequences of sequences, the outer ones first.
+    pub fn levels(&self, ty: &Type) -> Vec<RowsId> {
+        let mut levels = Vec::new();
+        let mut at = ty.rows;
+        while let Some(rows) = at {
+            at = self.rows_of_whole_sequences(rows);
+            levels.extend(at.map(|_| rows));
+        }
+        levels.reverse();
+        levels
+    }
+
     /// The rows that the sequences belong to whose tokens `rows` are, or are taken from.
     pub fn rows_of_sequences(&self, rows: RowsId) -> Option<RowsId> {
         self.sources(rows).find_map(|rows| self.rows_of_whole_sequences(rows))
@@ -50,6 +62,12 @@ impl Program {
     /// Whether the rows of a type are the tokens of sequences, or taken from them.
     pub fn is_sequence(&self, ty: &Type) -> bool {
         ty.rows.is_some_and(|rows| self.rows_of_sequences(rows).is_some())
+    }
+
+    /// How deep the sequences nest whose tokens, or some of them, the rows of a type are.
+    pub fn depth_of_sequences(&self, ty: &Type) -> usize {
+        let around = |rows: &RowsId| self.rows_of_sequences(*rows);
+        std::iter::successors(ty.rows.as_ref().and_then(around), around).count()
     }
 
     /// Whether `rows` are all the rows of those that they are taken from, in another order.

@@ -12,12 +12,12 @@ const GRID: f64 = 1.0 / 512.0;
 pub(crate) struct Fed {
     pub(crate) values: Host,
     pub(crate) shape: Vec<usize>,
-    pub(crate) offsets: Option<Vec<i64>>,
+    pub(crate) offsets: Vec<Vec<i64>>,
 }
 
 impl Fed {
     pub(crate) fn feed(&self) -> Feed<'_> {
-        Feed { values: self.values.slice(), shape: &self.shape, offsets: self.offsets.as_deref() }
+        Feed { values: self.values.slice(), shape: &self.shape, offsets: &self.offsets }
     }
 }
 

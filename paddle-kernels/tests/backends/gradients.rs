@@ -33,7 +33,7 @@ pub(crate) fn feeds(
     let mut feed = |&var: &VarId| {
         let (name, ty) = (&program.var(var).name, program.ty(var));
         let shape = shape(program, ty, rows);
-        Fed { values: input(draw, name, ty, shape.iter().product()), shape, offsets: None }
+        Fed { values: input(draw, name, ty, shape.iter().product()), shape, offsets: Vec::new() }
     };
     program.inputs().iter().map(&mut feed).collect()
 }
@@ -166,7 +166,7 @@ fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
             DType::F32 => on_grid(draw, count, range),
             dtype => draw.elements(dtype, count, range),
         };
-        Fed { values, shape, offsets: rows.and_then(|rows| offsets[rows].clone()) }
+        Fed { values, shape, offsets: rows.and_then(|rows| offsets[rows].clone()).into_iter().collect() }
     };
     program.inputs().iter().map(&mut feed).collect()
 }

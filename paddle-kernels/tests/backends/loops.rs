@@ -305,7 +305,8 @@ fn feeds(program: &Program, rows: usize, kind: usize, draw: &mut Draw) -> Vec<Fe
         let tokens = ty.rows.filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens);
         let offsets = tokens
             .map(|tokens| known.entry(tokens).or_insert_with(|| offsets(&lengths(rows, kind, draw))).clone());
-        let leading = match (&offsets, space) {
+        let offsets: Vec<Vec<i64>> = offsets.into_iter().collect();
+        let leading = match (offsets.last(), space) {
             (Some(offsets), _) => Some(*offsets.last().unwrap() as usize),
             (None, Some(_)) => Some(rows),
             (None, None) => None,
@@ -362,16 +363,16 @@ on_every_backend!(loops_over_rows_agree);
 fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {
     let cut = |(fed, ty): (&Fed, &Type)| {
         let width: usize = fed.shape.iter().skip(1).product();
-        let range = match (&fed.offsets, ty.rows) {
+        let range = match (fed.offsets.last(), ty.rows) {
             (Some(offsets), _) => offsets[row] as usize..offsets[row + 1] as usize,
             (None, Some(_)) => row..row + 1,
             (None, None) => {
-                return Fed { values: fed.values.clone(), shape: fed.shape.clone(), offsets: None };
+                return Fed { values: fed.values.clone(), shape: fed.shape.clone(), offsets: Vec::new() };
             }
         };
         let Host::F32(values) = &fed.values else { panic!("only floats are cut") };
         let values = Host::F32(values[range.start * width..range.end * width].to_vec());
-        let offsets = fed.offsets.as_ref().map(|_| vec![0, range.len() as i64]);
+        let offsets = fed.offsets.iter().map(|_| vec![0, range.len() as i64]).collect();
         let shape = std::iter::once(range.len()).chain(fed.shape[1..].iter().copied()).collect();
         Fed { values, shape, offsets }
     };

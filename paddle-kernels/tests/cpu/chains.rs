@@ -21,7 +21,7 @@ fn a_chain_of_many_constants() {
     let mut executor = Executor::new(cpu.clone(), &program, &Storage::new()).unwrap();
     let mut parameters = cpu.allocate(0).unwrap();
     let x: Vec<f32> = (0..15_000).map(|i| i as f32).collect();
-    executor.begin(&|_| Feed { values: HostSlice::F32(&x), shape: &[5000, 3], offsets: None }).unwrap();
+    executor.begin(&|_| Feed { values: HostSlice::F32(&x), shape: &[5000, 3], offsets: &[] }).unwrap();
     executor.run(Part::Compute, &mut parameters).unwrap();
     let mut found = vec![0.0; x.len()];
     executor.fetch(0, HostSliceMut::F32(&mut found));

@@ -40,8 +40,9 @@ pub(crate) enum TypeKind {
         dtype: DType,
         dims: Vec<DimExpr>,
     },
-    /// `Seq<i64>`; with dimensions, `Seq<Tensor<f32, 64>>`.
+    /// `Seq<i64>`; with dimensions, `Seq<Tensor<f32, 64>>`; of several levels, `Seq<Seq<i64>>`.
     Sequence {
+        levels: usize,
         dtype: DType,
         dims: Vec<DimExpr>,
     },

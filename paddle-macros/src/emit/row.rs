@@ -69,7 +69,7 @@ pub(super) fn column(input: &Input, sizes: &Sizes<'_>) -> TokenStream {
     };
     // `[_, 1]` is one element per row.
     let row = if input.dims == [Dim::from(1)] { element } else { array(input, element, sizes) };
-    if input.sequence { quote!(::std::vec::Vec<#row>) } else { row }
+    (0..input.levels).fold(row, |row, _| quote!(::std::vec::Vec<#row>))
 }
 
 fn array(input: &Input, element: TokenStream, sizes: &Sizes<'_>) -> TokenStream {

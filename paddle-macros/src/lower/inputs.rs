@@ -16,8 +16,8 @@ pub(crate) struct Input {
     pub(crate) dtype: DType,
     /// The dimensions of one row.
     pub(crate) dims: Vec<Dim>,
-    /// Whether a row is a sequence of any number of these.
-    pub(crate) sequence: bool,
+    /// How many levels of sequences a row is of: any number of these, or of sequences of these.
+    pub(crate) levels: usize,
     pub(super) var: VarId,
 }
 
@@ -58,9 +58,9 @@ impl<'a> Lowering<'a, '_> {
             return None;
         };
         let name = text(ident);
-        let (dtype, dims, sequence) = match param.ty.as_ref().map(|ty| &ty.kind) {
-            Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims, false),
-            Some(TypeKind::Sequence { dtype, dims }) => (*dtype, dims, true),
+        let (dtype, dims, levels) = match param.ty.as_ref().map(|ty| &ty.kind) {
+            Some(TypeKind::Tensor { dtype, dims }) => (*dtype, dims, 0),
+            Some(TypeKind::Sequence { levels, dtype, dims }) => (*dtype, dims, *levels),
             Some(TypeKind::Invalid) => return None,
             Some(
                 TypeKind::Infer
@@ -75,7 +75,7 @@ impl<'a> Lowering<'a, '_> {
                 return None;
             }
         };
-        let ty = self.declared_type(&name, dtype, dims, sequence)?;
+        let ty = self.declared_type(&name, dtype, dims, levels)?;
         let row = ty.dims.clone();
         let var = match self.program.create_input(&name, ty) {
             Ok(var) => var,
@@ -87,7 +87,7 @@ impl<'a> Lowering<'a, '_> {
         if let Some(binding) = binding {
             self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
         }
-        Some(Input { ident: ident.clone(), dtype, dims: row, sequence, var })
+        Some(Input { ident: ident.clone(), dtype, dims: row, levels, var })
     }
 
     /// A declared type; a name that is new is a size that what is fed tells.
@@ -96,21 +96,23 @@ impl<'a> Lowering<'a, '_> {
         name: &str,
         dtype: DType,
         dims: &'a [DimExpr],
-        sequence: bool,
+        levels: usize,
     ) -> Option<Type> {
         let mut ty = Type::scalar(dtype);
-        if sequence {
-            let batch = self.batch();
-            ty.rows = Some(self.program.create_tokens(name, batch));
+        for level in 0..levels {
+            let parent = ty.rows.unwrap_or_else(|| self.batch());
+            // What is in a sequence of `text` is `text.items`.
+            let name = if level == 0 { name } else { "items" };
+            ty.rows = Some(self.program.create_tokens(name, parent));
         }
         for (at, dim) in dims.iter().enumerate() {
             match &dim.kind {
-                DimKind::Any if at == 0 && !sequence => ty.rows = Some(self.batch()),
+                DimKind::Any if at == 0 && levels == 0 => ty.rows = Some(self.batch()),
                 DimKind::Any => {
                     self.error(dim.at, Message::BatchPosition { name: name.to_string() });
                     return None;
                 }
-                DimKind::Name { ident, constant: None } if at == 0 && !sequence && !self.is_definition => {
+                DimKind::Name { ident, constant: None } if at == 0 && levels == 0 && !self.is_definition => {
                     ty.rows = self.program.find_rows(&text(ident));
                 }
                 DimKind::Name { ident, constant: None } => {

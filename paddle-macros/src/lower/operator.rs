@@ -174,7 +174,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(TypeKind::Tensor { dtype, dims }) = function.result.as_ref().map(|ty| &ty.kind) else {
             return None;
         };
-        let ty = self.declared_type(OUT, *dtype, dims, false)?;
+        let ty = self.declared_type(OUT, *dtype, dims, 0)?;
         let gradient = operator.gradient.as_ref().filter(|_| with_gradient);
         for name in [OUT, GRAD].into_iter().take(if gradient.is_some() { 2 } else { 1 }) {
             let Ok(var) = self.program.create_input(name, ty.clone()) else {

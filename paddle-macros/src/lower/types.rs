@@ -53,9 +53,9 @@ impl<'a> Lowering<'a, '_> {
             (TypeKind::Constant(_), Value::Var(var)) => {
                 format!("{}, a value of the network", self.show(self.program.ty(var)))
             }
-            (TypeKind::Sequence { dtype, dims }, Value::Var(var)) => {
+            (TypeKind::Sequence { levels, dtype, dims }, Value::Var(var)) => {
                 let found = self.show(self.program.ty(var));
-                match self.matches_sequence(*dtype, dims, var) {
+                match self.matches_sequence(*levels, *dtype, dims, var) {
                     Some(depends) => {
                         self.need_dims(depends, ty, [what, &found, declared], at);
                         return Value::Var(var);
@@ -156,9 +156,16 @@ impl<'a> Lowering<'a, '_> {
         if rows && ty.rows.is_none() { None } else { self.sizes_match(dims, &shape) }
     }
 
-    fn matches_sequence(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> Option<Vec<Condition>> {
+    fn matches_sequence(
+        &mut self,
+        levels: usize,
+        dtype: DType,
+        dims: &'a [DimExpr],
+        var: VarId,
+    ) -> Option<Vec<Condition>> {
         let ty = self.program.ty(var).clone();
-        let fits = ty.dtype == dtype && self.program.is_sequence(&ty) && ty.dims.len() == dims.len();
+        let is_sequence = self.program.depth_of_sequences(&ty) == levels;
+        let fits = ty.dtype == dtype && is_sequence && ty.dims.len() == dims.len();
         if fits { self.sizes_match(dims, &ty.dims) } else { None }
     }
 
@@ -252,9 +259,14 @@ fn show(ty: &TypeExpr) -> String {
         TypeKind::Tuple(parts) => {
             format!("({})", parts.iter().map(show).collect::<Vec<_>>().join(", "))
         }
-        TypeKind::Sequence { dtype, dims } if dims.is_empty() => format!("Seq<{dtype}>"),
-        TypeKind::Sequence { dtype, dims } => {
-            format!("Seq<Tensor<{dtype}, {}>>", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))
+        TypeKind::Sequence { levels, dtype, dims } => {
+            let token = match &dims[..] {
+                [] => dtype.to_string(),
+                dims => {
+                    format!("Tensor<{dtype}, {}>", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))
+                }
+            };
+            format!("{}{token}{}", "Seq<".repeat(*levels), ">".repeat(*levels))
         }
         TypeKind::Tensor { dtype, dims } => {
             format!("{dtype}[{}]", dims.iter().map(show_dim).collect::<Vec<_>>().join(", "))

@@ -61,7 +61,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `Seq<i64>`, `Seq<Tensor<f32, 64>>`.
+    /// `Seq<i64>`, `Seq<Tensor<f32, 64>>`, `Seq<Seq<i64>>`.
     fn sequence(&mut self, path: &syn::Path, arguments: Vec<&syn::GenericArgument>) -> TypeKind {
         let [argument] = arguments[..] else { return self.no_type(path) };
         let syn::GenericArgument::Type(syn::Type::Path(token)) = argument else { return self.no_type(path) };
@@ -69,17 +69,16 @@ impl Parser<'_> {
             let last = token.path.segments.last();
             last.is_some_and(|segment| segment.ident == name && !segment.arguments.is_empty())
         };
-        if generic("Seq") {
-            let instead = "feed the inner sequences as rows, or one sequence of all tokens";
-            self.not_supported(argument, "sequences of sequences", instead);
-            return TypeKind::Invalid;
-        }
-        if !generic("Tensor") {
+        if !generic("Tensor") && !generic("Seq") {
             let dtype = self.dtype(argument);
-            return dtype.map_or(TypeKind::Invalid, |dtype| TypeKind::Sequence { dtype, dims: Vec::new() });
+            let of = |dtype| TypeKind::Sequence { levels: 1, dtype, dims: Vec::new() };
+            return dtype.map_or(TypeKind::Invalid, of);
         }
         match self.named_type(&token.path) {
-            TypeKind::Tensor { dtype, dims } => TypeKind::Sequence { dtype, dims },
+            TypeKind::Tensor { dtype, dims } => TypeKind::Sequence { levels: 1, dtype, dims },
+            TypeKind::Sequence { levels, dtype, dims } => {
+                TypeKind::Sequence { levels: levels + 1, dtype, dims }
+            }
             other => other,
         }
     }

@@ -259,7 +259,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 dtype: ty.dtype,
                 shape: program.shape(ty),
                 scalar: ty.is_scalar(),
-                sequences: None,
+                sequences: Vec::new(),
             });
         }
         Ok(())
@@ -269,8 +269,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
     fn fed_sequences(&mut self) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
         let program = self.program;
         let mut code = Vec::new();
-        let fed: BTreeSet<RowsId> =
-            program.inputs().iter().filter_map(|&input| program.ty(input).rows).collect();
+        // The outer sequences come before those that are their tokens.
+        let fed = program.inputs().iter().flat_map(|&input| program.levels(program.ty(input)));
+        let fed: BTreeSet<RowsId> = fed.collect();
         for rows in fed.into_iter().filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens) {
             self.sort(rows, Program::GLOBAL, &mut code)?;
         }
@@ -362,22 +363,22 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 slot = to;
             }
             let ty = program.ty(var);
-            let tokens = ty.rows.filter(|&rows| program.rows_of_whole_sequences(rows).is_some());
-            let offsets = tokens.map(|rows| self.offsets(rows)).transpose()?;
-            if let Some(offsets) = offsets
-                && !self.grows(offsets)
-            {
-                self.slots[offsets.0].home = Home::Pool;
+            let offsets: Vec<SlotId> =
+                program.levels(ty).into_iter().map(|rows| self.offsets(rows)).collect::<Result<_, _>>()?;
+            for &offsets in &offsets {
+                if !self.grows(offsets) {
+                    self.slots[offsets.0].home = Home::Pool;
+                }
             }
             outputs.push(Output { slot, dtype: ty.dtype, offsets });
         }
         for (input, &var) in self.inputs.iter_mut().zip(program.inputs()) {
-            let rows =
-                program.ty(var).rows.filter(|&rows| program.row_space(rows).origin == RowOrigin::Tokens);
-            input.sequences = rows.and_then(|rows| {
-                let count = program.row_space(program.row_space(rows).parent?).size;
-                Some(Sequences { count, offsets: self.offsets_of.get(&rows).copied() })
+            let sequences = program.levels(program.ty(var)).into_iter().filter_map(|rows| {
+                let space = program.row_space(rows);
+                let count = program.row_space(space.parent?).size;
+                Some(Sequences { tokens: space.size, count, offsets: self.offsets_of.get(&rows).copied() })
             });
+            input.sequences = sequences.collect();
         }
         let update_from = self.update_from.unwrap_or(code.len());
         self.code[0] = code;
@@ -389,7 +390,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         }
         let mut fed: BTreeSet<SymbolId> =
             self.inputs.iter().flat_map(|input| &input.shape).filter_map(Dim::as_symbol).collect();
-        fed.extend(self.inputs.iter().filter_map(|input| Some(input.sequences.as_ref()?.count)));
+        fed.extend(self.inputs.iter().flat_map(|input| &input.sequences).map(|sequences| sequences.count));
         let checked = program.checks().iter().flat_map(|check| check.condition.symbols());
         for symbol in self.extents.iter().flat_map(Dim::symbols).chain(checked) {
             let Symbol { name, outside } = &program.symbols()[symbol.0 as usize];

@@ -63,8 +63,9 @@ pub(crate) fn draw_batch(
     }
     let mut feed = |input| {
         let ty = program.ty(input);
-        let offsets = ty.rows.and_then(|rows| offsets.get(&rows)).cloned();
-        let leading = match &offsets {
+        let levels = program.levels(ty);
+        let offsets: Vec<Vec<i64>> = levels.iter().filter_map(|rows| offsets.get(rows)).cloned().collect();
+        let leading = match offsets.last() {
             Some(offsets) => offsets.last().map(|&end| end as usize),
             None => ty.rows.map(|_| rows),
         };
@@ -95,27 +96,18 @@ fn ends(lengths: &[i64]) -> Vec<i64> {
 
 /// One row of a batch, as a batch.
 pub(crate) fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {
-    let offsets_of = |rows: RowsId| {
-        let fed =
-            program.inputs().iter().zip(feeds).find(|(input, _)| program.ty(**input).rows == Some(rows));
-        fed.and_then(|(_, fed)| fed.offsets.as_deref())
-    };
     let cut = |(&input, fed): (_, &Fed)| {
-        let Some(rows) = program.ty(input).rows else {
-            return Fed { values: fed.values.clone(), shape: fed.shape.clone(), offsets: None };
-        };
-        // From the row to its tokens, and to theirs.
-        let spaces: Vec<RowsId> =
-            std::iter::successors(Some(rows), |&rows| program.row_space(rows).parent).collect();
-        let (mut range, mut sequences) = (row..row + 1, row..row + 1);
-        for offsets in spaces.iter().rev().filter_map(|&rows| offsets_of(rows)) {
-            sequences = range.clone();
-            range = offsets[range.start] as usize..offsets[range.end] as usize;
+        if program.ty(input).rows.is_none() {
+            return Fed { values: fed.values.clone(), shape: fed.shape.clone(), offsets: Vec::new() };
         }
-        let offsets = fed.offsets.as_ref().map(|offsets| {
-            let of: &[i64] = &offsets[sequences.start..=sequences.end];
+        // From the row to its tokens, and to theirs.
+        let mut range = row..row + 1;
+        let levels = fed.offsets.iter().map(|offsets| {
+            let of = &offsets[range.start..=range.end];
+            range = of[0] as usize..of[of.len() - 1] as usize;
             of.iter().map(|end| end - of[0]).collect()
         });
+        let offsets = levels.collect();
         Fed { values: part(fed, range.clone()), shape: shape(fed, range.len()), offsets }
     };
     program.inputs().iter().zip(feeds).map(cut).collect()
