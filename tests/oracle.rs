@@ -40,7 +40,7 @@ fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
     let model = write(name, &model);
     let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
     for api in ["executor", "predictor"] {
-        let theirs = run(api, &[Case::new(model.clone(), &program, batches)]);
+        let theirs = run(api, &[Case::new(model.clone(), batches)]);
         for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
             let theirs = theirs.unwrap_or_else(|error| panic!("{name} in the {api}, batch {at}: {error}"));
             assert_eq!(theirs.len(), ours.len(), "{name}: outputs");

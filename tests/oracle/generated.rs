@@ -77,7 +77,7 @@ fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
             outline: outline.clone(),
             outputs: reference.run(batch),
         }));
-        cases.push(Case::new(write(&format!("generated{seed}"), &model), program, &batches));
+        cases.push(Case::new(write(&format!("generated{seed}"), &model), &batches));
     }
     (cases, all)
 }

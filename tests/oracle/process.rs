@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use paddle::core::convert::Export;
-use paddle::core::program::{Program, RowsId};
 
 use crate::support::tensor::{Tensor, Values};
 
@@ -26,21 +25,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The model in these files was made of this program.
-    pub(crate) fn new(prefix: PathBuf, program: &Program, batches: &[Vec<Tensor>]) -> Case {
+    /// The model in these files.
+    pub(crate) fn new(prefix: PathBuf, batches: &[Vec<Tensor>]) -> Case {
         let mut text = format!("model {}\n", prefix.display());
         for batch in batches {
-            let offsets_of = |rows: RowsId| {
-                let inputs = program.inputs().iter().zip(batch);
-                let fed = inputs.clone().find(|(input, _)| program.ty(**input).rows == Some(rows));
-                fed.and_then(|(_, fed)| fed.offsets.as_deref())
-            };
-            for (&input, tensor) in program.inputs().iter().zip(batch) {
-                let parent = |&rows: &RowsId| program.row_space(rows).parent;
-                let mut levels: Vec<&[i64]> =
-                    std::iter::successors(program.ty(input).rows, parent).filter_map(offsets_of).collect();
-                levels.reverse();
-                text += &show(tensor, &levels);
+            for tensor in batch {
+                text += &show(tensor);
                 text.push('\n');
             }
             text.push('\n');
@@ -96,7 +86,7 @@ pub(crate) fn run(api: &str, cases: &[Case]) -> Vec<Result<Vec<Tensor>, String>>
 }
 
 /// A tensor with the offsets of its sequences, the outer ones first.
-fn show(tensor: &Tensor, levels: &[&[i64]]) -> String {
+fn show(tensor: &Tensor) -> String {
     let (kind, values): (&str, Vec<String>) = match &tensor.values {
         Values::Bool(values) => ("bool", values.iter().map(|&value| u8::from(value).to_string()).collect()),
         Values::I32(values) => ("int32", values.iter().map(i32::to_string).collect()),
@@ -106,7 +96,7 @@ fn show(tensor: &Tensor, levels: &[&[i64]]) -> String {
     };
     let dims: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
     let mut dims = if dims.is_empty() { "-".to_string() } else { dims.join(",") };
-    for offsets in levels {
+    for offsets in &tensor.offsets {
         let offsets: Vec<String> = offsets.iter().map(i64::to_string).collect();
         dims += &format!("@{}", offsets.join(","));
     }
@@ -116,8 +106,7 @@ fn show(tensor: &Tensor, levels: &[&[i64]]) -> String {
 fn parse(line: &str) -> Tensor {
     let mut words = line.split(' ');
     let (kind, dims) = (words.next().expect("a type"), words.next().expect("dimensions"));
-    // Of several levels, those of the innermost sequences.
-    let offsets = dims.split('@').skip(1).last();
+    let offsets = dims.split('@').skip(1);
     let shape = dims
         .split('@')
         .next()
@@ -128,6 +117,7 @@ fn parse(line: &str) -> Tensor {
         .collect();
     let offsets =
         offsets.map(|offsets| offsets.split(',').map(|at| at.parse().expect("an offset")).collect());
+    let offsets = offsets.collect();
     fn all<T: std::str::FromStr>(words: std::str::Split<'_, char>) -> Vec<T> {
         words.map(|word| word.parse().unwrap_or_else(|_| panic!("`{word}` is not a value"))).collect()
     }
