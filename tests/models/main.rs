@@ -10,7 +10,11 @@ use paddle::core::text;
 
 use model::Model;
 
+#[path = "../oracle/models.rs"]
+mod exported;
 mod model;
+#[path = "../oracle/process.rs"]
+mod process;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -1,10 +1,12 @@
 //! A network of a file, whatever its inputs are: its program, and what two backends make of a random batch.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use ndarray::{ArrayD, IxDyn};
 use paddle::core::plan::Backend;
 use paddle::core::program::{DType, Program, VarId};
+use paddle::core::wire::TensorRecord;
 use paddle::{
     Batch, Cpu, Dynamic, Element, Error, Network, Options, Outputs, Parameters, Sgd, Spec, Trainer,
 };
@@ -41,7 +43,7 @@ impl Model {
     /// rows, not what they were.
     pub(crate) fn run(&self, rows: usize, what: &str) {
         let what = format!("{what}, {rows} rows");
-        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows)).collect();
+        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows, 0)).collect();
         let net = &self.network;
         let (found, expected) = (infer(cpu(), net, &batch), infer(Reference::single(), net, &batch));
         for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -62,10 +64,35 @@ impl Model {
         assert!(moved || rows < 2, "{what}: a step changes nothing");
     }
 
+    /// A batch of random rows whose sequences have at least so many tokens, the outputs for it, and the parameters that they
+    /// were computed with.
+    pub(crate) fn computed(
+        &self,
+        rows: usize,
+        fewest: usize,
+    ) -> (Vec<Tensor>, Vec<Tensor>, BTreeMap<String, TensorRecord>) {
+        let net = &self.network;
+        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows, fewest)).collect();
+        let mut parameters = create(cpu(), net);
+        // Not as they are at first, when much is zero or equal.
+        for (k, value) in values(net, &parameters).iter().enumerate() {
+            if let Values::F32(numbers) = &value.values {
+                let moved = |(i, number): (usize, &f32)| number + ((i * 37 + k * 11) % 41) as f32 / 2000.0;
+                let moved = numbers.iter().enumerate().map(moved).collect();
+                let array = ArrayD::<f32>::from_shape_vec(IxDyn(&value.shape), moved).unwrap();
+                parameters.set(self.parameter_names()[k], &array).unwrap();
+            }
+        }
+        let outputs = infer_with(&parameters, net, &batch);
+        let values = values(net, &parameters);
+        let names = self.parameter_names().into_iter().map(str::to_string);
+        (batch, outputs, names.zip(values.iter().map(Tensor::to_record)).collect())
+    }
+
     /// A step in shards of a batch of random rows has to give what one of the whole batch gives, unless it is refused:
     /// then why.
     pub(crate) fn run_in_shards(&self, rows: usize, shards: usize, what: &str) -> Option<String> {
-        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows)).collect();
+        let batch: Vec<_> = self.inputs().iter().map(|&input| self.random(input, rows, 0)).collect();
         let whole = step(cpu(), &self.network, &batch, 1).unwrap();
         let found = match step(cpu(), &self.network, &batch, shards) {
             Ok(found) => found,
@@ -88,13 +115,13 @@ impl Model {
         ["the cost"].into_iter().chain(self.parameter_names())
     }
 
-    /// A value for an input. Sizes that a batch binds are 3, and so are whole numbers that are the same for all rows.
-    fn random(&self, input: VarId, rows: usize) -> Tensor {
+    /// A value for an input, of sequences with at least so many tokens. Sizes that a batch binds are 3, and so are whole numbers that are the same for all rows.
+    fn random(&self, input: VarId, rows: usize, fewest: usize) -> Tensor {
         let (name, ty) = (&self.var(input).name, self.ty(input));
         let mut leading = rows;
         let mut offsets: Vec<Vec<i64>> = Vec::new();
         for _ in self.levels(ty) {
-            let lengths = (0..leading).map(|row| (row * 5 + name.len()) % 4);
+            let lengths = (0..leading).map(|row| ((row * 5 + name.len()) % 4).max(fewest));
             let ends = lengths.scan(0, |end, length| {
                 *end += length as i64;
                 Some(*end)
@@ -142,7 +169,15 @@ fn create<B: Backend>(backend: B, net: &Network<Dynamic>) -> Parameters<B> {
 }
 
 fn infer<B: Backend + Clone>(backend: B, net: &Network<Dynamic>, inputs: &[Tensor]) -> Vec<Tensor> {
-    let outputs = paddle::infer(net, &create(backend, net), batch(net, inputs));
+    infer_with(&create(backend, net), net, inputs)
+}
+
+fn infer_with<B: Backend + Clone>(
+    parameters: &Parameters<B>,
+    net: &Network<Dynamic>,
+    inputs: &[Tensor],
+) -> Vec<Tensor> {
+    let outputs = paddle::infer(net, parameters, batch(net, inputs));
     let outputs = outputs.unwrap_or_else(|error| panic!("{error}"));
     let program = net.program().unwrap();
     (0..outputs.len()).map(|k| output(&outputs, k, program.ty(program.outputs()[k]).dtype)).collect()

@@ -20,7 +20,7 @@ fn values(input: &SampleInput, seed: usize) -> Tensor {
     let number = |i: usize| low + (high - low) * (((i + 7 * seed) * 389 + 113) % 1009) as f64 / 1009.0;
     let numbers = (0..shape.iter().product()).map(number);
     let values = match input.dtype {
-        DType::Bool => Values::Bool(numbers.map(|number| number > (low + high) / 2.0).collect()),
+        DType::Bool => Values::Bool(numbers.map(|number| number > 0.0).collect()),
         DType::I32 => Values::I32(numbers.map(|number| number.floor() as i32).collect()),
         DType::I64 => Values::I64(numbers.map(|number| number.floor() as i64).collect()),
         DType::F32 => Values::F32(numbers.map(|number| number as f32).collect()),

@@ -25,6 +25,7 @@
 //! | `operators.rs` | operators without blocks |
 //! | `differing.rs` | those whose kernels do less in PaddlePaddle |
 //! | `sequences.rs` | those that go along sequences |
+//! | `made.rs` | those that make sequences of others |
 //! | `rows.rs` | how values come into a block that runs on some of their rows, and what is known of row spaces |
 //! | `parts.rs` | sequences of some of the rows |
 //! | `control.rs` | `if` |
@@ -34,6 +35,7 @@ mod control;
 mod differing;
 mod for_rows;
 mod loops;
+mod made;
 mod operators;
 mod parts;
 mod rows;

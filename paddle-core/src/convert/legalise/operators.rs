@@ -4,14 +4,16 @@ use super::super::describe::{describe, fill_value};
 use super::super::names::OURS;
 use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
+use super::parts::list;
 use super::rows::Known;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Unary, UnaryKind};
-use crate::program::{Dim, Operator, Type};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Scale, Size, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, Operator, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.
-const MADE: &str = "sequences that are made of others are not exported yet";
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
 /// More numbers than this are not written out in a file.
@@ -58,6 +60,13 @@ impl Legaliser<'_> {
             }
             Op::Store(_) => self.store(at, operator),
             Op::SequenceAlign(_) => self.sequence_align(at, operator),
+            Op::SequenceConcat(_) => self.sequence_concat(at, operator),
+            Op::SequenceGather(_) => self.sequence_gather(at, operator),
+            Op::SequencePad(op) => self.sequence_pad(at, operator, op),
+            Op::SequenceRange(op) => self.sequence_range(at, operator, op.rows),
+            Op::SequenceReshape(_) => self.sequence_reshape(at, operator),
+            Op::SequenceUnpad(_) => self.sequence_unpad(at, operator),
+            Op::SequenceWhere(_) => self.sequence_where(at, operator),
             Op::SequenceExpandAs(_) => self.sequence_expand_as(at, operator),
             Op::SequenceLength(_) => self.sequence_length(at, operator),
             Op::SequencePool(op) => self.sequence_pool(at, operator, op),
@@ -73,6 +82,8 @@ impl Legaliser<'_> {
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pool2d(op) => self.pool(at, operator, op),
+            Op::RowNumbers(_) => self.row_numbers(at, operator),
+            Op::Size(op) => self.size(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
             Op::Unary(op) => self.unary(at, operator, op),
             Op::Transpose(_) => self.transpose(at, operator),
@@ -91,13 +102,6 @@ impl Legaliser<'_> {
             Op::While(_) if operator.blocks.iter().all(|&block| self.program.block(block).rows.is_none()) => {
                 self.repeat(at, operator)
             }
-            Op::SequenceConcat(_)
-            | Op::SequenceGather(_)
-            | Op::SequencePad(_)
-            | Op::SequenceRange(_)
-            | Op::SequenceReshape(_)
-            | Op::SequenceUnpad(_)
-            | Op::SequenceWhere(_) => self.refuse(operator, MADE),
             Op::For(op) => self.for_rows(at, operator, op.items as usize),
             Op::While(_) => self.repeat(at, operator),
             Op::WarpCtc(_) => self.warpctc(at, operator),
@@ -118,12 +122,10 @@ impl Legaliser<'_> {
             | Op::LookupTableGrad(_)
             | Op::LossGrad(_)
             | Op::Pool2dGrad(_)
-            | Op::RowNumbers(_)
             | Op::SequenceConcatGrad(_)
             | Op::SequenceGatherGrad(_)
             | Op::SequencePoolGrad(_)
             | Op::SequenceWindowGrad(_)
-            | Op::Size(_)
             | Op::SliceGrad(_)
             | Op::SoftmaxGrad(_)
             | Op::SoftmaxWithCrossEntropyGrad(_)
@@ -204,8 +206,8 @@ impl Legaliser<'_> {
         if is_plain_gather(x, index) {
             return self.same(at, operator);
         }
-        if x.rows.is_some() && index.rows.is_some() {
-            return self.refuse(operator, "PaddlePaddle does not gather each row by numbers of its own");
+        if let (Some(rows), true) = (x.rows, index.rows.is_some()) {
+            return self.gather_in_rows(at, operator, rows);
         }
         let all = index.dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
         let Some(count) = all.ok().and_then(|all| all.constant()).filter(|_| index.rows.is_none()) else {
@@ -224,6 +226,90 @@ impl Legaliser<'_> {
         self.push(at, desc);
         let out = self.reshaped(at, operator, taken, &flat, out)?;
         self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// PaddlePaddle does not gather each row by numbers of its own: what each row has to choose from is listed row by row.
+    fn gather_in_rows(&mut self, at: usize, operator: &Operator, rows: RowsId) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        let out = program.ty(operator.outputs[0]);
+        let Op::Gather(Gather { axis: 1 }) = &operator.op else {
+            return self
+                .refuse(operator, "of each row by numbers of its own, PaddlePaddle gathers along axis 1");
+        };
+        let number = |dims: &[Dim]| {
+            let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim).ok()?;
+            product.constant().and_then(|size| i32::try_from(size).ok())
+        };
+        let inner = wire_dims(&Type { rows: None, dims: x.dims[1..].to_vec(), ..x.clone() });
+        let (Some(choices), Some(chosen), Some(inner)) =
+            (number(&x.dims[..1]), number(&index.dims), small(&inner).filter(|sizes| !sizes.contains(&-1)))
+        else {
+            return self.refuse(operator, "the sizes of what is gathered have to be numbers");
+        };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let of_rows = Type::with_rows(DType::I64, rows, [1]);
+        let each = self.declare(at, "fill_constant_batch_size_like", &of_rows);
+        let fill = Fill { value: Number::Int(choices.into()), ty: of_rows.clone() };
+        self.fill_rows(at, count, &fill, vec![-1, 1], each.clone());
+        let starts = self.sums_before(at, each);
+        let names = self.names(&operator.inputs);
+        let wide = Type { dims: vec![Dim::from(i64::from(chosen))], ..index.clone() };
+        let numbers = self.reshaped_to(at, names[1].clone(), index, &wide, vec![-1, chosen]);
+        let numbers = self.emit(at, Binary { kind: BinaryKind::Add }, &[&numbers, &starts], &wide);
+        let numbers = self.reshaped_to(at, numbers, &wide, &list(DType::I64), vec![-1]);
+        let listed = Type { dims: x.dims[1..].to_vec(), ..x.clone() };
+        let shape = std::iter::once(-1).chain(inner).collect();
+        let values = self.reshaped_to(at, names[0].clone(), x, &listed, shape);
+        let taken = self.take(at, values, numbers, &listed, "gather");
+        let Some(shape) = small(&wire_dims(out)) else {
+            return self.refuse(operator, "a size exceeds 32 bits");
+        };
+        let taken = self.reshaped_to(at, taken, &listed, out, shape);
+        self.names.insert(operator.outputs[0], taken);
+        Ok(())
+    }
+
+    /// How many elements there are along some axes: the rows times what is known.
+    fn size(&mut self, at: usize, operator: &Operator, op: &Size) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        let shape = wire_dims(ty);
+        let all: Vec<i64> = (0..shape.len() as i64).collect();
+        let axes = if op.axes.is_empty() { &all } else { &op.axes };
+        let (mut of_rows, mut known) = (false, 1.0);
+        for &axis in axes {
+            match (axis, shape.get(axis as usize)) {
+                (0, _) if ty.rows.is_some() => of_rows = true,
+                (_, Some(&size @ 0..)) => known *= size as f64,
+                _ => return self.refuse(operator, "the sizes of what is counted have to be numbers"),
+            }
+        }
+        let size = if of_rows {
+            let one = Type::new(DType::I32, [1]);
+            let x = self.name(operator.inputs[0]);
+            let count = self.count_of(at, x, ty);
+            let count = self.cast(at, count, &one, out.dtype);
+            let one = one.with_dtype(out.dtype);
+            let size = self.emit(at, Scale { scale: known, bias: 0.0 }, &[&count], &one);
+            self.reshaped_to(at, size, &one, out, Vec::new())
+        } else {
+            self.constant(at, Number::Float(known), out)
+        };
+        self.names.insert(operator.outputs[0], size);
+        Ok(())
+    }
+
+    /// The number of each row, in the order of the rows.
+    fn row_numbers(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let Some(rows) = ty.rows.filter(|&rows| !self.program.is_reordered(rows)) else {
+            return self.refuse(operator, "the rows have no order that PaddlePaddle knows");
+        };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let numbers = self.numbers_of_rows(at, count, rows);
+        self.names.insert(operator.outputs[0], numbers);
         Ok(())
     }
 

@@ -49,6 +49,14 @@ impl Legaliser<'_> {
         self.sums(at, CumSum { exclusive: true, ..SUMS }, x, &list(DType::I64))
     }
 
+    /// The numbers of rows, as many as `count` has.
+    pub(super) fn numbers_of_rows(&mut self, at: usize, count: String, rows: RowsId) -> String {
+        let ty = Type::with_rows(DType::I64, rows, []);
+        let ones = self.declare(at, "fill_constant_batch_size_like", &ty);
+        self.fill_rows(at, count, &Fill { value: Number::Int(1), ty }, vec![-1], ones.clone());
+        self.sums_before(at, ones)
+    }
+
     /// Where sequences of these lengths begin and end, as `lod_reset` takes it.
     pub(super) fn bounds(&mut self, at: usize, lengths: String) -> String {
         let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
@@ -74,24 +82,35 @@ impl Legaliser<'_> {
         let [starts, lengths] = [own[0].clone(), own[1].clone()];
         // Each token is as far behind the first one of its sequence as in the list behind where that begins.
         let begins = self.sums_before(at, lengths.clone());
-        let ends = self.sums(at, SUMS, lengths.clone(), &list(DType::I64));
-        let [sub, add] = [BinaryKind::Sub, BinaryKind::Add].map(|kind| Binary { kind });
+        let sub = Binary { kind: BinaryKind::Sub };
         let shift = self.emit(at, sub, &[&starts, &begins], &list(DType::I64));
-        let each = self.declare(at, "repeat_interleave", &list(DType::I64));
-        let repeat = OpDesc::new("repeat_interleave")
-            .with_input("X", [shift])
-            .with_input("RepeatsTensor", [lengths.clone()])
-            .with_output("Out", [each.clone()])
-            .with_attr(OpAttr::int("dim", 0))
-            .with_attr(OpAttr::int("Repeats", 0));
-        self.push(at, repeat);
-        let count = self.sliced(at, ends, &Type::new(DType::I64, [1]), -1, i32::MAX);
-        let places = self.numbers_below(at, count);
-        let numbers = self.emit(at, add, &[&each, &places], &list(DType::I64));
+        let numbers = self.spread(at, shift, lengths.clone());
         for (what, name) in [(Known::Starts, begins), (Known::Lengths, lengths), (Known::Numbers, numbers)] {
             self.note(at, rows, what, name);
         }
         Some(())
+    }
+
+    /// A number of each row as often as it has tokens.
+    pub(super) fn repeated(&mut self, at: usize, x: String, lengths: String) -> String {
+        let out = self.declare(at, "repeat_interleave", &list(DType::I64));
+        let repeat = OpDesc::new("repeat_interleave")
+            .with_input("X", [x])
+            .with_input("RepeatsTensor", [lengths])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::int("dim", 0))
+            .with_attr(OpAttr::int("Repeats", 0));
+        self.push(at, repeat);
+        out
+    }
+
+    /// For each token, the number of its row plus the number of tokens before it.
+    pub(super) fn spread(&mut self, at: usize, x: String, lengths: String) -> String {
+        let each = self.repeated(at, x, lengths.clone());
+        let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
+        let count = self.sliced(at, ends, &Type::new(DType::I64, [1]), -1, i32::MAX);
+        let places = self.numbers_below(at, count);
+        self.emit(at, Binary { kind: BinaryKind::Add }, &[&each, &places], &list(DType::I64))
     }
 
     /// The numbers from 0 on, as many as a variable says.

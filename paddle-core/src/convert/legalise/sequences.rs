@@ -30,6 +30,13 @@ impl Legaliser<'_> {
             return x;
         }
         match self.known(at, rows, Known::Offsets) {
+            // There is no kernel for truth values, but a cast keeps offsets.
+            Some(of) if of != x && ty.dtype == DType::Bool => {
+                let numbers = ty.with_dtype(DType::I32);
+                let x = self.cast(at, x, ty, DType::I32);
+                let x = self.step(at, lod_reset(of), x, &numbers);
+                self.cast(at, x, &numbers, DType::Bool)
+            }
             Some(of) if of != x => self.step(at, lod_reset(of), x, ty),
             _ => x,
         }
@@ -223,7 +230,7 @@ impl Legaliser<'_> {
     }
 
     /// The variable, or one of its elements with a dimension beside the rows, where it has none.
-    fn in_columns(
+    pub(super) fn in_columns(
         &mut self,
         at: usize,
         operator: &Operator,
@@ -369,7 +376,7 @@ pub(super) fn lod_reset(of: String) -> OpDesc {
 }
 
 /// The type, with a dimension of 1 where it has none beside the rows.
-fn at_least_column(ty: &Type) -> Type {
+pub(super) fn at_least_column(ty: &Type) -> Type {
     let dims = if ty.dims.is_empty() { vec![Dim::from(1)] } else { ty.dims.clone() };
     Type { dims, ..*ty }
 }

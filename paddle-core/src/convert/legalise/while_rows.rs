@@ -136,10 +136,7 @@ impl Legaliser<'_> {
         let numbers = self.constant(at, Number::Int(0), &none);
         // The first iteration of row n is n * ITERATIONS.
         let of_rows = Type::with_rows(DType::I64, rows, []);
-        let ones = self.declare(at, "fill_constant_batch_size_like", &of_rows);
-        let one = Fill { value: Number::Int(1), ty: of_rows.clone() };
-        self.fill_rows(at, count.clone(), &one, vec![-1], ones.clone());
-        let row = self.sums_before(at, ones);
+        let row = self.numbers_of_rows(at, count.clone(), rows);
         let next = self.emit(at, Scale { scale: ITERATIONS, bias: 0.0 }, &[&row], &list(DType::I64));
         let lengths = self.declare(at, "lengths", &of_rows);
         self.fill_rows(at, count, &Fill::zeros(of_rows), vec![-1], lengths.clone());
