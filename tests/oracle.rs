@@ -22,6 +22,7 @@ mod support;
 
 use paddle::Cpu;
 use paddle::core::convert::{export, from_wire, legalise};
+use paddle::core::passes::test_mode::test_mode;
 use paddle::core::text;
 use process::{Case, is_wanted, run, write};
 use support::runner::Runner;
@@ -29,17 +30,23 @@ use support::tensor::Tensor;
 
 /// Runs a program here and there on each batch, and compares every output.
 fn check(name: &str, source: &str, batches: &[Vec<Tensor>]) {
+    check_in(&["executor", "predictor"], name, source, batches);
+}
+
+fn check_in(apis: &[&str], name: &str, source: &str, batches: &[Vec<Tensor>]) {
     if !is_wanted() {
         return;
     }
     let program = text::parse(source).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut runner = Runner::new(Cpu::new().expect("a processor"), &program);
+    let mut inference = program.clone();
+    test_mode(&mut inference);
+    let mut runner = Runner::new(Cpu::new().expect("a processor"), &inference);
     let params = runner.parameters();
     let params = params.iter().map(|(name, tensor)| (name.clone(), tensor.to_record())).collect();
     let model = export(&program, &params).unwrap_or_else(|error| panic!("{name}: {error}"));
     let model = write(name, &model);
     let ours: Vec<Vec<Tensor>> = batches.iter().map(|batch| runner.run(batch)).collect();
-    for api in ["executor", "predictor"] {
+    for api in apis {
         let theirs = run(api, &[Case::new(model.clone(), batches)]);
         for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
             let theirs = theirs.unwrap_or_else(|error| panic!("{name} in the {api}, batch {at}: {error}"));
@@ -163,4 +170,42 @@ fn everything() {
     };
     let batches = [batch(4, 1.0, 3), batch(7, -1.0, 0), batch(1, 1.0, 5), batch(1, -1.0, 1)];
     check("everything", include_str!("oracle/everything.txt"), &batches);
+}
+
+/// Ids below `bound`, as sequences, a column or a list.
+fn ids(shape: &[usize], bound: usize, seed: usize) -> Tensor {
+    let values: Vec<i64> =
+        (0..shape.iter().product()).map(|i: usize| ((i * 7 + i * i + seed) % bound) as i64).collect();
+    Tensor::i64(shape, &values)
+}
+
+/// The programs of the examples that run on sequences, or on some of the rows.
+#[test]
+fn examples() {
+    let check_with_loops = |name: &str, source: &str, batches: &[Vec<Tensor>]| {
+        check_in(&["executor", "plain_predictor"], name, source, batches);
+    };
+    let mixture = |rows: usize| {
+        let sex: Vec<f32> = (0..rows).map(|i| 1.0 + (i % 2) as f32).collect();
+        vec![numbers(&[rows, 9], rows), column(&sex), numbers(&[rows, 1], 3)]
+    };
+    check_with_loops(
+        "mixture",
+        include_str!("../examples/golden/mixture.txt"),
+        &[mixture(5), mixture(2), mixture(1)],
+    );
+    let lengths: [&[i64]; 3] = [&[0, 4, 5, 12, 13], &[0, 1], &[0, 2, 4, 6]];
+    let texts = |offsets: &[i64], bound, seed| {
+        ids(&[offsets[offsets.len() - 1] as usize], bound, seed).with_offsets(offsets)
+    };
+    let sentiment = lengths.map(|offsets| vec![texts(offsets, 4, 1), ids(&[offsets.len() - 1, 1], 3, 2)]);
+    check_with_loops("sentiment", include_str!("../examples/golden/sentiment.txt"), &sentiment);
+    let inflect = lengths.map(|offsets| {
+        let longer: Vec<i64> = offsets.iter().enumerate().map(|(k, end)| end + k as i64).collect();
+        let form = ids(&[longer[longer.len() - 1] as usize, 1], 20, 3).with_offsets(&longer);
+        vec![texts(offsets, 20, 1), texts(&longer, 20, 2), form]
+    });
+    check_with_loops("inflect_cost", include_str!("../examples/golden/inflect_cost.txt"), &inflect);
+    let search = lengths.map(|offsets| vec![texts(offsets, 20, 1), ids(&[offsets.len() - 1], 2, 1)]);
+    check_with_loops("inflect_form", include_str!("../examples/golden/inflect_form.txt"), &search);
 }

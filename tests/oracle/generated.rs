@@ -91,15 +91,11 @@ fn difference(found: &[Tensor], expected: &[Tensor]) -> Option<String> {
 }
 
 /// Rows on both sides of every decision, and no sequence that is fed without tokens.
-#[test]
-fn generated_programs() {
-    if !is_wanted() {
-        return;
-    }
-    let (cases, all) = computed(count());
+fn compare(api: &str, count: usize) {
+    let (cases, all) = computed(count);
     let (mut agree, mut differ) = (0, Vec::new());
     let mut failed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (Computed { seed, outline, outputs }, theirs) in all.iter().zip(run("executor", &cases)) {
+    for (Computed { seed, outline, outputs }, theirs) in all.iter().zip(run(api, &cases)) {
         match theirs {
             Err(error) => failed.entry(error).or_default().push(*seed),
             Ok(theirs) => match difference(&theirs, outputs) {
@@ -108,7 +104,7 @@ fn generated_programs() {
             },
         }
     }
-    println!("{agree} of {} batches of {} programs agree", all.len(), cases.len());
+    println!("{agree} of {} batches of {} programs agree in the {api}", all.len(), cases.len());
     for (error, seeds) in &failed {
         println!("{} fail, of programs {seeds:?}: {error}", seeds.len());
     }
@@ -116,4 +112,12 @@ fn generated_programs() {
     let unknown = failed.keys().find(|error| !NO_TOKENS.iter().any(|known| error.contains(known)));
     assert_eq!(unknown, None);
     assert!(agree * 100 >= all.len() * 99, "{agree} of {} batches agree", all.len());
+}
+
+#[test]
+fn generated_programs() {
+    if is_wanted() {
+        compare("executor", count());
+        compare("plain_predictor", count() / 4);
+    }
 }

@@ -33,7 +33,7 @@ fn exported_models_compute_the_same() {
             let (batch, outputs, parameters) = network.computed(6, 1);
             match export(network, &parameters) {
                 Ok(model) => {
-                    cases.push(Case::new(write(&format!("model-{name}{k}"), &model), network, &[batch]));
+                    cases.push(Case::new(write(&format!("model-{name}{k}"), &model), &[batch]));
                     all.push((what, outputs));
                 }
                 Err(error) => refused.entry(error.to_string()).or_default().push(what),

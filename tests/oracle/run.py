@@ -1,4 +1,4 @@
-"""Runs exported models in the real PaddlePaddle: run.py (executor | predictor).
+"""Runs exported models in the real PaddlePaddle: run.py (executor | predictor | plain_predictor).
 
 Reads models from the standard input: a line `model PREFIX`, then batches, one line for each input, in the order in which
 they are fed:
@@ -37,13 +37,14 @@ def executor(prefix):
     return on
 
 
-def predictor(prefix):
+def predictor(prefix, is_optimised=True):
     from paddle import inference
 
     params = prefix + ".pdiparams"
     config = inference.Config(prefix + ".pdmodel", params if os.path.exists(params) else "")
     config.disable_gpu()
     config.disable_glog_info()
+    config.switch_ir_optim(is_optimised)
     run = inference.create_predictor(config)
 
     def on(batch):
@@ -57,6 +58,14 @@ def predictor(prefix):
         return [(handle.copy_to_cpu(), handle.lod()) for handle in handles]
 
     return on
+
+
+def plain_predictor(prefix):
+    """Without its passes, of which some fail on loops or compute something else: oneDNN's kernels hand layouts of their own
+    to `split_lod_tensor`, `repeated_fc_relu_fuse_pass` asks for the shape of a rank table, `squared_mat_sub_fuse_pass` ends
+    the process on a recurrent network.
+    """
+    return predictor(prefix, is_optimised=False)
 
 
 def parse(line):
@@ -110,7 +119,7 @@ def answer(load, prefix, batches):
 
 
 def main():
-    load = {"executor": executor, "predictor": predictor}[sys.argv[1]]
+    load = {"executor": executor, "predictor": predictor, "plain_predictor": plain_predictor}[sys.argv[1]]
     prefix, batch, batches = None, [], []
     for line in sys.stdin.read().split("\n")[:-1] + ["model "]:
         if line.startswith("model "):
