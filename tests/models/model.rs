@@ -115,7 +115,8 @@ impl Model {
         ["the cost"].into_iter().chain(self.parameter_names())
     }
 
-    /// A value for an input, of sequences with at least so many tokens. Sizes that a batch binds are 3, and so are whole numbers that are the same for all rows.
+    /// A value for an input, of sequences with at least so many tokens. Sizes that a batch binds are 3, and so are whole
+    /// numbers that are the same for all rows.
     fn random(&self, input: VarId, rows: usize, fewest: usize) -> Tensor {
         let (name, ty) = (&self.var(input).name, self.ty(input));
         let mut leading = rows;
@@ -131,10 +132,8 @@ impl Model {
         }
         let mut shape: Vec<usize> =
             self.shape(ty).iter().map(|dim| dim.constant().unwrap_or(3) as usize).collect();
-        if let Some(space) = ty.rows {
-            if !offsets.is_empty() || self.row_space(space).name == "_" {
-                shape[0] = leading;
-            }
+        if ty.rows.is_some_and(|space| !offsets.is_empty() || self.row_space(space).name == "_") {
+            shape[0] = leading;
         }
         let count = shape.iter().product();
         let seed = name.bytes().fold(7, |seed, byte| seed * 31 + usize::from(byte)) % 1009;

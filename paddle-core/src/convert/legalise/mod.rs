@@ -148,7 +148,7 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
         program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
     for (column, &output) in program.outputs().iter().enumerate() {
         // A variable is fetched once, and it is one that an operator has written.
-        let mut name = to.with_offsets(global, output);
+        let mut name = to.with_levels(global, output);
         if !fetched.insert(name.clone()) {
             name = to.copy(global, output);
         }

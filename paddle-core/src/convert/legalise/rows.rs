@@ -23,6 +23,8 @@ pub(super) enum Known {
     Count,
     /// It has these tokens, and the offsets of their sequences.
     Offsets,
+    /// It has, beside them, those of the sequences that these are tokens of, the outermost first.
+    Levels,
     /// i32: how many tokens stand before each sequence, and how many there are.
     Bounds,
     /// How many tokens the sequence of each row has.
@@ -89,6 +91,7 @@ impl Legaliser<'_> {
         let program = self.program;
         let Some(mut rows) = program.ty(var).rows else { return };
         let mut name = self.name(var);
+        self.note(at, rows, Known::Levels, name.clone());
         while let Some(parent) = program.rows_of_whole_sequences(rows) {
             if self.find(at, parent, Known::Count).is_none() {
                 self.note(at, parent, Known::Count, name.clone());

@@ -23,6 +23,19 @@ impl Legaliser<'_> {
         }
     }
 
+    /// The same with the offsets of all levels, where an input has several.
+    pub(super) fn with_levels(&mut self, at: usize, var: VarId) -> String {
+        let (program, name) = (self.program, self.name(var));
+        let ty = program.ty(var);
+        let rows = ty.rows.map(|rows| self.stored_as(rows));
+        let outer = rows.and_then(|rows| program.rows_of_whole_sequences(rows));
+        let is_nested = outer.is_some_and(|outer| program.rows_of_whole_sequences(outer).is_some());
+        match rows.filter(|_| is_nested).and_then(|rows| self.known(at, rows, Known::Levels)) {
+            Some(of) => self.reset(at, name, ty, of),
+            None => self.with_offsets(at, var),
+        }
+    }
+
     /// A variable with the offsets of the sequences whose tokens, in any order, are `rows`.
     pub(super) fn at_offsets(&mut self, at: usize, x: String, ty: &Type, rows: RowsId) -> String {
         let rows = self.stored_as(rows);
@@ -30,16 +43,23 @@ impl Legaliser<'_> {
             return x;
         }
         match self.known(at, rows, Known::Offsets) {
-            // There is no kernel for truth values, but a cast keeps offsets.
-            Some(of) if of != x && ty.dtype == DType::Bool => {
-                let numbers = ty.with_dtype(DType::I32);
-                let x = self.cast(at, x, ty, DType::I32);
-                let x = self.step(at, lod_reset(of), x, &numbers);
-                self.cast(at, x, &numbers, DType::Bool)
-            }
-            Some(of) if of != x => self.step(at, lod_reset(of), x, ty),
-            _ => x,
+            Some(of) => self.reset(at, x, ty, of),
+            None => x,
         }
+    }
+
+    /// A variable with the offsets of another one. There is no kernel for truth values, but a cast keeps offsets.
+    fn reset(&mut self, at: usize, x: String, ty: &Type, of: String) -> String {
+        if of == x {
+            return x;
+        }
+        if ty.dtype != DType::Bool {
+            return self.step(at, lod_reset(of), x, ty);
+        }
+        let numbers = ty.with_dtype(DType::I32);
+        let x = self.cast(at, x, ty, DType::I32);
+        let x = self.step(at, lod_reset(of), x, &numbers);
+        self.cast(at, x, &numbers, DType::Bool)
     }
 
     pub(super) fn sequence_align(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
