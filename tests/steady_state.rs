@@ -52,6 +52,8 @@ fn nothing_is_allocated_in_the_steady_state() {
     filled_again();
     steps();
     loops();
+    made_sequences();
+    sequences_of_sequences();
     recurrent_layers();
 }
 
@@ -122,6 +124,88 @@ fn loops() {
     };
     let batches: Vec<_> = (0..200).map(batch).collect();
     assert!(settles(&net, &batches));
+}
+
+/// Sequences that are made in every step, and in every iteration of a loop; what is kept of them depends on their values.
+fn made_sequences() {
+    let net = network!(|xs: Seq<Tensor<f32, 4>>, ys: Seq<Tensor<f32, 4>>, bound: Tensor<f32, _>| {
+        let both = sequence_concat([xs, sequence_filter(ys, sum(ys, axis = 1) > 0.0)]);
+        let length = sequence_length(both);
+        let (mut h, mut at, mut sure) = (zeros(4), 0, 0.0);
+        while at < length && sure < bound {
+            let part = sequence_slice(both, at, minimum(length - at, 3));
+            for x in part {
+                let next = fc([x, h], 4, param = "read");
+                h = tanh(next);
+            }
+            at += 3;
+            sure += 1.0;
+        }
+        let states = for y in ys {
+            if sum(y, axis = 1) < -1.0 {
+                continue;
+            }
+            h = tanh(h + fc(y, 4, param = "again"));
+            h
+        };
+        let placed = sequence_pad(sequence_slice(states, 0, minimum(sequence_length(states), 3)), 3);
+        mean(square(h)) + mean(square(placed))
+    });
+    let sequence = |length: usize, salt: usize| -> Vec<[f32; 4]> {
+        (0..length).map(|i| [((i * 7 + salt) % 11) as f32 / 5.0 - 1.0; 4]).collect()
+    };
+    let batch = |at: usize| {
+        let rows = match at {
+            3 => 60,
+            9 | 11 => 40,
+            _ => 1 + (at * 41) % 60,
+        };
+        let length = |i: usize, salt: usize| match at {
+            5 if i == 0 => 40,
+            9 => 20 * usize::from(salt == 0),
+            11 => 20 * usize::from(salt != 0),
+            _ if rows < 20 => (at * 7 + i * 13 + salt) % 40,
+            _ => (at + i * 5 + salt) % 10,
+        };
+        let row = |i: usize| {
+            let [xs, ys] = [0, 3].map(|salt| sequence(length(i, salt), at + i + salt));
+            (xs, ys, ((at + i) % 9) as f32)
+        };
+        net.batch((0..rows).map(row)).unwrap()
+    };
+    assert!(settles(&net, &(0..200).map(batch).collect::<Vec<_>>()));
+}
+
+/// The most rows, the most sequences and the most of their tokens are in three batches.
+fn sequences_of_sequences() {
+    let net = network!(|text: Seq<Seq<Tensor<f32, 3>>>| {
+        let mut h = zeros(4);
+        let states = for sentence in text {
+            let mut s = zeros(3);
+            for word in sentence {
+                let next = fc([word, s], 3);
+                s = tanh(next);
+            }
+            let whole = fc([s, h], 4);
+            h = tanh(whole);
+            h
+        };
+        mean(square(sequence_pool(states, max)))
+    });
+    let batch = |at: usize| {
+        let rows = if at == 3 { 40 } else { 1 + (at * 41) % 40 };
+        let sentence = |i: usize, k: usize| match at {
+            5 if i + k == 0 => vec![[0.5; 3]; 30],
+            9 => vec![[0.5; 3]; 9],
+            _ => vec![[0.25; 3]; (at + i * 5 + k) % 9],
+        };
+        let text = |i: usize| -> Vec<_> {
+            let count = if at == 7 || at == 9 { 12 } else { (at * 3 + i * 7) % 12 };
+            (0..count).map(|k| sentence(i, k)).collect()
+        };
+        net.batch((0..rows).map(text)).unwrap()
+    };
+    assert!(settles(&net, &(0..200).map(batch).collect::<Vec<_>>()));
 }
 
 /// A reader in both directions and layers, and a writer that attends to what was read; their lengths have nothing to do with each other.

@@ -308,6 +308,14 @@ pub(super) struct Grown {
     pub(super) rows: SymbolId,
 }
 
+/// The number of tokens of sequences that an operator makes.
+#[derive(Clone, Debug)]
+pub(super) struct MadeSize {
+    pub(super) size: SymbolId,
+    /// Sizes that it is not above, as far as they are known; each by itself.
+    pub(super) most: Vec<Dim>,
+}
+
 /// An input of the program.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
@@ -357,7 +365,7 @@ pub(super) struct Plan<K> {
     pub(super) lanes: Vec<Lane>,
     pub(super) grown: Vec<Grown>,
     /// Sizes that only an operator knows: numbers of tokens of the sequences that it makes.
-    pub(super) made: Vec<SymbolId>,
+    pub(super) made: Vec<MadeSize>,
     /// Every size that instructions need.
     pub(super) extents: Vec<Dim>,
     /// The extents that a symbol is in.

@@ -9,7 +9,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Adds up lengths to offsets, and makes room for the tokens.
     pub(super) fn make(&mut self, made: &Made) -> Result<(), RunError> {
         let plan = self.plan;
-        let symbol = plan.made[made.tokens];
+        let symbol = plan.made[made.tokens].size;
         let from = self.locate(made.lengths);
         let offsets = &mut self.state.lengths;
         offsets.clear();

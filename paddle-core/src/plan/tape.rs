@@ -98,15 +98,13 @@ impl Tape {
         tokens: usize,
         buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
-        let known = self.made[made];
-        if tokens <= known {
+        let size = plan.made[made].size;
+        if plan.lanes.is_empty() || tokens <= self.largest[size.0 as usize] {
             return Ok(());
         }
+        let known = self.made[made];
         self.made[made] = tokens.max(known + known / 2);
-        match plan.lanes.is_empty() {
-            true => Ok(()),
-            false => self.lay(backend, plan, buffer, true),
-        }
+        self.lay(backend, plan, buffer, true)
     }
 
     /// Goes on to the next instances of what a loop saves.
@@ -149,8 +147,13 @@ impl Tape {
             if let Some(grown) = plan.grown.iter().find(|grown| grown.sizes.contains(&symbol)) {
                 let rows = self.largest[grown.rows.0 as usize];
                 self.largest[at] = rows.checked_mul(self.iterations[grown.around.0]).ok_or_else(too_large)?;
-            } else if let Some(made) = plan.made.iter().position(|&made| made == symbol) {
-                self.largest[at] = self.made[made];
+            } else if let Some(made) = plan.made.iter().position(|made| made.size == symbol) {
+                let value = |symbol: SymbolId| i64::try_from(self.largest[symbol.0 as usize]).ok();
+                let most = plan.made[made].most.iter();
+                let most = most.filter_map(|most| usize::try_from(most.evaluate(&value)?).ok()).min();
+                // A bound may be far off: room in advance is a few times what was needed.
+                let seen = self.made[made];
+                self.largest[at] = most.map_or(seen, |most| most.min(seen.saturating_mul(4)).max(seen));
             } else if let Some(bound) = plan.bounds[at] {
                 self.largest[at] = self.largest[bound.0 as usize];
             }

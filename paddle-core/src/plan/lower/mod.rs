@@ -4,17 +4,19 @@ mod control;
 mod equal;
 mod group;
 mod loops;
+mod most;
 mod slots;
 mod spaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equal::Equalities;
+use self::most::Makers;
 use self::slots::OpenLoop;
 use super::backend::Backend;
 use super::code::{
-    Copy, Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, Order, Origin, Output, Plan, Sequences,
-    Slot, SlotId, Space, Taken,
+    Copy, Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, MadeSize, Order, Origin, Output, Plan,
+    Sequences, Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
@@ -85,7 +87,7 @@ struct Lowering<'a, B: Backend> {
     lanes: Vec<Lane>,
     grown: Vec<Grown>,
     /// The numbers of tokens of sequences that operators make.
-    made: Vec<SymbolId>,
+    made: Vec<MadeSize>,
     /// For the size of a row space, that of the one that its rows are taken from.
     bounds: Vec<Option<SymbolId>>,
     extents: Vec<Dim>,
@@ -165,10 +167,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             loops.push(LoopInfo { recorded: differentiated.contains(&body), ..LoopInfo::default() });
             grown.extend(grown_by(program, operator, id));
         }
+        let makers = Makers::new(program);
         let mut made = Vec::new();
         for &at in &live {
-            if let Op::SequenceRange(op) = &program.block(at.0).ops[at.1].op {
-                made.push(program.row_space(op.rows).size);
+            let operator = &program.block(at.0).ops[at.1];
+            let lengths = operator.inputs.first().and_then(|&input| Some((input, program.ty(input).rows?)));
+            if let (Op::SequenceRange(op), Some((lengths, rows))) = (&operator.op, lengths) {
+                let size = program.row_space(op.rows).size;
+                made.push(MadeSize { size, most: makers.sum(lengths, rows) });
             }
         }
         let mut bounds = vec![None; program.symbols().len()];

@@ -105,7 +105,8 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Whether a size is known only when a loop or an operator has run.
     pub(super) fn is_known_late(&self, symbol: SymbolId) -> bool {
-        self.made.contains(&symbol) || self.grown.iter().any(|grown| grown.sizes.contains(&symbol))
+        self.made.iter().any(|made| made.size == symbol)
+            || self.grown.iter().any(|grown| grown.sizes.contains(&symbol))
     }
 
     /// Whether a gradient block reads the value from the forward block that defines it, or what is a part of it.

@@ -108,7 +108,7 @@ impl<B: Backend> Lowering<'_, B> {
         if let Some(around) = self.recorded_around(block) {
             self.loops[around.0].sizes.push(space.size);
         }
-        let place = self.made.iter().position(|&made| made == space.size).unwrap_or_default();
+        let place = self.made.iter().position(|made| made.size == space.size).unwrap_or_default();
         Ok(Instruction::Make(Made { lengths, offsets, tokens: place, origin: self.origin(operator) }))
     }
 
