@@ -81,6 +81,7 @@ mod images;
 mod known;
 mod legalise;
 mod likes;
+mod made_sequences;
 mod moves;
 mod names;
 mod norms;

@@ -108,3 +108,57 @@ fn exponentials_of_a_random_field_are_there_if_something_reads_them() {
         assert!(again.contains(line), "{line}\n{again}");
     }
 }
+
+/// PaddlePaddle's operators that make sequences, in place of one that has the type of their results.
+#[test]
+fn sequences_are_made_of_others() {
+    let of_x = |name: &str| OpDesc::new(name).with_input("X", ["x"]).with_output("Out", ["out"]);
+    let made = |op: OpDesc, source: &str| {
+        let mut desc: ProgramDesc = legalise(&text::parse(source).unwrap()).unwrap();
+        let at = desc.blocks[0].ops.iter().position(|op| op.output("Out") == ["out"]);
+        desc.blocks[0].ops[at.expect("something gives `out`")] = op;
+        from_wire(&desc, None).unwrap().to_string()
+    };
+    let source = "program {
+  rows _
+  tokens _.x of _
+  tokens _.y of _
+  block 0 (x: f32[_.x, 4], y: f32[_.y, 4], n: i64[_, 1], ids: i64[_.x, 1]) {
+    out: f32[_.x, 4] = tanh(x)
+    return out, n, ids, y
+  }
+}
+";
+    let cases = [
+        (
+            of_x("sequence_slice").with_input("Offset", ["n"]).with_input("Length", ["n"]),
+            &["_.slice of _", "sequence_expand_as(", "f32[_.slice, 4] = sequence_gather(x, "][..],
+        ),
+        (
+            OpDesc::new("sequence_concat").with_input("X", ["x", "y"]).with_output("Out", ["out"]),
+            &["_.concat of _", "f32[_.concat, 4] = sequence_concat(x, y, sequence_range"][..],
+        ),
+        (
+            of_x("sequence_reshape").with_attr(OpAttr::int("new_dim", 2)),
+            &["_.reshape of _", "f32[_.reshape, 2] = sequence_reshape(x, sequence_range"][..],
+        ),
+        (
+            OpDesc::new("sequence_erase")
+                .with_input("X", ["ids"])
+                .with_output("Out", ["out"])
+                .with_attr(OpAttr::ints("tokens", vec![2, 5])),
+            &["_.erase of _", "not_equal(", "sequence_where(", "i64[_.erase, 1] = sequence_gather(ids, "][..],
+        ),
+    ];
+    for (op, lines) in cases {
+        let name = op.r#type.clone();
+        let again = made(op, source);
+        for line in lines {
+            assert!(again.contains(line), "{name}: {line}\n{again}");
+        }
+        assert!(!again.contains(&format!("name={name:?}")), "{again}");
+    }
+    // What is no sequence has none made of it.
+    let again = made(of_x("sequence_reshape").with_attr(OpAttr::int("new_dim", 0)), source);
+    assert!(again.contains("foreign"), "{again}");
+}
