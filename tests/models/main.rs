@@ -113,6 +113,7 @@ models! {
     sequence_convolution
     sequence_labels
     sequence_tagger
+    sequences_in_blocks
     several_labels
     shapes_of_outside_sizes
     siamese

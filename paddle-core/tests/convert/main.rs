@@ -3,6 +3,7 @@
 mod branches;
 mod build;
 mod compositions;
+mod exported;
 mod fixtures;
 mod fuzz;
 mod hostile;

@@ -36,7 +36,7 @@ impl Legaliser<'_> {
             .with_input("RankTable", [table.clone()])
             .with_output("Out", [longest.clone()]);
         self.push(at, max);
-        let step = self.constant(at, Number::Int(0), &one);
+        let step = self.constant(at, Number::Int(0), &one, "step");
         let goes_on = self.less_than(at, &step, &longest);
         // What comes from outside has tokens; of what a `while` gave, no row may have any.
         let any = (!self.is_fed(self.stored_as(steps))
@@ -45,16 +45,15 @@ impl Legaliser<'_> {
         let mut state = Vec::new();
         for &input in &operator.inputs[items..] {
             let (name, ty) = (self.name(input), program.ty(input));
-            let x = self.without_offsets(at, name, ty);
-            let reorder = OpDesc::new("reorder_lod_tensor_by_rank").with_input("RankTable", [table.clone()]);
-            state.push(self.step(at, reorder, x, ty));
+            state.push(self.by_rank(at, name, ty, &table));
         }
         // Made anew, of as many elements as there are iterations: PaddlePaddle's variables outlive a run.
         let outputs = &operator.outputs[state.len()..];
-        let arrays: Vec<String> = outputs
-            .iter()
-            .map(|&output| self.array(at, tokens.clone(), &table, program.ty(output)))
-            .collect();
+        let mut arrays = Vec::with_capacity(outputs.len());
+        for var in outputs.iter().map(|&output| program.var(output)) {
+            let called = format!("{}.array", var.name);
+            arrays.push(self.array(at, tokens.clone(), &table, &var.ty, &called));
+        }
 
         let inner = self.new_block(Some(at));
         let chosen = Chosen::Longest { outside: at, table: table.clone(), step: step.clone() };
@@ -168,9 +167,21 @@ impl Legaliser<'_> {
         out
     }
 
+    /// Rows in the order of a rank table, under the name that they had.
+    pub(super) fn by_rank(&mut self, at: usize, x: String, ty: &Type, table: &str) -> String {
+        let out = self.declare(at, &format!("{x}.by_rank"), ty);
+        let x = self.without_offsets(at, x, ty);
+        let reorder = OpDesc::new("reorder_lod_tensor_by_rank")
+            .with_input("X", [x])
+            .with_input("RankTable", [table])
+            .with_output("Out", [out.clone()]);
+        self.push(at, reorder);
+        out
+    }
+
     /// The tokens of each iteration, as elements of an array, which will be of a type.
-    pub(super) fn array(&mut self, at: usize, x: String, table: &str, ty: &Type) -> String {
-        let name = self.free("lod_tensor_to_array");
+    pub(super) fn array(&mut self, at: usize, x: String, table: &str, ty: &Type, called: &str) -> String {
+        let name = self.free(called);
         self.homes.insert(name.clone(), at);
         let tensor =
             TensorDesc { data_type: element(ty.dtype).into(), dims: wire_dims(ty), ..TensorDesc::default() };

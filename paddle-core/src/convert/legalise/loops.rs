@@ -109,7 +109,7 @@ impl Legaliser<'_> {
             return self.refuse(operator, "the sizes of collected values have to be numbers");
         }
         let dims = std::iter::once(Dim::from(0)).chain(ty.dims.iter().cloned()).collect();
-        Ok(self.constant(at, zero(ty.dtype), &Type { rows: None, dims, ..ty.clone() }))
+        Ok(self.constant(at, zero(ty.dtype), &Type { rows: None, dims, ..ty.clone() }, "collected"))
     }
 
     /// A variable in which PaddlePaddle keeps something else than a tensor.

@@ -141,7 +141,12 @@ impl Legaliser<'_> {
             true => Number::Float(op.pad_value),
             false => Number::Int(op.pad_value as i64),
         };
-        let value = self.constant(at, number, &Type { rows: None, dims: vec![Dim::from(1)], ..ty.clone() });
+        let value = self.constant(
+            at,
+            number,
+            &Type { rows: None, dims: vec![Dim::from(1)], ..ty.clone() },
+            "sequence_pad.value",
+        );
         let mut padded = out.clone();
         if ty.dims.is_empty() {
             padded.dims.push(Dim::from(1));

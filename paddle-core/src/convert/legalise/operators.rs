@@ -7,9 +7,7 @@ use super::super::types::{element, wire_dims};
 use super::parts::list;
 use super::rows::Known;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{
-    AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Scale, Size, Unary, UnaryKind,
-};
+use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Size, Unary, UnaryKind};
 use crate::program::{DType, Dim, Operator, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -271,32 +269,29 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// How many elements there are along some axes: the rows times what is known.
+    /// How many elements there are along some axes: the product of those sizes that are not known, times those that are.
     fn size(&mut self, at: usize, operator: &Operator, op: &Size) -> Result<(), LegaliseError> {
         let program = self.program;
         let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
-        let shape = wire_dims(ty);
-        let all: Vec<i64> = (0..shape.len() as i64).collect();
+        let sizes = wire_dims(ty);
+        let all: Vec<i64> = (0..sizes.len() as i64).collect();
         let axes = if op.axes.is_empty() { &all } else { &op.axes };
-        let (mut of_rows, mut known) = (false, 1.0);
-        for &axis in axes {
-            match (axis, shape.get(axis as usize)) {
-                (0, _) if ty.rows.is_some() => of_rows = true,
-                (_, Some(&size @ 0..)) => known *= size as f64,
-                _ => return self.refuse(operator, "the sizes of what is counted have to be numbers"),
-            }
-        }
-        let size = if of_rows {
-            let one = Type::new(DType::I32, [1]);
+        let size_of = |axis: i64| sizes.get(axis as usize).copied().unwrap_or(1);
+        let known: f64 = axes
+            .iter()
+            .map(|&axis| size_of(axis))
+            .filter(|&size| size != -1)
+            .map(|size| size as f64)
+            .product();
+        let one = Type::new(out.dtype, [1]);
+        let mut size = self.constant(at, Number::Float(known), &one, "size");
+        for &axis in axes.iter().filter(|&&axis| size_of(axis) == -1) {
             let x = self.name(operator.inputs[0]);
-            let count = self.count_of(at, x, ty);
-            let count = self.cast(at, count, &one, out.dtype);
-            let one = one.with_dtype(out.dtype);
-            let size = self.emit(at, Scale { scale: known, bias: 0.0 }, &[&count], &one);
-            self.reshaped_to(at, size, &one, out, Vec::new())
-        } else {
-            self.constant(at, Number::Float(known), out)
-        };
+            let count = self.size_of(at, x, ty, axis as i32);
+            let count = self.cast(at, count, &Type::new(DType::I32, [1]), out.dtype);
+            size = self.emit(at, Binary { kind: BinaryKind::Mul }, &[&size, &count], &one);
+        }
+        let size = self.reshaped_to(at, size, &one, out, Vec::new());
         self.names.insert(operator.outputs[0], size);
         Ok(())
     }

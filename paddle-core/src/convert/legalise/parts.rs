@@ -60,7 +60,7 @@ impl Legaliser<'_> {
     /// Where sequences of these lengths begin and end, as `lod_reset` takes it.
     pub(super) fn bounds(&mut self, at: usize, lengths: String) -> String {
         let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
-        let zero = self.constant(at, Number::Int(0), &Type::new(DType::I64, [1]));
+        let zero = self.constant(at, Number::Int(0), &Type::new(DType::I64, [1]), "zero");
         let bounds = self.emit(at, Concat { axis: 0 }, &[&zero, &ends], &list(DType::I64));
         self.cast(at, bounds, &list(DType::I64), DType::I32)
     }
@@ -116,7 +116,7 @@ impl Legaliser<'_> {
     /// The numbers from 0 on, as many as a variable says.
     fn numbers_below(&mut self, at: usize, count: String) -> String {
         let one = Type::new(DType::I64, [1]);
-        let [start, step] = [0, 1].map(|number| self.constant(at, Number::Int(number), &one));
+        let [start, step] = [0, 1].map(|number| self.constant(at, Number::Int(number), &one, "range.bound"));
         let out = self.declare(at, "range", &list(DType::I64));
         let range = OpDesc::new("range")
             .with_input("Start", [start])

@@ -249,13 +249,10 @@ impl Legaliser<'_> {
                 let rows_of_iterations = program.steps_of_loop(to);
                 if let Some(steps) = rows_of_iterations.filter(|_| rows_of_iterations == ty.rows) {
                     let x = self.at_offsets(home, x, ty, steps);
-                    let array = self.array(home, x, &table, &out);
+                    let array = self.array(home, x, &table, &out, &format!("{called}.array"));
                     return Some(self.read_element(at, array, step, &out, called));
                 }
-                let x = self.without_offsets(home, x, ty);
-                let reorder =
-                    OpDesc::new("reorder_lod_tensor_by_rank").with_input("RankTable", [table.clone()]);
-                let x = self.step(home, reorder, x, ty);
+                let x = self.by_rank(home, x, ty, &table);
                 let out = self.declare(at, called, &out);
                 let shrink = OpDesc::new("shrink_rnn_memory")
                     .with_input("X", [x])
@@ -350,9 +347,14 @@ impl Legaliser<'_> {
 
     /// i32: how many rows there are.
     pub(super) fn count_of(&mut self, at: usize, x: String, ty: &Type) -> String {
+        self.size_of(at, x, ty, 0)
+    }
+
+    /// i32: the size of an axis.
+    pub(super) fn size_of(&mut self, at: usize, x: String, ty: &Type, axis: i32) -> String {
         let shape = self.declare(at, "shape", &Type::new(DType::I32, [ty.rank() as i64]));
         self.push(at, OpDesc::new("shape").with_input("Input", [x]).with_output("Out", [shape.clone()]));
-        self.sliced(at, shape, &Type::new(DType::I32, [1]), 0, 1)
+        self.sliced(at, shape, &Type::new(DType::I32, [1]), axis, axis + 1)
     }
 
     /// Values behind the first rows, as many as another variable has.
@@ -373,8 +375,8 @@ impl Legaliser<'_> {
     }
 
     /// A variable with one number, or a list of them.
-    pub(super) fn constant(&mut self, at: usize, value: Number, ty: &Type) -> String {
-        let out = self.declare(at, "fill_constant", ty);
+    pub(super) fn constant(&mut self, at: usize, value: Number, ty: &Type, called: &str) -> String {
+        let out = self.declare(at, called, ty);
         let shape: Vec<i64> = ty.dims.iter().filter_map(|dim| dim.constant()).collect();
         let mut fill = OpDesc::new("fill_constant").with_output("Out", [out.clone()]);
         fill.attrs.extend([OpAttr::longs("shape", shape), OpAttr::int("dtype", element(ty.dtype).into())]);

@@ -133,7 +133,7 @@ impl Legaliser<'_> {
             values.push(self.none_of(at, operator, program.ty(output))?);
         }
         let none = Type::new(DType::I64, [0]);
-        let numbers = self.constant(at, Number::Int(0), &none);
+        let numbers = self.constant(at, Number::Int(0), &none, "numbers");
         // The first iteration of row n is n * ITERATIONS.
         let of_rows = Type::with_rows(DType::I64, rows, []);
         let row = self.numbers_of_rows(at, count.clone(), rows);
