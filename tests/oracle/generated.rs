@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use paddle::core::convert::export;
+use paddle::core::passes::hoist::hoist;
+use paddle::core::passes::split::split;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -63,7 +65,14 @@ fn computed(count: usize) -> (Vec<Case>, Vec<Computed>) {
         let mut draw = Draw::new(seed as u64 + 1000);
         let outline = Outline::block(&mut draw, 0);
         let built = Built::new(&outline, &mut draw);
-        let program = &built.program;
+        let mut program = built.program.clone();
+        // Some as they are planned: what does not depend on loops stands before them.
+        if seed % 4 == 3 {
+            for pass in [split, hoist] {
+                pass(&mut program).unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"));
+            }
+        }
+        let program = &program;
         let model =
             export(program, &BTreeMap::new()).unwrap_or_else(|error| panic!("{seed}: {error}\n{program}"));
         let batches: Vec<Vec<Tensor>> = [8, 11]

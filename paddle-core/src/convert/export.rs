@@ -19,7 +19,11 @@ pub struct Export {
     pub params: Vec<u8>,
 }
 
-/// Writes a program and its parameters for the real PaddlePaddle. Values of `params` that are of no parameter of the
+/// Writes a program and its parameters for the real PaddlePaddle 2.6.
+///
+/// Its executor runs all of them. Its predictor runs those with loops or branches on rows with
+/// `config.switch_ir_optim(False)`: some of its passes fail on them, and its oneDNN kernels hand layouts of their own to the
+/// operators that split rows. Sequences of sequences are fed with the offsets of both levels. Values of `params` that are of no parameter of the
 /// program are left out.
 pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
     let mut inference = program.clone();

@@ -138,6 +138,11 @@ fn what_cannot_be_exported() {
         refused(wide),
         "`hinge_loss` cannot be exported: PaddlePaddle computes it of columns, `[_, 1]`; reshape to one"
     );
+    let order = "program {\n  rows _\n  tokens _.x of _\n  steps _.x.steps of _.x\n  block 0 (x: f32[_.x, 2]) {\n    y: f32[_.x.steps, 2] = gather_rows(x)\n    return y\n  }\n}\n";
+    assert_eq!(
+        refused(order),
+        "`y` cannot be exported: it is in the order of the iterations of a loop; put it back with `scatter_rows`"
+    );
     let error = legalise(&source("linear_regression.backward.txt")).expect_err("it is refused").to_string();
     assert!(error.contains("export the program from before `backward`"), "{error}");
 }
@@ -193,6 +198,28 @@ fn loops_in_conditions_of_loops() {
     is_paddle(&desc);
     assert_eq!(desc.blocks.len(), 8);
     assert!(matches!(legalise(&nested(60)), Err(LegaliseError::TooLarge { .. })));
+}
+
+/// Sums without the element itself are a difference: PaddlePaddle's kernel reads elements that it may have overwritten. What
+/// each row chooses from is listed row by row.
+#[test]
+fn sums_and_choices() {
+    let source = "program {
+  rows _
+  block 0 (x: f32[_, 3, 2], which: i64[_, 4]) {
+    before: f32[_, 3, 2] = cumsum(x, axis=1, exclusive=true)
+    chosen: f32[_, 4, 2] = gather(before, which, axis=1)
+    return chosen
+  }
+}
+";
+    let desc = legalise(&text::parse(source).unwrap_or_else(|error| panic!("{error}"))).unwrap();
+    is_paddle(&desc);
+    let written = operators(&desc)[0].join(" ");
+    let expected = "feed feed cumsum elementwise_sub fill_constant_batch_size_like cumsum elementwise_sub \
+                    reshape2 elementwise_add reshape2 reshape2 gather reshape2 fetch";
+    assert_eq!(written, expected);
+    assert_eq!(desc.blocks[0].ops[2].attr_bool("exclusive"), Ok(Some(false)));
 }
 
 /// Symbolic sizes stay unknown; a value is fetched once, and an input under another name.

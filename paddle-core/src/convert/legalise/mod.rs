@@ -147,6 +147,14 @@ pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
     let mut fetched: BTreeSet<String> =
         program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
     for (column, &output) in program.outputs().iter().enumerate() {
+        if program.ty(output).rows.is_some_and(|rows| program.is_reordered(rows)) {
+            return Err(LegaliseError::Operator {
+                operator: program.var(output).name.clone(),
+                place: None,
+                reason: "it is in the order of the iterations of a loop; put it back with `scatter_rows`"
+                    .into(),
+            });
+        }
         // A variable is fetched once, and it is one that an operator has written.
         let mut name = to.with_levels(global, output);
         if !fetched.insert(name.clone()) {

@@ -5,7 +5,7 @@
 //! | of a branch, or still in a `while` | `split_lod_tensor` |
 //! | still in a `for` | `reorder_lod_tensor_by_rank` before the loop, `shrink_rnn_memory` in it |
 //! | tokens that come to an iteration of a `for` | `lod_tensor_to_array` before the loop, `read_from_array` in it |
-//! | sequences of the rows of a block | `gather`, by the numbers of their tokens |
+//! | sequences of these rows | `split_lod_tensor` as well; in a `for`, `gather` by the numbers of their tokens |
 //! | tokens in the order of iterations | nothing: they stay in the order of the sequences |
 
 use super::super::describe::{describe, fill_value};
@@ -158,10 +158,6 @@ impl Legaliser<'_> {
         }
         let has = |what| self.find(at, rows, what).is_some();
         let name = match (what, self.program.row_space(rows).origin) {
-            (Known::Count, RowOrigin::Tokens) if has(Known::Offsets) => {
-                let tokens = self.known(at, rows, Known::Offsets)?;
-                self.without_offsets(at, tokens, &Type::with_rows(DType::F32, rows, []))
-            }
             (Known::Lengths, RowOrigin::Tokens) if has(Known::Offsets) => {
                 let tokens = self.known(at, rows, Known::Offsets)?;
                 let count = self.known(at, rows, Known::Count)?;
@@ -181,7 +177,16 @@ impl Legaliser<'_> {
                 let bounds = self.known(at, rows, Known::Bounds)?;
                 self.step(at, lod_reset(bounds), tokens, &Type::with_rows(DType::I64, rows, []))
             }
+            (Known::Count, RowOrigin::Tokens | RowOrigin::Part { .. }) if has(Known::Offsets) => {
+                let tokens = self.known(at, rows, Known::Offsets)?;
+                self.without_offsets(at, tokens, &Type::with_rows(DType::F32, rows, []))
+            }
             (Known::Count, RowOrigin::Part { .. }) => self.known(at, rows, Known::Numbers)?,
+            (Known::Numbers, RowOrigin::Part { of }) if self.mask_of_sequences(at, of, rows).is_some() => {
+                let count = self.known(at, of, Known::Count)?;
+                let all = self.numbers_of_rows(at, count, of);
+                self.moved(at, all, &Type::with_rows(DType::I64, of, []), rows, "numbers")?
+            }
             (Known::Lengths | Known::Starts | Known::Numbers, RowOrigin::Part { of }) => {
                 self.part(at, rows, of)?;
                 return self.known(at, rows, what);
@@ -228,7 +233,16 @@ impl Legaliser<'_> {
         if program.is_reordered(to) {
             return Some(x);
         }
-        if let RowOrigin::Part { .. } = program.row_space(to).origin {
+        if let RowOrigin::Part { of } = program.row_space(to).origin {
+            if let Some((mask, side)) = self.mask_of_sequences(at, of, to) {
+                let x = self.at_offsets(at, x, ty, of);
+                let [yes, no] = self.split(at, x, mask, &out, called, side);
+                let own = if side { yes } else { no };
+                if self.find(at, to, Known::Offsets).is_none() {
+                    self.note(at, to, Known::Offsets, own.clone());
+                }
+                return Some(own);
+            }
             let numbers = self.known(at, to, Known::Numbers)?;
             return Some(self.take(at, x, numbers, &out, called));
         }
@@ -263,6 +277,15 @@ impl Legaliser<'_> {
                 Some(out)
             }
         }
+    }
+
+    /// The mask that chooses the rows of a part, if the sequences belong to the rows around: it splits sequences as well.
+    fn mask_of_sequences(&mut self, at: usize, of: RowsId, part: RowsId) -> Option<(String, bool)> {
+        let program = self.program;
+        let rows = program.row_space(part).parent?;
+        let Some(Chosen::Mask { mask, side }) = self.chosen.get(&rows).cloned() else { return None };
+        let is_around = program.row_space(of).parent == program.source_of(rows);
+        self.known(at, of, Known::Offsets).filter(|_| is_around).map(|_| (mask, side))
     }
 
     /// The rows of both sides of a mask, the ones on `side` under a name.
