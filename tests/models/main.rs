@@ -90,6 +90,7 @@ models! {
     no_inputs
     normalised_by_hand
     normalised_images
+    odd_loops
     options_of_parameters
     ordinal
     pairwise_ranking

@@ -3,9 +3,10 @@
 
 use super::super::types::{element, wire_dims};
 use super::rows::{Chosen, Known};
+use super::sequences::at_least_column;
 use super::{LegaliseError, Legaliser};
 use crate::ops::Number;
-use crate::program::{DType, Operator, Type};
+use crate::program::{DType, Operator, Type, VarId};
 use crate::wire::{LodTensorArrayDesc, OpAttr, OpDesc, TensorDesc, VarDesc, VarKind, VarType};
 
 impl Legaliser<'_> {
@@ -52,7 +53,7 @@ impl Legaliser<'_> {
         let mut arrays = Vec::with_capacity(outputs.len());
         for var in outputs.iter().map(|&output| program.var(output)) {
             let called = format!("{}.array", var.name);
-            arrays.push(self.array(at, tokens.clone(), &table, &var.ty, &called));
+            arrays.push(self.array(at, tokens.clone(), &table, &at_least_column(&var.ty), &called));
         }
 
         let inner = self.new_block(Some(at));
@@ -92,6 +93,9 @@ impl Legaliser<'_> {
                 Some(of) if of != rows => self.at_offsets(inner, x, ty, of),
                 _ => self.without_offsets(inner, x, ty),
             };
+            if ty.dims.is_empty() {
+                x = self.reshaped_to(inner, x, ty, &at_least_column(ty), vec![0, 1]);
+            }
             let write = OpDesc::new("write_to_array").with_input("X", [x]).with_input("I", [step.clone()]);
             self.push(inner, write.with_output("Out", [array.clone()]));
         }
@@ -126,16 +130,14 @@ impl Legaliser<'_> {
         match any {
             None => {
                 for (&output, array) in outputs.iter().zip(&arrays) {
-                    let out = self.define(at, output);
-                    self.whole(at, array, &table, out);
+                    self.whole(at, array, &table, output);
                 }
             }
             Some(any) => {
                 let inner = self.new_block(Some(at));
                 let mut written = Vec::new();
                 for (&output, array) in outputs.iter().zip(&arrays) {
-                    let out = self.define(inner, output);
-                    self.whole(inner, array, &table, out.clone());
+                    let out = self.whole(inner, array, &table, output);
                     let to = self.none_of(at, operator, program.ty(output))?;
                     self.assign(inner, out, to.clone());
                     self.names.insert(output, to.clone());
@@ -147,13 +149,22 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// What the iterations wrote into an array, in the order of the sequences.
-    fn whole(&mut self, at: usize, array: &str, table: &str, out: String) {
+    /// What the iterations wrote into an array, in the order of the sequences. Elements without dimensions are columns in it:
+    /// PaddlePaddle cannot put others together.
+    fn whole(&mut self, at: usize, array: &str, table: &str, output: VarId) -> String {
+        let var = self.program.var(output);
+        let column = at_least_column(&var.ty);
+        let mut out = self.declare(at, &var.name, &column);
         let whole = OpDesc::new("array_to_lod_tensor")
             .with_input("X", [array])
             .with_input("RankTable", [table])
-            .with_output("Out", [out]);
+            .with_output("Out", [out.clone()]);
         self.push(at, whole);
+        if var.ty.dims.is_empty() {
+            out = self.reshaped_to(at, out, &column, &var.ty, vec![0]);
+        }
+        self.names.insert(output, out.clone());
+        out
     }
 
     fn less_than(&mut self, at: usize, x: &str, y: &str) -> String {
