@@ -473,3 +473,21 @@ fn offsets_that_do_not_fit_are_errors() {
     executor.fetch_offsets(1, 0, &mut offsets);
     assert_eq!(offsets, [0, 1, 3]);
 }
+
+#[test]
+fn a_block_is_run_whole_whatever_roles_its_operators_have() {
+    let source = "program { rows _ block 0 (x: f32[_]) {
+      zero: f32[] = fill_constant(value=0.0)
+      more: bool[_] = greater_than(x, zero)
+      y: f32[_] = if(more) {
+        block 1 on _.1 of _ { x1: f32[_.1] = gather_rows(x) y1: f32[_.1] = square(x1) [optimize] yield y1 }
+        block 2 on _.2 of _ { x2: f32[_.2] = gather_rows(x) yield x2 }
+      }
+      return y
+    } }";
+    let (mut run, mut none) = executor(&text::parse(source).unwrap()).unwrap();
+    assert!(run.plan().to_string().starts_with("plan {\n  compute {"));
+    run.begin(&|_| floats(&[3.0, -2.0], &[2])).unwrap();
+    run.run(Part::Compute, &mut none).unwrap();
+    assert_eq!(f32s(&run, 0), [9.0, -2.0]);
+}

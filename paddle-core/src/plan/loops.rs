@@ -36,6 +36,11 @@ impl<B: Backend> Machine<'_, B> {
         let Taken { parent, from, offsets, tokens } = plan.taken[taken];
         let (parent, tokens) = (&plan.spaces[parent], &plan.spaces[tokens]);
         let sequences = self.value(parent.size);
+        // Row numbers are `u32`.
+        let all = plan.bounds[tokens.size.0 as usize].map_or(0, |all| self.value(all));
+        if u32::try_from(all).is_err() {
+            return Err(RunError::TooLarge { value: plan.symbols[tokens.size.0 as usize].clone() });
+        }
         let at = [from, parent.index, offsets, tokens.index].map(|slot| self.locate(slot));
         let count = self.backend.take_sequences(sequences, at[0], at[1], at[2], at[3], self.buffers);
         self.resize(tokens.size, count)?;
@@ -200,6 +205,9 @@ impl<B: Backend> Machine<'_, B> {
             }
             if let Some(collected) = &rows.collected {
                 let rounds = &plan.spaces[collected.rounds];
+                if u32::try_from(given + left).is_err() {
+                    return Err(RunError::TooLarge { value: plan.symbols[rounds.size.0 as usize].clone() });
+                }
                 let mut to = self.locate(rounds.index);
                 to.offset += given * size_of::<u32>();
                 self.backend.copy(numbers, from, to, self.buffers);

@@ -2,6 +2,7 @@
 
 mod branches;
 mod build;
+mod changes;
 mod compositions;
 mod exported;
 mod fixtures;

@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::on_every_backend;
 use crate::programs::assert_close;
 
-const PROGRAMS: &[(&str, &str)] = &[
+pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     (
         "a recurrent network: the last state, and all of them",
         "program {

@@ -10,6 +10,7 @@ mod fused;
 mod generated;
 mod gradients;
 mod host;
+mod hostile;
 mod images;
 mod large;
 mod loops;

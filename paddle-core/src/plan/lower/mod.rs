@@ -306,7 +306,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for unit in units(program, id, &self.live, self.numbers) {
             self.now += 1;
             let operator = &block.ops[unit[0]];
-            if operator.site.role == Role::Optimize && self.update_from.is_none() {
+            // Operators of a block are a part of what owns it.
+            let updates = id == Program::GLOBAL && operator.site.role == Role::Optimize;
+            if updates && self.update_from.is_none() {
                 self.update_from = Some(code.len());
             }
             match &operator.op {

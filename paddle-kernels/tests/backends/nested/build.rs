@@ -186,7 +186,12 @@ impl Builder<'_> {
         match outline.form {
             Form::Branches | Form::Branch | Form::SequenceBranches => self.branches(scope, outline),
             Form::While | Form::Collecting => self.while_rows(scope, outline),
-            Form::For | Form::InStep | Form::Backwards | Form::Stateless | Form::Sequences => {
+            Form::For
+            | Form::InStep
+            | Form::Backwards
+            | Form::Stateless
+            | Form::Filtered
+            | Form::Sequences => {
                 self.along(scope, outline);
             }
             Form::Counted => self.counted(scope, outline),

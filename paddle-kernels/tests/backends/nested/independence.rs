@@ -23,7 +23,7 @@ use crate::gradients::{Run, differentiate};
 use crate::programs::assert_close;
 
 /// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so: 2,000 take minutes in a debug build.
-const PROGRAMS: usize = 400;
+const PROGRAMS: usize = 300;
 
 fn count() -> usize {
     std::env::var("PADDLE_GENERATED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
@@ -68,7 +68,7 @@ fn check_outputs(program: &Program, whole: &[Vec<f64>], parts: &[Vec<Vec<f64>>])
 const BATCHES: [(usize, Spread); 4] =
     [(8, Spread::Even), (5, Spread::Arbitrary), (3, Spread::OneSided), (2, Spread::Empty)];
 
-fn draw_program(seed: usize) -> (Draw, Built) {
+pub(crate) fn draw_program(seed: usize) -> (Draw, Built) {
     let mut draw = Draw::new(seed as u64 + 1000);
     let outline = Outline::block(&mut draw, 0);
     let built = Built::new(&outline, &mut draw);

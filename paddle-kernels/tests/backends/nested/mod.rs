@@ -6,6 +6,9 @@
 mod batch;
 mod build;
 mod independence;
+mod made;
 mod nestings;
 mod outline;
 mod sequences;
+
+pub(crate) use independence::draw_program;

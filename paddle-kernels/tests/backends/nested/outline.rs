@@ -23,6 +23,8 @@ pub(crate) enum Form {
     Backwards,
     /// `for` along a sequence without a state.
     Stateless,
+    /// `for` along a sequence, of which a value of some tokens is collected.
+    Filtered,
     /// `for` along a sequence of sequences, of which the changed ones are collected.
     Sequences,
     /// `while` on all rows for a number of iterations.
@@ -30,7 +32,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    pub(crate) const ALL: [Form; 11] = [
+    pub(crate) const ALL: [Form; 12] = [
         Form::Branches,
         Form::Branch,
         Form::SequenceBranches,
@@ -40,6 +42,7 @@ impl Form {
         Form::InStep,
         Form::Backwards,
         Form::Stateless,
+        Form::Filtered,
         Form::Sequences,
         Form::Counted,
     ];

@@ -56,7 +56,8 @@ impl Builder<'_> {
     pub(super) fn between_tokens(&mut self, scope: &mut Scope) {
         let sequence = self.pick_sequence(scope);
         let block = scope.block;
-        let changed = match self.draw.below(5) {
+        let changed = match self.draw.below(8) {
+            5..=7 => self.made_sequence(scope),
             0 => self.append(block, SequenceSoftmax, &[sequence]),
             1 => self.append(block, SequenceReverse, &[sequence]),
             2 => {
@@ -96,6 +97,12 @@ impl Builder<'_> {
             let first = self.local(scope.block, first);
             let second = self.append(scope.block, SequenceAlign, &[second, first]);
             return (vec![first, second], self.rows_of(first));
+        }
+        if form == Form::Filtered {
+            // What is fed, so that it says which tokens are chosen.
+            let own = self.sequences("s", scope.level);
+            let own = self.local(scope.block, own);
+            return (vec![own], self.rows_of(own));
         }
         let mut sequence = self.pick_sequence(scope);
         if form == Form::Backwards {
@@ -150,6 +157,7 @@ impl Builder<'_> {
         match form {
             Form::Backwards => {}
             Form::Sequences => results.push(self.changed_sequence(&inner, params[0])),
+            Form::Filtered => results.extend([self.collected(&inner), self.is_positive(body, params[0])]),
             _ => results.push(self.collected(&inner)),
         }
         let results: Vec<VarId> = results.into_iter().map(|var| self.local(body, var)).collect();
@@ -161,16 +169,19 @@ impl Builder<'_> {
         if let Some(&end) = ends.first() {
             scope.value = end;
         }
-        for &given in given {
-            match form {
-                // Of each token a sequence: pooled, of each row one.
-                Form::Sequences => {
-                    let nested = self.append(block, ScatterRows, &[given]);
-                    let sequence = self.pool(scope, nested);
-                    self.keep_sequence(scope, sequence);
-                }
-                _ => self.keep_given(scope, given),
+        match (form, given) {
+            // Of each token a sequence: pooled, of each row one.
+            (Form::Sequences, &[given]) => {
+                let nested = self.append(block, ScatterRows, &[given]);
+                let sequence = self.pool(scope, nested);
+                self.keep_sequence(scope, sequence);
             }
+            (Form::Filtered, &[given, keep]) => {
+                let [given, keep] = [given, keep].map(|given| self.append(block, ScatterRows, &[given]));
+                let chosen = self.filtered(block, given, keep);
+                self.keep_sequence(scope, chosen);
+            }
+            _ => given.iter().for_each(|&given| self.keep_given(scope, given)),
         }
     }
 }
