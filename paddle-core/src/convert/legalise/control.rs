@@ -56,8 +56,7 @@ impl Legaliser<'_> {
         for (i, (of_side, count)) in [mask.clone(), not].into_iter().zip(counts).enumerate() {
             let block = operator.blocks[i];
             if let Some(rows) = program.block(block).rows {
-                self.forget(rows);
-                self.chosen.insert(rows, Chosen::Mask { mask: mask.clone(), side: i == 0 });
+                self.enter(rows, Chosen::Mask { mask: mask.clone(), side: i == 0 });
                 self.note(at, rows, Known::Count, count.clone());
             }
             let any = self.any(at, of_side);

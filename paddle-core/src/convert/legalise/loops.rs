@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::to_wire::holder;
-use super::rows::Chosen;
 use super::{LegaliseError, Legaliser};
 use crate::ops::Number;
-use crate::program::{BlockId, DType, Dim, Operator, RowsId, Type, VarId};
+use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
 impl Legaliser<'_> {
@@ -90,12 +89,6 @@ impl Legaliser<'_> {
     pub(super) fn bind(&mut self, block: BlockId, state: &[String]) {
         let params = self.program.block(block).params.iter();
         self.names.extend(params.copied().zip(state.iter().cloned()));
-    }
-
-    /// Says how the rows of a block are chosen, which is not known to have been written before.
-    pub(super) fn enter(&mut self, rows: RowsId, chosen: Chosen) {
-        self.forget(rows);
-        self.chosen.insert(rows, chosen);
     }
 
     /// A variable without rows, for values of a type.

@@ -51,9 +51,7 @@ impl Legaliser<'_> {
         let begins = self.sums_before(at, lengths.clone());
         let back = self.emit(at, Scale { scale: -1.0, bias: 0.0 }, &[&begins], &list(DType::I64));
         let positions = self.spread(at, back, lengths.clone());
-        self.forget(rows);
-        self.note(at, rows, Known::Lengths, lengths);
-        self.note(at, rows, Known::Count, positions.clone());
+        self.make(at, rows, positions.clone(), lengths);
         self.names.insert(operator.outputs[0], positions);
         Ok(())
     }

@@ -121,12 +121,28 @@ impl Legaliser<'_> {
         self.known.entry(rows).or_default().push((what, at, name));
     }
 
-    /// Forgets what was noted of the rows of a block, and of sequences that belong to them: the block is written anew.
+    /// Says how the rows of a block are chosen that is written next. A condition is written twice.
+    pub(super) fn enter(&mut self, rows: RowsId, chosen: Chosen) {
+        if self.chosen.insert(rows, chosen).is_some() {
+            self.forget(rows);
+        }
+    }
+
+    /// Forgets what was noted of rows, and of sequences that belong to them.
     pub(super) fn forget(&mut self, rows: RowsId) {
         let program = self.program;
         self.known.retain(|&of, _| {
             std::iter::successors(Some(of), |&of| program.rows_of_whole_sequences(of)).all(|of| of != rows)
         });
+    }
+
+    /// Notes the tokens of sequences that an operator makes, and how long these are.
+    pub(super) fn make(&mut self, at: usize, rows: RowsId, tokens: String, lengths: String) {
+        if self.known.contains_key(&rows) {
+            self.forget(rows);
+        }
+        self.note(at, rows, Known::Count, tokens);
+        self.note(at, rows, Known::Lengths, lengths);
     }
 
     fn find(&self, at: usize, rows: RowsId, what: Known) -> Option<String> {

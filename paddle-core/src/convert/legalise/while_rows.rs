@@ -96,10 +96,8 @@ impl Legaliser<'_> {
                 let sorted = self.sorted(at, values, numbers, &var.ty, &var.name);
                 self.names.insert(output, sorted.clone());
                 if let Some(tokens) = var.ty.rows.map(|rows| self.stored_as(rows)) {
-                    self.forget(tokens);
-                    let count = self.without_offsets(at, sorted, &var.ty);
-                    self.note(at, tokens, Known::Count, count);
-                    self.note(at, tokens, Known::Lengths, lengths.clone());
+                    let sorted = self.without_offsets(at, sorted, &var.ty);
+                    self.make(at, tokens, sorted, lengths.clone());
                 }
             }
         }
