@@ -7,6 +7,7 @@ mod loops;
 mod most;
 mod slots;
 mod spaces;
+mod unwind;
 
 use std::collections::{BTreeMap, BTreeSet};
 

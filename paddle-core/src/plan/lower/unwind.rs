@@ -1,0 +1,144 @@
+//! The gradients of loops: their iterations, backward.
+
+use std::collections::BTreeSet;
+
+use super::super::backend::Backend;
+use super::super::code::{Copy, Instruction, LoopGradCode, SlotId};
+use super::super::error::PlanError;
+use super::Lowering;
+use crate::ops::{Captured, LoopGrad};
+use crate::program::{Operator, RowOrigin};
+
+impl<B: Backend> Lowering<'_, B> {
+    pub(super) fn loop_grad(
+        &mut self,
+        operator: &Operator,
+        op: &LoopGrad,
+    ) -> Result<Instruction<B::Kernel>, PlanError> {
+        let program = self.program;
+        let body = operator.blocks[0];
+        let block = program.block(body);
+        let id = block.forward.and_then(|forward| self.loop_of.get(&forward).copied());
+        let (Some(id), Some(parts)) = (id, op.parts(operator.inputs.len())) else {
+            return Err(self.unsupported(operator, "the loop that it differentiates is not run".into()));
+        };
+        if !self.unwound.insert(id) {
+            return Err(
+                self.unsupported(operator, "the tape of a loop unwinds once, for one gradient".into())
+            );
+        }
+        let rows = block.rows;
+        let steps = rows.and_then(|rows| program.steps_of_loop(rows));
+        let is_sorted = steps.is_some_and(|steps| program.row_space(steps).origin == RowOrigin::Steps);
+        let inputs = self.read_all(&operator.inputs)?;
+        let (items, finals) = inputs.split_at(parts.items);
+        let outputs = self.define_all(&operator.outputs)?;
+        let (initial, rest) = outputs.split_at(parts.states);
+        let (of_items, captured) = rest.split_at(op.of_items());
+        let (mut enter, mut leave, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+
+        // Gradients of the state, in the order of the rows of a `for`, else where they end up.
+        let like = &operator.outputs[..parts.states];
+        let states: Vec<SlotId> = match is_sorted {
+            true => like.iter().map(|&like| self.working(like)).collect(),
+            false => initial.to_vec(),
+        };
+        for (k, &from) in finals.iter().enumerate() {
+            enter.push(match is_sorted {
+                true => Instruction::Gather { space: self.need_space(rows)?, from, to: states[k] },
+                false => Instruction::Copy(Copy { from, to: states[k] }),
+            });
+        }
+        if is_sorted && let Some(rows) = rows.and_then(|rows| Some((rows, program.source_of(rows)?))) {
+            whole.push((program.row_space(rows.0).size, self.rows_extent(rows.1)));
+        }
+        let (next, results) = block.results.split_at(parts.states);
+        let (given, added) = results.split_at(op.of_items());
+        // Sums of what was captured, likewise.
+        let mut sums = Vec::with_capacity(captured.len());
+        for (k, (&to, &result)) in captured.iter().zip(added).enumerate() {
+            let how = LoopGrad::captured(program, program.ty(result), rows);
+            let sum = match how {
+                Captured::Rows { inside, outside } if is_sorted => {
+                    let sum = self.working(operator.outputs[parts.states + op.of_items() + k]);
+                    let space = self.need_space(Some(inside))?;
+                    leave.push(Instruction::Scatter { space, from: sum, to });
+                    if Some(inside) != rows {
+                        whole.push((program.row_space(inside).size, self.rows_extent(outside)));
+                    }
+                    sum
+                }
+                _ => to,
+            };
+            enter.push(Instruction::Zero(sum));
+            sums.push((how, sum));
+        }
+        self.begin_loop();
+        let (item_params, state_params) = block.params.split_at(parts.items);
+        before.extend(self.items(id, body, item_params, items)?);
+        for (&param, &state) in state_params.iter().zip(&states) {
+            if rows.is_some() && !is_sorted {
+                let to = self.define(param)?;
+                before.push(Instruction::Gather { space: self.need_space(rows)?, from: state, to });
+            } else {
+                self.slot_of.insert(param, state);
+            }
+        }
+        let copied = self.collect_into(body, given, of_items)?;
+        let code = self.block(body)?;
+        self.now += 1;
+        for (&result, &(how, to)) in added.iter().zip(&sums) {
+            let mut from = self.read(result)?;
+            if states.contains(&from) && !matches!(how, Captured::Whole) {
+                // State has room for all rows. Those that this iteration is without add nothing.
+                let detour = self.working(result);
+                after.push(Instruction::Copy(Copy { from, to: detour }));
+                from = detour;
+            }
+            after.push(match how {
+                Captured::Rows { inside, .. } if !is_sorted => {
+                    Instruction::AddRows { space: self.need_space(Some(inside))?, from, to }
+                }
+                _ => Instruction::Add(Copy { from, to }),
+            });
+        }
+        for (result, to) in copied {
+            after.push(Instruction::Copy(Copy { from: self.read(result)?, to }));
+        }
+        if rows.is_some() && !is_sorted {
+            for (&result, &to) in next.iter().zip(&states) {
+                let (from, space) = (self.read(result)?, self.need_space(rows)?);
+                after.push(Instruction::Scatter { space, from, to });
+            }
+        } else {
+            after.extend(self.advance(next, &states)?);
+        }
+        let held: BTreeSet<SlotId> = states
+            .iter()
+            .chain(&outputs)
+            .chain(&inputs)
+            .chain(sums.iter().map(|(_, sum)| sum))
+            .copied()
+            .collect();
+        let held: Vec<SlotId> = held.into_iter().collect();
+        self.touch_all(&held);
+        self.end_loop();
+        self.touch_all(&held);
+        if is_sorted {
+            let space = self.need_space(rows)?;
+            leave.extend(states.iter().zip(initial).map(|(&from, &to)| Instruction::Scatter {
+                space,
+                from,
+                to,
+            }));
+        }
+        for (how, _) in &sums {
+            if let Captured::Rows { inside, .. } = how {
+                self.need_space(Some(*inside))?;
+            }
+        }
+        let body = before.into_iter().chain(code).chain(after).collect();
+        Ok(Instruction::LoopGrad(Box::new(LoopGradCode { id, enter, body, leave, whole })))
+    }
+}
