@@ -5,11 +5,12 @@
 //! cargo bench -p paddle-kernels --bench operators -- [part of a name]…
 //! ```
 //!
-//! Multiply-adds count as two operations; bytes are those of operands and results, each once. `benches/NOTES.md` of the
-//! repository has what was measured.
+//! Multiply-adds count as two operations; bytes are those of results and of operands that are read, each once.
+//! `benches/NOTES.md` of the repository has what was measured.
 
 mod images;
 mod rows;
+mod sequences;
 mod updates;
 
 use std::env;
@@ -41,6 +42,8 @@ enum Work {
     Products(usize),
     /// What is read and written, once.
     Traffic,
+    /// So many of something.
+    Each(usize, &'static str),
     /// Nothing but the time.
     Time,
 }
@@ -54,6 +57,10 @@ impl Case {
         Case { name, sample, work: Work::Traffic }
     }
 
+    fn each(name: String, sample: Sample, count: usize, what: &'static str) -> Case {
+        Case { name, sample, work: Work::Each(count, what) }
+    }
+
     fn time(name: String, sample: Sample) -> Case {
         Case { name, sample, work: Work::Time }
     }
@@ -62,14 +69,14 @@ impl Case {
 fn main() -> Result<(), Box<dyn Error>> {
     let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let cpu = Cpu::with_threads(1)?;
-    for Case { name, sample, work } in
-        images::cases().into_iter().chain(rows::cases()).chain(updates::cases())
-    {
+    let families = [images::cases(), rows::cases(), sequences::cases(), updates::cases()];
+    for Case { name, sample, work } in families.into_iter().flatten() {
         if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
             let (seconds, bytes) = measure(&cpu, &sample)?;
             let rate = match work {
                 Work::Products(count) => format!("{:7.1} GFLOP/s", 2.0 * count as f64 / seconds / 1e9),
                 Work::Traffic => format!("{:7.1} GB/s", bytes as f64 / seconds / 1e9),
+                Work::Each(count, what) => format!("{:7.2} ns a {what}", seconds * 1e9 / count as f64),
                 Work::Time => String::new(),
             };
             println!("{name:36} {:10.1} µs {rate}", seconds * 1e6);
@@ -83,20 +90,31 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
     let program = sample.program()?;
     let [operator] = &program.block(Program::GLOBAL).ops[..] else { return Err("one operator".into()) };
     let layouts = |vars: &[_]| vars.iter().map(|&var| layout(program.ty(var))).collect::<Option<Vec<_>>>();
-    let inputs = layouts(program.inputs()).ok_or("sizes are known")?;
+    let mut inputs = layouts(program.inputs()).ok_or("sizes are known")?;
     let outputs = layouts(&operator.outputs).ok_or("sizes are known")?;
+    let (mut sizes, mut slots, mut offsets) = (sample.row_counts(), sample.slots.clone(), Vec::new());
+    let operation = operator.op.operation();
+    for &slot in operation.sequences() {
+        let of_input = sample.inputs[sample.slots[slot]].offsets().ok_or("a sample of sequences")?;
+        slots.push(inputs.len());
+        inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+        sizes.push(of_input.len());
+        offsets.push(of_input);
+    }
+    let is_read =
+        |input: usize| slots.iter().enumerate().any(|(k, &slot)| slot == input && operation.reads(k));
+    let (mut end, mut bytes, mut locations) = (0, 0, Vec::new());
+    for (i, layout) in inputs.iter().chain(&outputs).enumerate() {
+        locations.push(Location { memory: Memory::Arena, offset: end });
+        let size = layout.elements(&sizes) * cpu.element_bytes(layout.dtype);
+        bytes += if i >= inputs.len() || is_read(i) { size } else { 0 };
+        end += size.next_multiple_of(ALIGNMENT);
+    }
     let op = GroupOp {
         op: operator.op.clone(),
-        inputs: sample.slots.iter().copied().map(Operand::Input).collect(),
+        inputs: slots.into_iter().map(Operand::Input).collect(),
         outputs: (0..outputs.len()).map(Operand::Output).collect(),
     };
-    let sizes = sample.row_counts();
-    let (mut end, mut bytes, mut locations) = (0, 0, Vec::new());
-    for layout in inputs.iter().chain(&outputs) {
-        locations.push(Location { memory: Memory::Arena, offset: end });
-        bytes += layout.elements(&sizes) * cpu.element_bytes(layout.dtype);
-        end += (layout.elements(&sizes) * cpu.element_bytes(layout.dtype)).next_multiple_of(ALIGNMENT);
-    }
     let mut buffers: Vec<_> = (0..Memory::COUNT).map(|_| cpu.allocate(end)).collect::<Result<_, _>>()?;
     for ((layout, location), input) in inputs.iter().zip(&locations).zip(&sample.inputs) {
         let (low, high) = input.range;
@@ -113,6 +131,9 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
                 cpu.upload(HostSlice::F32(&values), buffer, location.offset);
             }
         }
+    }
+    for (offsets, location) in offsets.iter().zip(&locations[sample.inputs.len()..]) {
+        cpu.upload(HostSlice::I64(offsets), &mut buffers[location.memory as usize], location.offset);
     }
     let group = Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 0 };
     let kernel = cpu.compile(&group).map_err(|error| error.message)?;
