@@ -142,6 +142,10 @@ impl Case {
                     Values::F32(values.into_iter().map(|value| within(value.into()) as f32).collect())
                 }
                 Values::F64(values) => Values::F64(values.into_iter().map(within).collect()),
+                // They say whether a number is above 0; of such a range all are one.
+                Values::Bool(values) if low > 0.0 || high <= 0.0 => {
+                    Values::Bool(vec![low > 0.0; values.len()])
+                }
                 values => values,
             }
         });
