@@ -23,7 +23,7 @@ use crate::gradients::{Run, differentiate};
 use crate::programs::assert_close;
 
 /// How many programs are drawn, unless `PADDLE_GENERATED_PROGRAMS` says so: 2,000 take minutes in a debug build.
-const PROGRAMS: usize = 300;
+const PROGRAMS: usize = 400;
 
 fn count() -> usize {
     std::env::var("PADDLE_GENERATED_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS)
