@@ -29,17 +29,16 @@ impl<'a> Lowering<'a, '_> {
         body: &'a Block,
     ) -> Value<'a> {
         let value = self.expr(items);
-        match self.sequences(&value) {
-            Some(found) => self.along(span, pattern, items, found, body),
-            None if let Some((part, at)) = self.beside_sequences(&value, items) => {
-                let text = format!(
-                    "{part} stands beside a sequence that a `for` goes along, so it has to be one too"
-                );
-                self.error(at, Message::Shape { text });
-                self.unroll(span, pattern, items, Value::Unknown, body)
-            }
-            None => self.unroll(span, pattern, items, value, body),
+        if let Some(found) = self.sequences(&value) {
+            return self.along(span, pattern, items, found, body);
         }
+        let Some((part, at)) = self.beside_sequences(&value, items) else {
+            return self.unroll(span, pattern, items, value, body);
+        };
+        let text =
+            format!("{part} stands beside a sequence that a `for` goes along, so it has to be one too");
+        self.error(at, Message::Shape { text });
+        self.unroll(span, pattern, items, Value::Unknown, body)
     }
 
     /// The sequences that a value is made of: one, or several in a tuple.

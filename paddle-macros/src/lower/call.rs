@@ -211,9 +211,10 @@ impl<'a> Lowering<'a, '_> {
         let mut complete = true;
         let mut values = self.values(layer, call);
         for (argument, value) in by_position.chain(by_name) {
-            let given = match argument.kind {
-                Kind::Value if let Some(value) = values.next() => value.map(Given::Value),
-                _ => self.argument(layer, argument, value),
+            let operand = if argument.kind == Kind::Value { values.next() } else { None };
+            let given = match operand {
+                Some(operand) => operand.map(Given::Value),
+                None => self.argument(layer, argument, value),
             };
             match given {
                 Some(given) => {

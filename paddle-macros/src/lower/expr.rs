@@ -141,14 +141,14 @@ impl<'a> Lowering<'a, '_> {
                 self.error(at, Message::NotOfTheLanguage { what, instead });
                 None
             }
-            Value::Array(_) if let Some(tensor) = Tensor::of(value) => {
-                self.constant_tensor(tensor, at).map(Operand::Var)
-            }
-            Value::Tuple(_) | Value::Array(_) => {
-                let found = self.describe(value);
-                self.error(at, Message::Tuple { found, expected: "one value is wanted".into() });
-                None
-            }
+            Value::Tuple(_) | Value::Array(_) => match Tensor::of(value) {
+                Some(tensor) => self.constant_tensor(tensor, at).map(Operand::Var),
+                None => {
+                    let found = self.describe(value);
+                    self.error(at, Message::Tuple { found, expected: "one value is wanted".into() });
+                    None
+                }
+            },
             Value::Activation(layer) => {
                 let (name, what) = (layer.name.to_string(), "a layer".to_string());
                 self.error(at, Message::NotAValue { name, what });

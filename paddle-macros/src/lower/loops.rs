@@ -100,14 +100,14 @@ impl<'a> Lowering<'a, '_> {
         let ty = self.program.ty(var).clone();
         match ty.rows {
             Some(own) if own == rows => Some(var),
-            None if let Some(number) = self.number_of(var) => {
-                self.fill(number, Type { rows: Some(rows), ..ty }, at)
-            }
-            None => {
-                let (what, found) = (format!("`{name}`"), self.show(&ty));
-                self.error(at, Message::OneValue { what, found });
-                None
-            }
+            None => match self.number_of(var) {
+                Some(number) => self.fill(number, Type { rows: Some(rows), ..ty }, at),
+                None => {
+                    let (what, found) = (format!("`{name}`"), self.show(&ty));
+                    self.error(at, Message::OneValue { what, found });
+                    None
+                }
+            },
             Some(own) => {
                 let names = [own, rows].map(|rows| self.program.show_rows(self.program.drawn_from(rows)));
                 let ([own, rows], found) = (names, self.show(&ty));

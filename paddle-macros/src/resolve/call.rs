@@ -292,16 +292,14 @@ impl Resolver<'_> {
                     Some(&word) => {
                         *meaning = Meaning::Choice(Choice { layer: layer.name, argument: known.name, word });
                     }
-                    None if let Some((Entry::Keyword(id), _)) = self.find(&found) => {
-                        *meaning = Meaning::Variable(id);
-                    }
-                    None if matches!(known.kind, Kind::IntsOr(_)) && self.find(&found).is_some() => {
-                        self.expr(value);
-                    }
-                    None => {
-                        let hint = one_of(&found, words.iter().copied());
-                        self.refuse(value, wrong(&format!("`{found}`{hint}")));
-                    }
+                    None => match self.find(&found) {
+                        Some((Entry::Keyword(id), _)) => *meaning = Meaning::Variable(id),
+                        Some(_) if matches!(known.kind, Kind::IntsOr(_)) => self.expr(value),
+                        _ => {
+                            let hint = one_of(&found, words.iter().copied());
+                            self.refuse(value, wrong(&format!("`{found}`{hint}")));
+                        }
+                    },
                 }
             }
             (Kind::Initializer, ExprKind::Call(call)) => self.initializer(call),

@@ -1,0 +1,120 @@
+//! What rustc says of sources that use this crate: as data, which is the same on every release, where what it prints is not.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// An error or a warning.
+#[derive(Clone, Debug)]
+pub(crate) struct Diagnostic {
+    /// `E0308`, or the name of a lint. The errors of macros have none.
+    pub(crate) code: Option<String>,
+    /// All its words: the message, and those of its labels, notes and hints.
+    pub(crate) text: String,
+    /// Line and column, from 1, of what it is about.
+    pub(crate) place: (usize, usize),
+}
+
+/// The release of the compiler that runs the tests, without its patch: `1.95`, or `1.97-nightly`.
+pub(crate) fn release() -> String {
+    let release = version("release: ");
+    let (number, channel) = release.split_once('-').unwrap_or((&release, ""));
+    let number: Vec<&str> = number.split('.').take(2).collect();
+    let channel = channel.split('.').next().filter(|name| !name.is_empty());
+    channel.into_iter().fold(number.join("."), |number, channel| format!("{number}-{channel}"))
+}
+
+fn version(line: &str) -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let printed = Command::new(rustc).arg("-vV").output().expect("rustc says its version").stdout;
+    let printed = String::from_utf8(printed).expect("a version is text");
+    printed.lines().find_map(|it| it.strip_prefix(line)).expect("a version has its lines").to_string()
+}
+
+/// What rustc says of each source when it builds it as a program.
+pub(crate) fn diagnostics(sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+    // The flags and the folder of trybuild: the two build the dependencies once.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild");
+    let package = target.join("diagnostics");
+    std::fs::create_dir_all(&package).expect("the target folder is writable");
+    std::fs::write(package.join("Cargo.toml"), manifest(sources)).expect("the folder is writable");
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock");
+    // Not copied: the copy of a file that cannot be written could not be written the next time.
+    let lock = std::fs::read(lock).expect("the project has a lock file");
+    std::fs::write(package.join("Cargo.lock"), lock).expect("the folder is writable");
+    let flags = r#"["--cfg", "trybuild", "--verbose", "-A", "dead_code"]"#;
+    let host = version("host: ");
+    let cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(&package)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_INCREMENTAL", "0")
+        .env_remove("RUSTFLAGS")
+        .arg("--offline")
+        .arg(format!("--config=build.rustflags={flags}"))
+        .arg(format!("--config=target.{host}.rustflags={flags}"))
+        .args(["build", "--quiet", "--bins", "--keep-going", "--message-format=json", "--target", &host])
+        .stderr(Stdio::piped())
+        .output()
+        .expect("cargo runs");
+    let mut found: BTreeMap<_, _> = sources.iter().map(|source| (source.clone(), Vec::new())).collect();
+    let messages: Vec<Value> = cargo
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let built = messages.iter().filter(|message| message["reason"] != "build-finished").count();
+    assert!(built > 0, "nothing was built: {}", String::from_utf8_lossy(&cargo.stderr));
+    for message in &messages {
+        let source = message["target"]["src_path"].as_str().map(PathBuf::from);
+        let Some(diagnostics) = source.and_then(|source| found.get_mut(&source)) else {
+            assert_ne!(message["message"]["level"], "error", "{}", message["message"]["rendered"]);
+            continue;
+        };
+        diagnostics.extend(diagnostic(&message["message"], message["target"]["src_path"].as_str()));
+    }
+    found
+}
+
+fn manifest(sources: &[PathBuf]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let models = root.join("tests/crates/models");
+    let name = env!("CARGO_PKG_NAME");
+    let mut text = format!(
+        "[workspace]\n[package]\nname = \"diagnostics\"\nedition = \"2024\"\npublish = false\n\
+         [dependencies]\n{name} = {{ path = {root:?} }}\nmodels = {{ path = {models:?} }}\n"
+    );
+    for (at, source) in sources.iter().enumerate() {
+        text += &format!("[[bin]]\nname = \"case{at}\"\npath = {source:?}\n");
+    }
+    text
+}
+
+/// `None` of what is no error or warning, or has no place: that errors were found, and how to learn more.
+fn diagnostic(message: &Value, source: Option<&str>) -> Option<Diagnostic> {
+    message["level"].as_str().filter(|level| ["error", "warning"].contains(level))?;
+    let spans = message["spans"].as_array()?;
+    let mut span = spans.iter().find(|span| span["is_primary"] == true)?;
+    // What is inside of a macro of another crate is about the call of the macro.
+    while span["file_name"].as_str() != source && !span["expansion"].is_null() {
+        span = &span["expansion"]["span"];
+    }
+    let number = |name: &str| span[name].as_u64().and_then(|number| usize::try_from(number).ok());
+    let code = message["code"]["code"].as_str().map(str::to_string);
+    let mut text = String::new();
+    words(message, &mut text);
+    // As if the project were the working folder.
+    let text = text.replace(&format!("{}/", env!("CARGO_MANIFEST_DIR")), "");
+    Some(Diagnostic { code, text, place: (number("line_start")?, number("column_start")?) })
+}
+
+fn words(message: &Value, text: &mut String) {
+    let spans = message["spans"].as_array().into_iter().flatten();
+    let labels = spans.filter_map(|span| span["label"].as_str());
+    for part in message["message"].as_str().into_iter().chain(labels) {
+        *text += part;
+        text.push('\n');
+    }
+    message["children"].as_array().into_iter().flatten().for_each(|child| words(child, text));
+}
