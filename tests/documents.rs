@@ -1,6 +1,10 @@
-//! What the documents say of the tree is so.
+//! What the documents say is so.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "support/rustc.rs"]
+mod rustc;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -37,4 +41,54 @@ fn the_map_names_what_is_there() {
     }
     assert!(seen > 30, "the map was not found: {seen} names");
     assert!(missing.is_empty(), "not in the tree: {missing:?}");
+}
+
+fn readme() -> String {
+    std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap()
+}
+
+/// The text of a fence whose first line this is.
+fn fence<'a>(text: &'a str, begin: &str) -> &'a str {
+    text.split(&format!("```{begin}\n")).nth(1).and_then(|rest| rest.split("```").next()).unwrap()
+}
+
+fn write(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// The README's model is the `main.rs` of a crate elsewhere, which says nothing of this one but where it is.
+#[test]
+fn the_model_of_the_readme_runs_in_another_crate() {
+    let source = write("readme.rs", fence(&readme(), "rust"));
+    let bin = format!("[[bin]]\nname = \"newcomer\"\npath = {source:?}\n");
+    let run = rustc::cargo("newcomer", &bin, &["run", "--quiet"]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// The README's mistake gives the README's error, at its place.
+#[test]
+fn the_mistake_of_the_readme_gives_its_error() {
+    let readme = readme();
+    let (model, error) = (fence(&readme, "rust"), fence(&readme, "text"));
+    let wrong = model.replace("scale(fc(hidden, 1), 2.0)", "scale(fc(hidden, 2), 2.0)");
+    assert_ne!(wrong, model);
+    let source = write("wrong.rs", &wrong);
+    let found = rustc::diagnostics(std::slice::from_ref(&source)).remove(&source).unwrap();
+    let [found] = &found[..] else { panic!("{found:?}") };
+    let (line, column) = found.place;
+    assert!(error.contains(&format!("error: {}", found.text)), "{found:?}");
+    assert!(error.contains(&format!(" --> src/main.rs:{line}:{column}\n")), "{found:?}");
+}
+
+/// The oldest release that the README promises is the one that cargo asks for.
+#[test]
+fn the_oldest_release_is_the_one_of_the_manifest() {
+    let promised = env!("CARGO_PKG_RUST_VERSION");
+    assert!(readme().contains(&format!("A Rust toolchain ({promised} or newer)")), "{promised}");
+    let named = [readme(), std::fs::read_to_string(Path::new(ROOT).join("CONTRIBUTING.md")).unwrap()];
+    let package = env!("CARGO_PKG_NAME");
+    assert!(named[0].contains(&format!("cargo add {package} --path")), "{package}");
+    assert!(named[1].contains(promised), "{promised}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -33,20 +33,26 @@ fn version(line: &str) -> String {
     printed.lines().find_map(|it| it.strip_prefix(line)).expect("a version has its lines").to_string()
 }
 
-/// What rustc says of each source when it builds it as a program.
-pub(crate) fn diagnostics(sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+/// Runs cargo in a package that depends on this one, in a folder below the target folder, whose name has a space in it.
+/// `rest` is what its manifest says behind the dependencies, `args` begin with the command.
+pub(crate) fn cargo(name: &str, rest: &str, args: &[&str]) -> Output {
     // The flags and the folder of trybuild: the two build the dependencies once.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild");
-    let package = target.join("diagnostics");
-    std::fs::create_dir_all(&package).expect("the target folder is writable");
-    std::fs::write(package.join("Cargo.toml"), manifest(sources)).expect("the folder is writable");
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock");
+    let package = target.join("other packages").join(name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (paddle, models) = (env!("CARGO_PKG_NAME"), root.join("tests/crates/models"));
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"{name}\"\nedition = \"2024\"\npublish = false\nautobins = false\n\
+         [dependencies]\n{paddle} = {{ path = {root:?} }}\nmodels = {{ path = {models:?} }}\n{rest}"
+    );
     // Not copied: the copy of a file that cannot be written could not be written the next time.
-    let lock = std::fs::read(lock).expect("the project has a lock file");
+    let lock = std::fs::read(root.join("Cargo.lock")).expect("the project has a lock file");
+    std::fs::create_dir_all(&package).expect("the target folder is writable");
+    std::fs::write(package.join("Cargo.toml"), manifest).expect("the folder is writable");
     std::fs::write(package.join("Cargo.lock"), lock).expect("the folder is writable");
     let flags = r#"["--cfg", "trybuild", "--verbose", "-A", "dead_code"]"#;
     let host = version("host: ");
-    let cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(&package)
         .env("CARGO_TARGET_DIR", &target)
         .env("CARGO_INCREMENTAL", "0")
@@ -54,10 +60,19 @@ pub(crate) fn diagnostics(sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Diagnost
         .arg("--offline")
         .arg(format!("--config=build.rustflags={flags}"))
         .arg(format!("--config=target.{host}.rustflags={flags}"))
-        .args(["build", "--quiet", "--bins", "--keep-going", "--message-format=json", "--target", &host])
-        .stderr(Stdio::piped())
+        .args(args)
+        .args(["--target", &host])
         .output()
-        .expect("cargo runs");
+        .expect("cargo runs")
+}
+
+/// What rustc says of each source when it builds it as a program.
+pub(crate) fn diagnostics(sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Diagnostic>> {
+    let bins = sources.iter().enumerate();
+    let bins: String =
+        bins.map(|(at, source)| format!("[[bin]]\nname = \"case{at}\"\npath = {source:?}\n")).collect();
+    let args = ["build", "--quiet", "--bins", "--keep-going", "--message-format=json"];
+    let cargo = cargo("cases", &bins, &args);
     let mut found: BTreeMap<_, _> = sources.iter().map(|source| (source.clone(), Vec::new())).collect();
     let messages: Vec<Value> = cargo
         .stdout
@@ -75,20 +90,6 @@ pub(crate) fn diagnostics(sources: &[PathBuf]) -> BTreeMap<PathBuf, Vec<Diagnost
         diagnostics.extend(diagnostic(&message["message"], message["target"]["src_path"].as_str()));
     }
     found
-}
-
-fn manifest(sources: &[PathBuf]) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let models = root.join("tests/crates/models");
-    let name = env!("CARGO_PKG_NAME");
-    let mut text = format!(
-        "[workspace]\n[package]\nname = \"diagnostics\"\nedition = \"2024\"\npublish = false\n\
-         [dependencies]\n{name} = {{ path = {root:?} }}\nmodels = {{ path = {models:?} }}\n"
-    );
-    for (at, source) in sources.iter().enumerate() {
-        text += &format!("[[bin]]\nname = \"case{at}\"\npath = {source:?}\n");
-    }
-    text
 }
 
 /// `None` of what is no error or warning, or has no place: that errors were found, and how to learn more.
