@@ -23,21 +23,29 @@
 
 pub(crate) mod atomic;
 pub(crate) mod checkpoint;
+mod checksum;
+pub(crate) mod disk;
 mod error;
+pub(crate) mod keeper;
+mod lock;
 mod parameters;
 mod report;
 pub(crate) mod safetensors;
+mod temporary;
+#[cfg(test)]
+mod tests;
+pub(crate) mod verify;
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 pub use error::{FileError, FileFault};
+pub use lock::Holder;
 pub use report::{LoadReport, Mismatch};
 
 /// The bytes of a file that can be read from its beginning to its end. A pipe would be waited for.
 fn length(path: &Path) -> Result<u64, FileError> {
-    match fs::metadata(path) {
+    match disk::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(metadata.len()),
         Ok(_) => Err(io::Error::new(ErrorKind::InvalidInput, "this is no file")),
         Err(error) => Err(error),

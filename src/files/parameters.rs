@@ -1,6 +1,5 @@
 //! Parameters to and from files.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,8 +10,8 @@ use paddle_core::wire::{TensorRecord, read_params, write_params};
 use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::report::{LoadReport, Mismatch};
-use super::safetensors::{self, Tensor, TensorFile, shown};
-use super::{Load, atomic, length};
+use super::safetensors::{Contents, Tensor, TensorFile, shown};
+use super::{Load, atomic, disk, length};
 use crate::Error;
 use crate::element::Values;
 use crate::parameters::Parameters;
@@ -29,8 +28,10 @@ impl<B: Backend> Parameters<B> {
             let parameters = self.iter();
             let tensors =
                 parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
-            let tensors: Vec<_> = tensors.collect();
-            safetensors::write(path.as_ref(), None, &tensors)
+            let contents = Contents::new(None, tensors.collect());
+            let written =
+                contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
+            written.map_err(|fault| fault.of(path.as_ref()))
         })?)
     }
 
@@ -109,7 +110,7 @@ impl<B: Backend> Parameters<B> {
         });
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));
-        Ok(written.map_err(|error| FileFault::Write(error).of(path))?)
+        Ok(written.map_err(|fault| fault.of(path))?)
     }
 
     /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
@@ -121,7 +122,7 @@ impl<B: Backend> Parameters<B> {
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
-        let bytes = fs::read(path).map_err(|error| FileFault::Read(error).of(path))?;
+        let bytes = disk::read(path).map_err(|error| FileFault::Read(error).of(path))?;
         let names = self.names().map(str::to_string).collect();
         let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
         let (mut report, mut values) = (LoadReport::default(), Vec::new());
