@@ -1,4 +1,25 @@
-//! Checkpoints of several trainers: a training that goes on with several networks in turn, in one file.
+//! Checkpoints: what is in their files, and trainings of several trainers in one of them.
+//!
+//! # Files
+//!
+//! A checkpoint is a safetensors file. Its header has the checksum of each tensor and its own, by which any change of a bit is
+//! noticed when a training is resumed, or by [`verify`]. Earlier files, without checksums, are read as well.
+//!
+//! | name | what |
+//! | --- | --- |
+//! | `run.checkpoint` | the newest |
+//! | `run.checkpoint.previous` | the one before it, [`previous`]: gone back to, with a warning, when the newest is damaged or not there |
+//! | `.run.checkpoint.lock` | who writes: one training, or one call of [`save`], at a time; the lock ends with the process |
+//! | `.run.checkpoint.71-0.tmp` | what process 71 is writing, which nobody else may read; what killed processes have left is swept by the next save |
+//!
+//! At each moment, also of a kill or a loss of power, one of the first two is whole once one was written, so twice the room is needed, and
+//! three times while a checkpoint is written. A link is followed, also to a file that is not there yet, and all of these are where it
+//! leads; in a folder where others may write, a link of theirs is followed, too. On file systems without locks nobody is kept out, and
+//! what was left is not swept; on those where a file has one name, the one before is a copy. If the folder cannot be synced after the new
+//! one has taken its place, the fault [`is_written`](FileFault::is_written): [`train`](crate::Trainer::train) warns and goes on,
+//! [`save`] returns it.
+//!
+//! # Several trainers
 //!
 //! A GAN is trained by two trainers on one set of parameters. Two files would be of two moments if the process ended between
 //! them; this one is written as a whole or not at all. [`Trainer::save_checkpoint`](crate::Trainer::save_checkpoint) and
@@ -42,7 +63,9 @@
 //!     checkpoint::save(&path, &parameters, ((&mut for_d, &d), (&mut for_g, &g)))?;
 //! }
 //! # assert!(path.exists());
-//! # std::fs::remove_file(&path).unwrap();
+//! # for path in [&path, &checkpoint::previous(&path)] {
+//! #     std::fs::remove_file(path).unwrap();
+//! # }
 //! # Ok(())
 //! # }
 //! ```

@@ -176,4 +176,51 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         fs::remove_dir_all(folder).unwrap();
     }
+
+    /// Where it leads there is no file yet, nor is there a folder, or it leads to itself.
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_to_what_is_not_there() {
+        use std::os::unix::fs::symlink;
+        let (folder, file) = folder("dangling");
+        let (deeper, link, first) = (folder.join("deeper"), folder.join("link"), folder.join("first"));
+        symlink("deeper/new", &link).unwrap();
+        symlink(&link, &first).unwrap();
+        assert_eq!(kind(write(&first, |out| out.write_all(b"new"))), ErrorKind::NotFound);
+        fs::create_dir(&deeper).unwrap();
+        write(&first, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(deeper.join("new")).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && !file.exists());
+        assert_eq!((names(&folder).len(), names(&deeper).len()), (3, 1));
+        symlink("loop", folder.join("loop")).unwrap();
+        assert_eq!(kind(write(&folder.join("loop"), |_| Ok(()))), ErrorKind::InvalidInput);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_what_is_not_written_yet() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, file) = folder("private");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(folder.join("new"), "").unwrap();
+        let usual = mode(&folder.join("new"));
+        fs::remove_file(folder.join("new")).unwrap();
+        let write_and_look = || {
+            let look = |_: &mut Writer<'_>| {
+                let names = names(&folder);
+                let temporary = names.iter().find(|name| name.ends_with(".tmp")).unwrap();
+                assert_eq!(mode(&folder.join(temporary)), 0o600);
+                Ok(())
+            };
+            write(&file, look).unwrap();
+            mode(&file)
+        };
+        assert_eq!(write_and_look(), usual);
+        for kept in [0o640, 0o444] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(kept)).unwrap();
+            assert_eq!(write_and_look(), kept);
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -1,7 +1,10 @@
 //! Files: parameters by name, written as a whole or not at all.
 //!
 //! [`Parameters::save`](crate::Parameters::save) writes a [safetensors](https://huggingface.co/docs/safetensors) file,
-//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too.
+//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too. In the files that are
+//! written there are checksums, texts of the header that other readers leave alone: `paddle.crc32.NAME` is the CRC-32 of the elements of
+//! the tensor `NAME`, and `paddle.crc32` that of the first eight bytes and the header, in which its own digits count as zeros. A file with
+//! such texts that are not true is damaged, so who writes tensors of such a file anew should leave them out.
 //!
 //! ```
 //! use paddle::files::Load;

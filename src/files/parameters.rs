@@ -21,8 +21,8 @@ use crate::stored;
 const MAX_DESCRIPTION: usize = 4096;
 
 impl<B: Backend> Parameters<B> {
-    /// Writes a safetensors file, as a whole or not at all: after an error or a kill, the file that was there is as it
-    /// was.
+    /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
+    /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(self.with(|state| {
             let parameters = self.iter();
@@ -35,7 +35,9 @@ impl<B: Backend> Parameters<B> {
         })?)
     }
 
-    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error.
+    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error. If the file has
+    /// checksums, its header and what is read of it are compared with them; [`checkpoint::verify`](crate::checkpoint::verify) compares
+    /// all of it.
     ///
     /// Memory is taken for the parameters that are read, whatever the file says.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
@@ -91,7 +93,8 @@ impl<B: Backend> Parameters<B> {
         Ok((report, values))
     }
 
-    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all.
+    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all. The format has no place for
+    /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let records = self.with(|state| {

@@ -145,7 +145,7 @@ impl TensorFile {
         Ok(file)
     }
 
-    /// The same, but the header may be damaged.
+    /// The same, but the header may be damaged, as long as it fits the length of the file.
     pub(super) fn open_unchecked(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::Read(error).of(path);
         let length = length(path)?;
@@ -166,8 +166,11 @@ impl TensorFile {
         let mut texts = header.metadata().iter().flatten();
         let checksum = texts.any(|(key, _)| checksum::is_one(key)).then(|| checksum::of_header(&bytes));
         let file = TensorFile { path: path.to_path_buf(), file, header, elements, checksum };
-        file.check_length(length).map_err(|fault| fault.of(path))?;
-        Ok(file)
+        match file.check_length(length) {
+            Ok(()) => Ok(file),
+            // A header that is damaged says nothing of lengths.
+            Err(fault) => Err(file.check_header().err().unwrap_or(fault).of(path)),
+        }
     }
 
     /// Compares the length of the file with what the header says.

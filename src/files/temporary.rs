@@ -120,3 +120,58 @@ fn lives(process: u32) -> bool {
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|at| stat.get(at + 2));
     !matches!(state, Some(b'Z' | b'X'))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// What is swept of the temporary files of `file`, of which these are there.
+    fn swept(folder: &Path, names: &[String]) -> Vec<String> {
+        let path = |name: &String| folder.join(name);
+        names.iter().for_each(|name| fs::write(path(name), "left").unwrap());
+        sweep(&folder.join("file"));
+        names.iter().filter(|name| !path(name).exists()).cloned().collect()
+    }
+
+    #[test]
+    fn what_dead_processes_have_left() {
+        let folder = std::env::temp_dir().join(format!("paddle-temporary-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("file");
+        let (own, mut other) =
+            (std::process::id(), Command::new("cat").stdin(Stdio::piped()).spawn().unwrap());
+        let of = |process: u32, count: usize| format!(".file.{process}-{count}.tmp");
+
+        // One that is in use, one of this process, and one of another process that lives.
+        let (used, _locked) = Temporary::private(&file).unwrap();
+        let left = [of(own, usize::MAX), of(other.id(), 0)];
+        let expected = if cfg!(target_os = "linux") { &left[..1] } else { &left };
+        assert_eq!(swept(&folder, &left), expected);
+        assert!(used.path.exists());
+
+        // It has ended, but this process has not asked for it yet; then it has.
+        other.kill().unwrap();
+        while lives(other.id()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(swept(&folder, &left[1..]), &left[1..]);
+        other.wait().unwrap();
+        assert_eq!(swept(&folder, &left[1..]), &left[1..]);
+
+        let others = [
+            ".file.1.tmp",
+            ".file.x-1.tmp",
+            ".file.5-1.tmp2",
+            "file.5-1.tmp",
+            ".other.5-1.tmp",
+            ".file.-1.tmp",
+        ];
+        assert!(swept(&folder, &others.map(str::to_string)).is_empty());
+        fs::create_dir(folder.join(of(own, 7))).unwrap();
+        sweep(&file);
+        assert!(folder.join(of(own, 7)).exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

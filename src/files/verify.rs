@@ -23,7 +23,8 @@ pub struct FilePart {
     pub tensor: Option<String>,
     /// Where it is.
     pub bytes: Range<u64>,
-    /// Whether it is what was written; nothing if the file has no checksums.
+    /// Whether it is what was written; nothing if that is not known: the file has no checksums, or its header, which has them, is
+    /// damaged.
     pub intact: Option<bool>,
 }
 
@@ -56,7 +57,7 @@ impl fmt::Display for FilePart {
         let state = match self.intact {
             Some(true) => "intact",
             Some(false) => "damaged",
-            None => "without a checksum",
+            None => "unknown, without a checksum",
         };
         write!(f, ", bytes {} to {}: {state}", self.bytes.start, self.bytes.end)
     }
@@ -97,7 +98,7 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Verification, FileError> {
     let header = if has_checksums { is_intact(file.check_header())? } else { None };
     let mut parts = vec![FilePart { tensor: None, bytes: 0..file.header_end(), intact: header }];
     for (tensor, bytes) in file.tensors() {
-        let intact = if has_checksums { is_intact(file.check_tensor(&tensor))? } else { None };
+        let intact = if header == Some(true) { is_intact(file.check_tensor(&tensor))? } else { None };
         parts.push(FilePart { tensor: Some(tensor), bytes, intact });
     }
     Ok(Verification { path: path.to_path_buf(), parts })

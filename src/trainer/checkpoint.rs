@@ -63,7 +63,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// trainer.train(&cost, &mut parameters, reader, options, |_| Ok(()))?;
     /// assert_eq!(trainer.steps(&cost)?, 9);
     /// # assert!(path.exists());
-    /// # std::fs::remove_file(&path).unwrap();
+    /// # for path in [&path, &paddle::checkpoint::previous(&path)] {
+    /// #     std::fs::remove_file(path).unwrap();
+    /// # }
     /// # Ok::<(), paddle::Error>(())
     /// ```
     pub fn resume<S: Spec>(
