@@ -1,4 +1,25 @@
-//! Checkpoints of several trainers: a training that goes on with several networks in turn, in one file.
+//! Checkpoints: what is in their files, and trainings of several trainers in one of them.
+//!
+//! # Files
+//!
+//! A checkpoint is a safetensors file. Its header has the checksum of each tensor and its own, by which any change of a bit is
+//! noticed when a training is resumed, or by [`verify`]. Earlier files, without checksums, are read as well.
+//!
+//! | name | what |
+//! | --- | --- |
+//! | `run.checkpoint` | the newest |
+//! | `run.checkpoint.previous` | the one before it, [`previous`]: gone back to, with a warning, when the newest is damaged or not there |
+//! | `.run.checkpoint.lock` | who writes: one training, or one call of [`save`], at a time; the lock ends with the process |
+//! | `.run.checkpoint.71-0.tmp` | what process 71 is writing, which nobody else may read; what killed processes have left is swept by the next save |
+//!
+//! At each moment, also of a kill or a loss of power, one of the first two is whole once one was written, so twice the room is needed, and
+//! three times while a checkpoint is written. A link is followed, also to a file that is not there yet, and all of these are where it
+//! leads; in a folder where others may write, a link of theirs is followed, too. On file systems without locks nobody is kept out, and
+//! what was left is not swept; on those where a file has one name, the one before is a copy. If the folder cannot be synced after the new
+//! one has taken its place, the fault [`is_written`](FileFault::is_written): [`train`](crate::Trainer::train) warns and goes on,
+//! [`save`] returns it.
+//!
+//! # Several trainers
 //!
 //! A GAN is trained by two trainers on one set of parameters. Two files would be of two moments if the process ended between
 //! them; this one is written as a whole or not at all. [`Trainer::save_checkpoint`](crate::Trainer::save_checkpoint) and
@@ -42,19 +63,24 @@
 //!     checkpoint::save(&path, &parameters, ((&mut for_d, &d), (&mut for_g, &g)))?;
 //! }
 //! # assert!(path.exists());
-//! # std::fs::remove_file(&path).unwrap();
+//! # for path in [&path, &checkpoint::previous(&path)] {
+//! #     std::fs::remove_file(path).unwrap();
+//! # }
 //! # Ok(())
 //! # }
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paddle_core::plan::Backend;
 
 use self::sealed::Part;
 use crate::Error;
 use crate::files::checkpoint::{Checkpoint, TEXT, TrainerRecord, state_tensor};
-use crate::files::safetensors::{self, Tensor, TensorFile};
+pub use crate::files::keeper::previous;
+use crate::files::keeper::{Keeper, warn};
+use crate::files::safetensors::{Contents, Tensor, TensorFile};
+pub use crate::files::verify::{FilePart, Verification, verify};
 use crate::files::{FileError, FileFault, Load};
 use crate::parameters::Parameters;
 use crate::updater::states::States;
@@ -62,7 +88,8 @@ use crate::updater::states::States;
 /// Writes a checkpoint of trainers, each with the networks that it trains, as a whole or not at all: the parameters, what
 /// the updaters keep of them, the numbers of passes and steps of these networks, the seeds.
 ///
-/// It is taken between steps, or between calls of [`train`](crate::Trainer::train).
+/// It is taken between steps, or between calls of [`train`](crate::Trainer::train). The checkpoint that was there is kept, as
+/// [`previous`]. An error of which the fault [`is_written`](FileFault::is_written) leaves the new one in its place.
 pub fn save<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &Parameters<B>,
@@ -71,19 +98,34 @@ pub fn save<'a, B: Backend + 'a>(
     let parts = trainings.parts()?;
     let trainers =
         parts.iter().map(|Part { trainer, models }| (trainer.record(models), trainer.states_of(parameters)));
-    Ok(write(path.as_ref(), parameters, trainers.collect())?)
+    Ok(write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())?)
 }
 
 /// Goes back to a checkpoint of the same trainers and networks, given in the same order: what follows is, bit for bit, what
 /// followed when it was taken. Nothing is changed by an error.
 ///
-/// The trainers have to be made as they were, with the same updaters.
+/// The trainers have to be made as they were, with the same updaters. If the checkpoint is damaged or not there, it is the one
+/// [before](previous) that is gone back to: a warning on the standard error stream, and the result, say so.
 pub fn resume<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &mut Parameters<B>,
     trainings: impl Trainings<'a, B>,
-) -> Result<(), Error> {
+) -> Result<Resumed, Error> {
     read(path.as_ref(), parameters, &mut trainings.parts()?)
+}
+
+/// Which checkpoint a training goes on from.
+#[derive(Debug)]
+pub enum Resumed {
+    /// The newest.
+    Newest,
+    /// The one before it.
+    Previous {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong with the newest.
+        newest: FileError,
+    },
 }
 
 /// A tuple of trainings, each a trainer and what it trains: `((&mut for_d, &d), (&mut for_g, &g))`. One trainer may have
@@ -137,7 +179,7 @@ pub(crate) mod sealed {
 
 /// Writes what there is to say of trainers, and what their updaters keep.
 pub(crate) fn write<B: Backend>(
-    path: &Path,
+    keeper: &mut Keeper,
     parameters: &Parameters<B>,
     trainers: Vec<(TrainerRecord, Option<&States<B>>)>,
 ) -> Result<(), FileError> {
@@ -155,13 +197,38 @@ pub(crate) fn write<B: Backend>(
         let of_parameters =
             of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, &state.values));
         let of_states = kept.iter().map(|(name, stored, buffer)| Tensor::new(name, stored, backend, buffer));
-        let tensors: Vec<_> = of_parameters.chain(of_states).collect();
-        safetensors::write(path, Some((TEXT, text)), &tensors)
+        let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
+        keeper.write(contents)
     })
 }
 
-/// Takes these trainers and the parameters back to a checkpoint.
+/// Takes these trainers and the parameters back to a checkpoint, or to the one before it.
 pub(crate) fn read<B: Backend>(
+    path: &Path,
+    parameters: &mut Parameters<B>,
+    parts: &mut [Part<'_, B>],
+) -> Result<Resumed, Error> {
+    let newest = match read_one(path, parameters, parts) {
+        Ok(()) => return Ok(Resumed::Newest),
+        Err(Error::File(error)) if error.fault.is_damage() => error,
+        Err(error) => return Err(error),
+    };
+    let previous = previous(path);
+    match read_one(&previous, parameters, parts) {
+        Ok(()) => {}
+        Err(Error::File(error)) if error.fault.is_absence() => return Err(newest.into()),
+        Err(Error::File(error)) => {
+            let (newest, previous) = (Box::new(newest.fault), Box::new(error));
+            return Err(FileFault::NoneIntact { newest, previous }.of(path).into());
+        }
+        Err(error) => return Err(error),
+    }
+    warn(format_args!("{newest}; going on from the checkpoint before it, {}", previous.display()));
+    Ok(Resumed::Previous { path: previous, newest })
+}
+
+/// Takes them back to this one.
+fn read_one<B: Backend>(
     path: &Path,
     parameters: &mut Parameters<B>,
     parts: &mut [Part<'_, B>],

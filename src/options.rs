@@ -71,7 +71,11 @@ impl Options {
     }
 
     /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which
-    /// [`resume`](crate::Trainer::resume) goes on. The file is replaced as a whole or not at all.
+    /// [`resume`](crate::Trainer::resume) goes on. The file is replaced as a whole or not at all, and the one before it is kept, in
+    /// [`checkpoint::previous`](crate::checkpoint::previous); [`checkpoint`](crate::checkpoint) says what else is beside it.
+    ///
+    /// Before the first batch is read, it is tried whether the file can be written, without a change to what is there, and no other
+    /// training may write to it until this one ends: a second one is an error that says who holds it.
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
         self.checkpoint = Some(path.into());
         self

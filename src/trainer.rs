@@ -19,6 +19,7 @@ use crate::Error;
 use crate::batch::Rows;
 use crate::element::Element;
 use crate::event::{Event, EventKind};
+use crate::files::keeper::{Keeper, warn};
 use crate::interrupt::Interrupt;
 use crate::metrics::{Metric, Metrics};
 use crate::model::Model;
@@ -213,12 +214,14 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let model = net.model()?;
         let (watchers, interrupt) =
             (Watchers::new(&options, model)?, options.interruptible.then(Interrupt::catch).transpose()?);
+        let keeper = options.checkpoint.as_deref().map(Keeper::of).transpose()?;
         let progress = self.progress(model);
         let mut passes = progress.passes;
         let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
         let mut call = Call {
             watchers,
             interrupt,
+            keeper,
             at: (0, 0),
             rows: 0,
             plan: None,
@@ -343,6 +346,7 @@ struct Call<'a, S: Spec, D, U, B: Backend, H> {
     handler: H,
     watchers: Watchers,
     interrupt: Option<Interrupt>,
+    keeper: Option<Keeper>,
     /// The pass and the batch that are trained on.
     at: (usize, usize),
     /// The rows of the step before.
@@ -379,12 +383,15 @@ where
     }
 
     fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
-        let Some(path) = &self.options.checkpoint else { return Ok(()) };
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
         let steps = self.trainer.progress(self.model).steps;
         // Of 0, there is no multiple but itself.
         let is_due = steps.is_multiple_of(self.options.checkpoint_every);
         if is_due || position.batches() == 0 || stopped {
-            self.trainer.write_checkpoint(self.model, self.parameters, position, path)?;
+            match self.trainer.write_checkpoint(self.model, self.parameters, position, keeper) {
+                Err(error) if error.fault.is_written() => warn(error),
+                written => written?,
+            }
         }
         Ok(())
     }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use paddle::files::FileFault;
 use paddle::reader::{DataSet, Item, Reader};
 use paddle::updater::schedule;
-use paddle::{Adam, Clip, Error, Event, EventKind, Load, Options, Parameters, Sgd, Trainer, Updater};
+use paddle::{
+    Adam, Clip, Error, Event, EventKind, Load, Options, Parameters, Sgd, Trainer, Updater, checkpoint,
+};
 
 #[paddle::attribute::network]
 mod nets {
@@ -25,8 +27,15 @@ type Row = nets::cost::Row;
 /// A path for a file of a test, which is not there yet.
 fn path(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("paddle-checkpoints-{}-{name}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    remove(&path);
     path
+}
+
+/// Removes a checkpoint, and the one before it.
+fn remove(path: &Path) {
+    for path in [path, &checkpoint::previous(path)] {
+        let _ = fs::remove_file(path);
+    }
 }
 
 fn rows() -> Vec<Row> {
@@ -149,7 +158,7 @@ fn interrupted_anywhere<U: Updater>(
             Interruption::Error => assert!(whole.trace.ends_with(&second.trace), "{at}"),
         }
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -184,7 +193,7 @@ fn a_call_for_each_pass() {
         second.train(pass(), Options::default(), None).unwrap();
         assert_eq!(second.bits(), whole.bits(), "{at}");
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -202,7 +211,7 @@ fn the_open_loop() {
         second.trainer.step(&net, &mut second.parameters, &rows[k..k + 2]).unwrap();
     }
     assert_eq!(second.bits(), whole.bits());
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -227,7 +236,7 @@ fn frozen_parameters_have_no_states() {
     other.trainer.resume(&nets::cost(), &mut other.parameters, &path).unwrap();
     other.train(reader(rows), options(), None).unwrap();
     assert_eq!(other.bits(), whole.bits());
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 /// Going back with a trainer that has trained already.
@@ -244,17 +253,21 @@ fn back_to_an_earlier_moment() {
     run.trainer.resume(&nets::cost(), &mut run.parameters, &path).unwrap();
     run.train(reader(rows), Options::default(), None).unwrap();
     assert_eq!(run.bits(), whole.bits());
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
-/// A checkpoint of the middle of the second pass.
-fn checkpoint(name: &str) -> PathBuf {
+/// A checkpoint of the middle of the second pass, without the one before it.
+fn in_the_middle(name: &str) -> PathBuf {
     let path = path(name);
     let mut run = Run::new(adam(), 1);
     run.train(reader(leaked()), Options::default().checkpoint(&path), Some((14, Interruption::Stop)))
         .unwrap();
+    fs::remove_file(checkpoint::previous(&path)).unwrap();
     path
 }
+
+/// One that was written before there were checksums: of the same moment, by the same program.
+const OLD: &str = "tests/saved/checkpoint-without-checksums.safetensors";
 
 /// What is wrong with a checkpoint for this trainer; nothing is changed.
 fn refused<U: Updater>(trainer: Trainer<U>, path: &Path) -> FileFault {
@@ -271,19 +284,19 @@ fn refused<U: Updater>(trainer: Trainer<U>, path: &Path) -> FileFault {
 
 #[test]
 fn another_updater() {
-    let path = checkpoint("updater");
+    let path = in_the_middle("updater");
     let fault = refused(sgd(), &path);
     assert!(matches!(&fault, FileFault::Updater { expected, .. } if expected.is_empty()), "{fault}");
     let mut run = Run::new(sgd(), 1);
     run.train(reader(leaked()), Options::default().checkpoint(&path), None).unwrap();
     let fault = refused(adam(), &path);
     assert!(matches!(&fault, FileFault::Updater { found, .. } if found.is_empty()), "{fault}");
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
 fn another_reader() {
-    let path = checkpoint("reader");
+    let path = in_the_middle("reader");
     let rows = leaked();
     for shorter in [
         rows.iter().passes(1).batch(4),
@@ -295,7 +308,7 @@ fn another_reader() {
         assert!(matches!(error, Error::Reader(_)), "{error}");
         assert!(error.to_string().contains("needs the reader that it had"), "{error}");
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -306,18 +319,16 @@ fn parameters_alone() {
     let fault = refused(adam(), &path);
     assert!(matches!(fault, FileFault::NoCheckpoint { .. }), "{fault}");
     // The other way round, a checkpoint has the parameters.
-    let path = checkpoint("alone");
+    let path = in_the_middle("alone");
     let mut parameters = parameters;
     assert_eq!(parameters.load(&path, Load::Strict).unwrap().loaded, parameters.len());
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
-/// Every beginning of a checkpoint is refused, and a change of any byte of its header is, or changes nothing that is of
-/// account: nothing panics.
+/// A change of any byte of a header without checksums is refused, or changes nothing that is of account: nothing panics.
 #[test]
-fn damaged_checkpoints() {
-    let path = checkpoint("damaged");
-    let bytes = fs::read(&path).unwrap();
+fn damaged_checkpoints_without_checksums() {
+    let (path, bytes) = (path("damaged"), fs::read(OLD).unwrap());
     let mut run = Run::new(adam(), 1);
     let net = nets::cost();
     for end in (0..bytes.len()).step_by(7) {
@@ -336,14 +347,34 @@ fn damaged_checkpoints() {
             }
         }
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
+}
+
+/// It has every element that the file has, and is where it was.
+#[test]
+fn a_checkpoint_from_before_there_were_checksums() {
+    let (bytes, mut run) = (fs::read(OLD).unwrap(), Run::new(adam(), 9));
+    let resumed = run.trainer.resume(&nets::cost(), &mut run.parameters, OLD).unwrap();
+    assert!(matches!(resumed, checkpoint::Resumed::Newest));
+    assert_eq!(run.trainer.steps(&nets::cost()).unwrap(), 5);
+    let header = 8 + u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let mut elements: Vec<u32> =
+        bytes[header..].as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+    let mut found: Vec<u32> = run.bits().into_iter().flat_map(|(_, bits)| bits).collect();
+    elements.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, elements);
+    // The rest of its reader: one batch of the second pass, and the third.
+    run.train(reader(leaked()), Options::default(), None).unwrap();
+    assert_eq!(run.trainer.steps(&nets::cost()).unwrap(), 9);
+    assert!(checkpoint::verify(OLD).unwrap().parts.iter().all(|part| part.intact.is_none()));
 }
 
 /// Texts in the header that are not what they say.
 #[test]
 fn hostile_checkpoints() {
-    let path = checkpoint("hostile");
-    let bytes = fs::read(&path).unwrap();
+    // Without checksums: whoever makes such texts can make them, too.
+    let (path, bytes) = (path("hostile"), fs::read(OLD).unwrap());
     let text = r#"\"batches\":2"#;
     let at = bytes
         .windows(text.len())
@@ -364,7 +395,7 @@ fn hostile_checkpoints() {
         let fault = refused(adam(), &path);
         assert!(matches!(fault, FileFault::NoCheckpoint { why } if why.contains(refused_as)), "{fault}");
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 /// Ctrl-C, in a process of its own.
@@ -418,6 +449,6 @@ mod interrupted {
         resumed.train(batches(steps as usize + 4), Options::default(), None).unwrap();
         assert!(whole.trace.ends_with(&resumed.trace) && resumed.trace.len() >= 4);
         assert_eq!(resumed.bits(), whole.bits());
-        fs::remove_file(path).unwrap();
+        remove(&path);
     }
 }

@@ -85,7 +85,8 @@ fn what_is_saved_is_loaded_bit_for_bit() {
     fs::remove_file(path).unwrap();
 }
 
-/// The form that the format's description gives, so that others read it.
+/// The form that the format's description gives, so that others read it. The checksums are those of Python's `zlib.crc32`: of the
+/// elements, and of the first eight bytes and the header, while its own is zeros.
 #[test]
 fn the_bytes_of_a_file() {
     let path = path("bytes");
@@ -94,7 +95,7 @@ fn the_bytes_of_a_file() {
     parameters.set("cost.b", &array![7.0_f32, 8.0]).unwrap();
     parameters.save(&path).unwrap();
     let bytes = fs::read(&path).unwrap();
-    let header = r#"{"cost.b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"cost.w":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}}"#;
+    let header = r#"{"__metadata__":{"paddle.checksums":"crc32","paddle.crc32":"905f5bda","paddle.crc32.cost.b":"2a4eeda4","paddle.crc32.cost.w":"1939e524"},"cost.b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"cost.w":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}}"#;
     let padded = header.len().next_multiple_of(8);
     assert_eq!(bytes[..8], (padded as u64).to_le_bytes());
     assert_eq!(std::str::from_utf8(&bytes[8..8 + padded]).unwrap().trim_end(), header);
@@ -228,7 +229,7 @@ fn files_that_are_cut_off() {
     fs::remove_file(path).unwrap();
 }
 
-/// A change of any byte of the header is an error, or a file that has what is asked for.
+/// A change of any byte of the header is an error.
 #[test]
 fn files_whose_header_is_damaged() {
     let path = path("damaged");
@@ -248,10 +249,43 @@ fn files_whose_header_is_damaged() {
             }
         }
     }
+    assert_eq!(accepted, 0);
+    assert_eq!(bits(&parameters), before);
+    fs::remove_file(path).unwrap();
+}
+
+/// Without checksums, it is an error, or a file that has what is asked for.
+#[test]
+fn headers_without_checksums_that_are_damaged() {
+    let (path, mut parameters) = (path("damaged-old"), two(1));
+    let (bytes, before) = (fs::read(OLD).unwrap(), bits(&parameters));
+    let header = 8 + u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let mut accepted = 0;
+    for at in 0..header {
+        for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= change;
+            fs::write(&path, &damaged).unwrap();
+            match parameters.load(&path, Load::Strict) {
+                Ok(_) => accepted += 1,
+                Err(error) => drop(fault(error, &path)),
+            }
+        }
+    }
     // White space in another form, but hardly anything else.
     assert!(accepted < 30, "{accepted}");
     assert_eq!(bits(&parameters), before);
     fs::remove_file(path).unwrap();
+}
+
+/// A file from before there were checksums, of the same parameters.
+const OLD: &str = "tests/saved/parameters-without-checksums.safetensors";
+
+#[test]
+fn files_without_checksums_are_loaded() {
+    let mut loaded = two(2);
+    assert_eq!(loaded.load(OLD, Load::Strict).unwrap().loaded, 4);
+    assert_eq!(bits(&loaded), bits(&two(1)));
 }
 
 #[test]

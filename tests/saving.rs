@@ -1,5 +1,5 @@
-//! Saving that is interrupted: killed at any moment, out of room, or without the right to write. What was there before is
-//! as it was.
+//! Saving that is interrupted: killed at any moment, out of room, without the right to write, or while another one writes. What was
+//! there before is as it was.
 #![cfg(unix)]
 #![deny(warnings)]
 
@@ -11,12 +11,16 @@ use std::time::{Duration, Instant};
 
 use ndarray::Array2;
 use paddle::files::FileFault;
-use paddle::{Error, Load, Parameters};
+use paddle::{Error, Load, Options, Parameters, Sgd, Trainer, checkpoint};
 
 #[paddle::attribute::network]
 mod nets {
     pub fn wide(x: Tensor<f32, _, 500>) -> Tensor<f32, _, 400> {
         fc(x, 400, bias = false, param = "wide")
+    }
+
+    pub fn cost(x: Tensor<f32, _, 1>) -> Tensor<f32> {
+        mean(square(fc(x, 1, param = "narrow")))
     }
 }
 
@@ -38,6 +42,44 @@ fn all(number: f32) -> Parameters {
     let mut parameters = Parameters::create(&nets::wide()).unwrap();
     parameters.set("wide.w", &Array2::from_elem((500, 400), number)).unwrap();
     parameters
+}
+
+fn narrow() -> Parameters {
+    Parameters::create(&nets::cost()).unwrap()
+}
+
+/// Trains a batch, with a checkpoint in this file, and says how many batches were read.
+fn train(file: &Path) -> (Result<(), Error>, usize) {
+    let (mut read, mut parameters) = (0, narrow());
+    let reader = std::iter::from_fn(|| {
+        read += 1;
+        (read < 2).then(|| vec![nets::cost().row(1.0)])
+    });
+    let options = Options::default().checkpoint(file);
+    let result =
+        Trainer::new(Sgd::new(0.1)).train(&nets::cost(), &mut parameters, reader, options, |_| Ok(()));
+    (result, read)
+}
+
+/// Why nothing was trained.
+fn refused(file: &Path) -> FileFault {
+    let (result, read) = train(file);
+    assert_eq!(read, 0, "a batch was read before it was known");
+    match result {
+        Err(Error::File(error)) => {
+            assert_eq!(error.path, file);
+            error.fault
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
 }
 
 /// The number that every parameter of a file is.
@@ -65,6 +107,12 @@ fn what_the_other_processes_do() {
             for k in 0.. {
                 parameters[k % 2].save(&file).unwrap();
             }
+        }
+        "train for ever" => {
+            let options = Options::default().checkpoint(file).checkpoint_every(1);
+            let (mut trainer, mut parameters) = (Trainer::new(Sgd::new(0.1)), narrow());
+            let reader = std::iter::repeat_with(|| vec![nets::cost().row(1.0)]);
+            trainer.train(&nets::cost(), &mut parameters, reader, options, |_| Ok(())).unwrap();
         }
         "save without room" => match all(2.0).save(&file) {
             Err(Error::File(error)) => assert!(matches!(error.fault, FileFault::Write(_)), "{error}"),
@@ -127,5 +175,118 @@ fn a_folder_that_may_not_be_written() {
         assert_eq!(number(&file), 1.0);
     }
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_known_before_the_training() {
+    let (folder, file) = folder("tried");
+    fs::write(&file, "what was there").unwrap();
+    for path in [folder.clone(), file.join("below"), folder.join("no/such/folder"), PathBuf::new()] {
+        let fault = refused(&path);
+        assert!(matches!(fault, FileFault::Write(_)), "{fault}");
+    }
+    // The one before it has no place.
+    fs::create_dir(checkpoint::previous(&file)).unwrap();
+    assert!(matches!(refused(&file), FileFault::Write(_)));
+    fs::remove_dir(checkpoint::previous(&file)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
+    if fs::write(folder.join("probe"), "").is_err() {
+        assert!(matches!(refused(&file), FileFault::Write(_)));
+    }
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "what was there");
+    let _ = fs::remove_file(folder.join("probe"));
+    assert_eq!(names(&folder), ["parameters.safetensors"]);
+
+    // What is no checkpoint is kept beside the first one.
+    train(&file).0.unwrap();
+    assert_eq!(names(&folder), ["parameters.safetensors", "parameters.safetensors.previous"]);
+    assert!(checkpoint::verify(&file).unwrap().is_intact());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn two_trainings_of_one_process() {
+    let (folder, file) = folder("two");
+    let (mut trainer, mut parameters) = (Trainer::new(Sgd::new(0.1)), narrow());
+    let net = nets::cost();
+    let link = folder.join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let mut seen = 0;
+    let options = Options::default().checkpoint(&file);
+    let reader = [vec![net.row(1.0)]];
+    let result = trainer.train(&net, &mut parameters, reader, options, |_| {
+        for path in [&file, &link] {
+            let fault = refused(path);
+            let FileFault::Held { by: Some(holder) } = &fault else { panic!("{fault}") };
+            assert_eq!(holder.process, std::process::id());
+            assert!(fault.to_string().contains("this process"), "{fault}");
+            let saved = Trainer::new(Sgd::new(0.1)).save_checkpoint(&net, &narrow(), path);
+            assert!(
+                matches!(saved, Err(Error::File(error)) if matches!(error.fault, FileFault::Held { .. }))
+            );
+            seen += 1;
+        }
+        Ok(())
+    });
+    result.unwrap();
+    assert!(seen > 4);
+    train(&link).0.unwrap();
+    assert_eq!(names(&folder), ["link", "parameters.safetensors", "parameters.safetensors.previous"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The lock ends with the process that has it, however that ends, and what it left is swept.
+#[test]
+fn a_training_of_another_process() {
+    let (folder, file) = folder("other");
+    for _ in 0..5 {
+        let mut child = spawn(Command::new(std::env::current_exe().unwrap()), "train for ever", &file);
+        while !file.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "the process ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let fault = refused(&file);
+        let FileFault::Held { by: Some(holder) } = &fault else { panic!("{fault}") };
+        assert_eq!(holder.process, child.id());
+        assert!(holder.since.elapsed().unwrap() < Duration::from_secs(600));
+        let message = fault.to_string();
+        assert!(message.contains(&format!("process {}", child.id())), "{message}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::write(folder.join(format!(".parameters.safetensors.{}-99.tmp", child.id())), "left").unwrap();
+        train(&file).0.unwrap();
+        assert_eq!(names(&folder), ["parameters.safetensors", "parameters.safetensors.previous"]);
+        for file in [&file, &checkpoint::previous(&file)] {
+            assert!(checkpoint::verify(file).unwrap().is_intact());
+            fs::remove_file(file).unwrap();
+        }
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The file, the one before it, and what is beside it for a while, are where the link leads.
+#[test]
+fn checkpoints_behind_a_link() {
+    let (folder, _) = folder("link");
+    let (disk, link) = (folder.join("disk"), folder.join("run.checkpoint"));
+    fs::create_dir(&disk).unwrap();
+    std::os::unix::fs::symlink("disk/big", &link).unwrap();
+    for _ in 0..2 {
+        train(&link).0.unwrap();
+    }
+    assert_eq!(
+        (names(&folder), names(&disk)),
+        (
+            vec!["disk".to_string(), "run.checkpoint".to_string()],
+            vec!["big".to_string(), "big.previous".to_string()],
+        )
+    );
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let (mut trainer, mut parameters) = (Trainer::new(Sgd::new(0.1)), narrow());
+    fs::write(&link, "damaged").unwrap();
+    let resumed = trainer.resume(&nets::cost(), &mut parameters, &link).unwrap();
+    assert!(matches!(resumed, checkpoint::Resumed::Previous { .. }));
     fs::remove_dir_all(folder).unwrap();
 }

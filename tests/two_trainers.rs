@@ -33,8 +33,15 @@ mod gan {
 /// A path for a file of a test, which is not there yet.
 fn path(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("paddle-two-trainers-{}-{name}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    remove(&path);
     path
+}
+
+/// Removes a checkpoint, and the one before it.
+fn remove(path: &Path) {
+    for path in [path, &checkpoint::previous(path)] {
+        let _ = fs::remove_file(path);
+    }
 }
 
 fn noise(k: usize) -> [f32; 3] {
@@ -65,7 +72,7 @@ impl Gan {
         checkpoint::save(path, &self.parameters, trainings).unwrap();
     }
 
-    fn resume(&mut self, path: &Path) -> Result<(), Error> {
+    fn resume(&mut self, path: &Path) -> Result<checkpoint::Resumed, Error> {
         let trainings = ((&mut self.for_d, &self.d), (&mut self.for_g, &self.g));
         checkpoint::resume(path, &mut self.parameters, trainings)
     }
@@ -150,7 +157,7 @@ fn goes_on(name: &str, turns: usize, turn: impl Fn(&mut Gan, usize)) {
         (stop..turns).for_each(|at| turn(&mut first, at));
         assert_eq!(first.bits(), whole.bits(), "back to {stop}");
     }
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -183,7 +190,7 @@ fn two_trainers_of_the_same_parameters() {
     let mut second = new();
     checkpoint::resume(&path, &mut second.0, ((&mut second.1, &net), (&mut second.2, &net))).unwrap();
     assert_eq!(turn(&mut second), turn(&mut whole));
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 /// One trainer of two networks, which counts the steps of each.
@@ -205,7 +212,7 @@ fn one_trainer_of_two_networks() {
     checkpoint::resume(&path, &mut second.0, ((&mut second.1, (&d, &g)),)).unwrap();
     assert_eq!((second.1.steps(&d).unwrap(), second.1.steps(&g).unwrap()), (1, 2));
     assert_eq!(turn(&mut second), turn(&mut whole));
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 #[test]
@@ -215,7 +222,7 @@ fn other_trainers_and_networks_are_refused() {
     (0..4).for_each(|turn| gan.turn(turn));
     gan.save(&path);
     let before = gan.bits();
-    let fault = |result: Result<(), Error>| match result.unwrap_err() {
+    let fault = |result: Result<checkpoint::Resumed, Error>| match result.unwrap_err() {
         Error::File(error) => error.fault,
         other => panic!("{other}"),
     };
@@ -241,7 +248,7 @@ fn other_trainers_and_networks_are_refused() {
     for_d.save_checkpoint(d, parameters, &path).unwrap();
     checkpoint::resume(&path, parameters, ((&mut *for_d, &*d),)).unwrap();
     assert_eq!(gan.bits(), before);
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }
 
 /// A file of the first form: that of one trainer, without names of networks.
@@ -254,14 +261,16 @@ fn checkpoints_of_the_first_form_are_read() {
     let bytes = fs::read(&path).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
-    let text = &mut header["__metadata__"]["paddle.checkpoint"];
-    let record: serde_json::Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
+    let texts = &mut header["__metadata__"];
+    let record = texts["paddle.checkpoint"].as_str().unwrap();
+    let record: serde_json::Value = serde_json::from_str(record).unwrap();
     let (trainer, network) = (&record["trainers"][0], &record["trainers"][0]["networks"][0]);
     let mut first = serde_json::json!({ "version": 1, "seed": trainer["seed"], "states": trainer["states"] });
     for name in ["steps", "first", "pass", "batches", "means"] {
         first[name] = network[name].clone();
     }
-    *text = first.to_string().into();
+    // It had no checksums.
+    *texts = serde_json::json!({ "paddle.checkpoint": first.to_string() });
     let header = header.to_string();
     let parts: [&[u8]; 3] = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &bytes[8 + length..]];
     fs::write(&path, parts.concat()).unwrap();
@@ -271,5 +280,5 @@ fn checkpoints_of_the_first_form_are_read() {
     assert_eq!(other.for_d.steps(&other.d).unwrap(), 2);
     gan.for_g = Gan::new(9).for_g;
     assert_eq!(other.bits(), gan.bits());
-    fs::remove_file(path).unwrap();
+    remove(&path);
 }

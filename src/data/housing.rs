@@ -4,10 +4,10 @@
 //! without a line of names. Thirteen features (`crim zn indus chas nox rm age dis rad tax ptratio b lstat`),
 //! then the target, the median value of the homes in thousands of dollars.
 
-use std::fs;
 use std::path::Path;
 
 use super::{DataError, table};
+use crate::files::disk;
 
 /// One district.
 pub type Sample = super::Sample<13>;
@@ -22,7 +22,7 @@ pub type Sample = super::Sample<13>;
 /// ```
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, DataError> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(|source| DataError::Io { path: path.into(), source })?;
+    let bytes = disk::read(path).map_err(|source| DataError::Io { path: path.into(), source })?;
     table::parse(path, &bytes)
 }
 

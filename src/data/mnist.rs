@@ -3,11 +3,11 @@
 //! The files are those of the original, in the format idx, packed or not: `train-images-idx3-ubyte`,
 //! `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, with or without `.gz`.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{DataError, Image, gzip};
+use crate::files::disk;
 
 /// A digit.
 pub type Digit = Image<28, 28>;
@@ -64,8 +64,8 @@ impl Idx {
     fn read(folder: &Path, name: &str, dims: &[u32]) -> Result<Idx, DataError> {
         let plain = folder.join(name);
         let packed = folder.join(format!("{name}.gz"));
-        let (path, bytes) = match fs::read(&plain) {
-            Err(error) if error.kind() == ErrorKind::NotFound => (packed.clone(), fs::read(&packed)),
+        let (path, bytes) = match disk::read(&plain) {
+            Err(error) if error.kind() == ErrorKind::NotFound => (packed.clone(), disk::read(&packed)),
             read => (plain, read),
         };
         let bytes = bytes.map_err(|source| DataError::Io { path: path.clone(), source })?;
@@ -102,6 +102,8 @@ impl Idx {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A folder with these files, of its own for each test.

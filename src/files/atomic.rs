@@ -1,102 +1,84 @@
 //! Files that are written as a whole or not at all.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The temporary files that this process has made.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+use super::disk::{self, File};
+use super::error::FileFault;
+use super::temporary::{self, Temporary};
+
+/// Systems follow about as many links.
+const MAX_LINKS: usize = 40;
+
+/// What a file is written by.
+pub(crate) type Writer<'a> = BufWriter<&'a mut File>;
 
 /// Writes a file by `write`.
 ///
 /// Whoever reads `path`, also after the process was killed or the machine lost its power, finds the file that was there
-/// before or the new one, whole. The new one is written beside it, under a name that begins with a dot and ends in
-/// `.tmp`, and renamed once it is on the disk; after an error it is removed, and after a kill it may be left. A file
-/// that is replaced keeps its permissions, and a link its target.
+/// before or the new one, whole. The new one is a [`Temporary`] beside it until it is on the disk, and nobody else may read it
+/// until then; after an error it is removed, and after a kill it may be left: until the file is written the next time. A file
+/// that is replaced keeps its permissions, and a link its target, which need not be there yet.
 pub(crate) fn write(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> io::Result<()> {
-    let previous = match fs::metadata(path) {
-        Ok(previous) if previous.is_file() => Some(previous),
-        Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "this is no file that can be replaced")),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
+    write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
+) -> Result<(), FileFault> {
+    let path = destination(path).map_err(FileFault::Write)?;
+    prepare(&path, write).and_then(|(new, _file)| new.rename(&path)).map_err(FileFault::Write)?;
+    disk::sync_folder(&path).map_err(FileFault::Unsynced)
+}
+
+/// The file that a path leads to, along its links, whether it is there or not. What is there is a file.
+pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let Some(target) = disk::link_target(&path)? else {
+            exists(&path)?;
+            return Ok(path);
+        };
+        path = path.with_file_name("").join(target);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "its links lead nowhere"))
+}
+
+/// Whether there is a file, which may be replaced.
+pub(super) fn exists(path: &Path) -> io::Result<bool> {
+    match disk::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(true),
+        Ok(_) => Err(io::Error::new(ErrorKind::InvalidInput, "this is no file that can be replaced")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What is to replace a file: on the disk, with the permissions that it will have. It is locked as long as it is open.
+pub(super) fn prepare(
+    path: &Path,
+    write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
+) -> io::Result<(Temporary, File)> {
+    temporary::sweep(path);
+    let permissions = match exists(path)? {
+        true => disk::metadata(path)?.permissions(),
+        // Those that the system gives, which depend on the process and the folder.
+        false => Temporary::public(path)?.1.permissions()?,
     };
-    let path = if previous.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
-    let (temporary, file) = Temporary::beside(&path)?;
-    let mut writer = BufWriter::with_capacity(1 << 16, &file);
+    let (new, mut file) = Temporary::private(path)?;
+    let mut writer = BufWriter::with_capacity(1 << 16, &mut file);
     write(&mut writer)?;
     writer.flush()?;
-    if let Some(previous) = previous {
-        file.set_permissions(previous.permissions())?;
-    }
-    file.sync_all()?;
-    temporary.rename(&path)
-}
-
-/// A file that is removed unless it is renamed.
-struct Temporary {
-    path: Option<PathBuf>,
-}
-
-impl Temporary {
-    /// A new file in the folder of another one.
-    fn beside(path: &Path) -> io::Result<(Self, File)> {
-        let no_name =
-            || io::Error::new(ErrorKind::InvalidInput, "this is the name of a folder, not of a file");
-        let name = path.file_name().ok_or_else(no_name)?;
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let mut hidden = OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{count}.tmp", std::process::id()));
-            let path = path.with_file_name(hidden);
-            match File::create_new(&path) {
-                // A process of the same number that was killed left it.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                created => return Ok((Temporary { path: Some(path) }, created?)),
-            }
-        }
-    }
-
-    /// Gives the file its name, for good.
-    fn rename(mut self, to: &Path) -> io::Result<()> {
-        if let Some(path) = &self.path {
-            fs::rename(path, to)?;
-            self.path = None;
-        }
-        sync_folder(to)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            // The error that led here is the one to tell of.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// Has the folder of a file on the disk, and with it the file's name.
-#[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-/// Other systems have names on the disk by themselves.
-#[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
+    drop(writer);
+    file.set_permissions(permissions)?;
+    file.sync()?;
+    Ok((new, file))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::atomic::Ordering;
+
     use super::*;
+    use crate::files::temporary::COUNT;
 
     /// A new folder, and the path of a file in it.
     fn folder(test: &str) -> (PathBuf, PathBuf) {
@@ -111,6 +93,14 @@ mod tests {
     fn names(folder: &Path) -> Vec<String> {
         let entry = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         fs::read_dir(folder).unwrap().map(entry).collect()
+    }
+
+    /// Why nothing was written.
+    fn kind(result: Result<(), FileFault>) -> ErrorKind {
+        match result {
+            Err(FileFault::Write(error)) => error.kind(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -136,7 +126,7 @@ mod tests {
                     out.write_all(&vec![7; bytes])?;
                     Err(ErrorKind::StorageFull.into())
                 });
-                assert_eq!(result.unwrap_err().kind(), ErrorKind::StorageFull);
+                assert_eq!(kind(result), ErrorKind::StorageFull);
                 assert_eq!(fs::read_to_string(&file).ok().as_deref(), previous);
                 assert_eq!(names(&folder).len(), usize::from(previous.is_some()));
             }
@@ -147,9 +137,9 @@ mod tests {
     #[test]
     fn folders_devices_and_folders_that_are_not_there() {
         let (folder, file) = folder("places");
-        let nothing = |_: &mut BufWriter<&File>| -> io::Result<()> { panic!("nothing is to be written") };
-        assert_eq!(write(&folder, nothing).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert_eq!(write(&file.join("deeper"), nothing).unwrap_err().kind(), ErrorKind::NotFound);
+        let nothing = |_: &mut Writer<'_>| -> io::Result<()> { panic!("nothing is to be written") };
+        assert_eq!(kind(write(&folder, nothing)), ErrorKind::InvalidInput);
+        assert_eq!(kind(write(&file.join("deeper"), nothing)), ErrorKind::NotFound);
         for path in ["", "..", "/"] {
             assert!(write(Path::new(path), nothing).is_err(), "{path}");
         }
@@ -184,6 +174,53 @@ mod tests {
         assert_eq!(fs::read_link(&link).unwrap(), Path::new("file"));
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Where it leads there is no file yet, nor is there a folder, or it leads to itself.
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_to_what_is_not_there() {
+        use std::os::unix::fs::symlink;
+        let (folder, file) = folder("dangling");
+        let (deeper, link, first) = (folder.join("deeper"), folder.join("link"), folder.join("first"));
+        symlink("deeper/new", &link).unwrap();
+        symlink(&link, &first).unwrap();
+        assert_eq!(kind(write(&first, |out| out.write_all(b"new"))), ErrorKind::NotFound);
+        fs::create_dir(&deeper).unwrap();
+        write(&first, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(fs::read_to_string(deeper.join("new")).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && !file.exists());
+        assert_eq!((names(&folder).len(), names(&deeper).len()), (3, 1));
+        symlink("loop", folder.join("loop")).unwrap();
+        assert_eq!(kind(write(&folder.join("loop"), |_| Ok(()))), ErrorKind::InvalidInput);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_what_is_not_written_yet() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, file) = folder("private");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::write(folder.join("new"), "").unwrap();
+        let usual = mode(&folder.join("new"));
+        fs::remove_file(folder.join("new")).unwrap();
+        let write_and_look = || {
+            let look = |_: &mut Writer<'_>| {
+                let names = names(&folder);
+                let temporary = names.iter().find(|name| name.ends_with(".tmp")).unwrap();
+                assert_eq!(mode(&folder.join(temporary)), 0o600);
+                Ok(())
+            };
+            write(&file, look).unwrap();
+            mode(&file)
+        };
+        assert_eq!(write_and_look(), usual);
+        for kept in [0o640, 0o444] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(kept)).unwrap();
+            assert_eq!(write_and_look(), kept);
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

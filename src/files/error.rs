@@ -2,15 +2,17 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::wire::WireError;
 
+use super::lock::Holder;
 use super::report::LoadReport;
 
-/// Why a file was not read or written. Neither parameters that were to be read have changed, nor a file of parameters that
-/// was to be replaced.
+/// Why a file was not read or written. Neither parameters that were to be read have changed, nor a file that was to be
+/// replaced, unless the fault [says](FileFault::is_written) that it was.
 #[derive(Debug)]
 pub struct FileError {
     /// The file.
@@ -27,6 +29,33 @@ pub enum FileFault {
     Read(io::Error),
     /// The system does not write it.
     Write(io::Error),
+    /// It was written, but the system does not say that its name is on the disk.
+    Unsynced(io::Error),
+    /// It was written, but the one before it was not kept.
+    Unkept(io::Error),
+    /// Another training writes to it.
+    Held {
+        /// Who it is, if that can be said.
+        by: Option<Holder>,
+    },
+    /// A part of the file is not what was written.
+    Damaged {
+        /// The name of the tensor; none if it is the header.
+        tensor: Option<String>,
+        /// Where the part is.
+        bytes: Range<u64>,
+        /// The checksum that was written down, if there is one.
+        written: Option<String>,
+        /// That of what is there.
+        found: String,
+    },
+    /// Neither the checkpoint nor the one before it can be gone on from.
+    NoneIntact {
+        /// What is wrong with the newest.
+        newest: Box<FileFault>,
+        /// What is wrong with the one before it.
+        previous: Box<FileError>,
+    },
     /// The length of the header, which the first eight bytes say, is not possible.
     HeaderLength {
         /// The length.
@@ -95,6 +124,31 @@ pub enum FileFault {
 }
 
 impl FileFault {
+    /// Whether the new file is there, whole, though something went wrong.
+    pub fn is_written(&self) -> bool {
+        matches!(self, Self::Unsynced(_) | Self::Unkept(_))
+    }
+
+    /// Whether the file is not there, or is not what was written.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Read(error) => {
+                !matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidInput)
+            }
+            Self::HeaderLength { .. }
+            | Self::Header { .. }
+            | Self::Truncated { .. }
+            | Self::Trailing { .. }
+            | Self::Damaged { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether there is no file.
+    pub(crate) fn is_absence(&self) -> bool {
+        matches!(self, Self::Read(error) if error.kind() == ErrorKind::NotFound)
+    }
+
     /// The error for this file.
     pub(crate) fn of(self, path: &Path) -> FileError {
         FileError { path: path.to_path_buf(), fault: self }
@@ -114,6 +168,41 @@ impl fmt::Display for FileFault {
             Self::Write(source) => {
                 write!(f, "was not written, and what was there before is as it was: {source}")
             }
+            Self::Unsynced(source) => write!(
+                f,
+                "was written, but may not be there after a loss of power, as its folder cannot be synced: {source}"
+            ),
+            Self::Unkept(source) => {
+                write!(f, "was written, but the checkpoint before it was not kept: {source}")
+            }
+            Self::Held { by } => {
+                f.write_str("is held by another training: ")?;
+                match by {
+                    Some(holder) => write!(f, "{holder}")?,
+                    None => f.write_str("it does not say which")?,
+                }
+                f.write_str("; wait until it has ended, or give this one another path")
+            }
+            Self::Damaged { tensor, bytes, written, found } => {
+                match tensor {
+                    Some(tensor) => write!(f, "tensor `{tensor}`")?,
+                    None => f.write_str("the header")?,
+                }
+                write!(
+                    f,
+                    ", bytes {} to {}, is damaged: its checksum is {found}, but ",
+                    bytes.start, bytes.end
+                )?;
+                match written {
+                    Some(written) => write!(f, "{written} was written down")?,
+                    None => f.write_str("none was written down that can be read")?,
+                }
+                f.write_str("; take another copy of the file")
+            }
+            Self::NoneIntact { newest, previous } => write!(
+                f,
+                "cannot be gone on from, and neither can the checkpoint before it: {newest}; {previous}"
+            ),
             Self::HeaderLength { length, left } => write!(
                 f,
                 "this is no safetensors file: its first 8 bytes say that {length} bytes of header follow, but {left} \
@@ -168,13 +257,19 @@ fn listed(trainers: &[Vec<String>]) -> String {
 impl Error for FileError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.fault {
-            FileFault::Read(source) | FileFault::Write(source) => Some(source),
+            FileFault::Read(source)
+            | FileFault::Write(source)
+            | FileFault::Unsynced(source)
+            | FileFault::Unkept(source) => Some(source),
+            FileFault::NoneIntact { previous, .. } => Some(previous),
             FileFault::Wire(source) => Some(source),
             FileFault::HeaderLength { .. }
             | FileFault::Header { .. }
             | FileFault::Truncated { .. }
             | FileFault::Trailing { .. }
             | FileFault::Long { .. }
+            | FileFault::Held { .. }
+            | FileFault::Damaged { .. }
             | FileFault::Differs(_)
             | FileFault::NoCheckpoint { .. }
             | FileFault::Trainings { .. }

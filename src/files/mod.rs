@@ -1,7 +1,10 @@
 //! Files: parameters by name, written as a whole or not at all.
 //!
 //! [`Parameters::save`](crate::Parameters::save) writes a [safetensors](https://huggingface.co/docs/safetensors) file,
-//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too.
+//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too. In the files that are
+//! written there are checksums, texts of the header that other readers leave alone: `paddle.crc32.NAME` is the CRC-32 of the elements of
+//! the tensor `NAME`, and `paddle.crc32` that of the first eight bytes and the header, in which its own digits count as zeros. A file with
+//! such texts that are not true is damaged, so who writes tensors of such a file anew should leave them out.
 //!
 //! ```
 //! use paddle::files::Load;
@@ -23,21 +26,29 @@
 
 pub(crate) mod atomic;
 pub(crate) mod checkpoint;
+mod checksum;
+pub(crate) mod disk;
 mod error;
+pub(crate) mod keeper;
+mod lock;
 mod parameters;
 mod report;
 pub(crate) mod safetensors;
+mod temporary;
+#[cfg(test)]
+mod tests;
+pub(crate) mod verify;
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 pub use error::{FileError, FileFault};
+pub use lock::Holder;
 pub use report::{LoadReport, Mismatch};
 
 /// The bytes of a file that can be read from its beginning to its end. A pipe would be waited for.
 fn length(path: &Path) -> Result<u64, FileError> {
-    match fs::metadata(path) {
+    match disk::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(metadata.len()),
         Ok(_) => Err(io::Error::new(ErrorKind::InvalidInput, "this is no file")),
         Err(error) => Err(error),

@@ -1,6 +1,5 @@
 //! Parameters to and from files.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -11,8 +10,8 @@ use paddle_core::wire::{TensorRecord, read_params, write_params};
 use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
 use super::report::{LoadReport, Mismatch};
-use super::safetensors::{self, Tensor, TensorFile, shown};
-use super::{Load, atomic, length};
+use super::safetensors::{Contents, Tensor, TensorFile, shown};
+use super::{Load, atomic, disk, length};
 use crate::Error;
 use crate::element::Values;
 use crate::parameters::Parameters;
@@ -22,19 +21,23 @@ use crate::stored;
 const MAX_DESCRIPTION: usize = 4096;
 
 impl<B: Backend> Parameters<B> {
-    /// Writes a safetensors file, as a whole or not at all: after an error or a kill, the file that was there is as it
-    /// was.
+    /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
+    /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(self.with(|state| {
             let parameters = self.iter();
             let tensors =
                 parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
-            let tensors: Vec<_> = tensors.collect();
-            safetensors::write(path.as_ref(), None, &tensors)
+            let contents = Contents::new(None, tensors.collect());
+            let written =
+                contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
+            written.map_err(|fault| fault.of(path.as_ref()))
         })?)
     }
 
-    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error.
+    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error. If the file has
+    /// checksums, its header and what is read of it are compared with them; [`checkpoint::verify`](crate::checkpoint::verify) compares
+    /// all of it.
     ///
     /// Memory is taken for the parameters that are read, whatever the file says.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
@@ -90,7 +93,8 @@ impl<B: Backend> Parameters<B> {
         Ok((report, values))
     }
 
-    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all.
+    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all. The format has no place for
+    /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let records = self.with(|state| {
@@ -109,7 +113,7 @@ impl<B: Backend> Parameters<B> {
         });
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));
-        Ok(written.map_err(|error| FileFault::Write(error).of(path))?)
+        Ok(written.map_err(|fault| fault.of(path))?)
     }
 
     /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
@@ -121,7 +125,7 @@ impl<B: Backend> Parameters<B> {
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
-        let bytes = fs::read(path).map_err(|error| FileFault::Read(error).of(path))?;
+        let bytes = disk::read(path).map_err(|error| FileFault::Read(error).of(path))?;
         let names = self.names().map(str::to_string).collect();
         let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
         let (mut report, mut values) = (LoadReport::default(), Vec::new());

@@ -1,17 +1,20 @@
-//! Safetensors files: a header in JSON that names the tensors, and their elements.
+//! Safetensors files: a header in JSON that names the tensors, and their elements. Those that we write have checksums of both.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
+use super::atomic::Writer;
+use super::checksum::{self, Checksum, NONE};
+use super::disk::{self, File};
 use super::error::{FileError, FileFault};
-use super::{atomic, length};
+use super::length;
 use crate::batch::Shape;
 use crate::element::Values;
 use crate::stored;
@@ -45,43 +48,82 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// Writes tensors, and a text by its name.
-pub(crate) fn write(
-    path: &Path,
-    text: Option<(&str, String)>,
-    tensors: &[Tensor<'_>],
-) -> Result<(), FileError> {
-    let mut names = BTreeSet::from([RESERVED]);
-    if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
-        return Err(FileFault::Name { name: twice.name.clone() }.of(path));
+/// What a file is to have: tensors, and maybe a text by its name.
+pub(crate) struct Contents<'a> {
+    tensors: Vec<Tensor<'a>>,
+    text: Option<(&'static str, String)>,
+    /// The tensors as the header has them.
+    described: String,
+}
+
+impl<'a> Contents<'a> {
+    pub(crate) fn new(
+        text: Option<(&'static str, String)>,
+        mut tensors: Vec<Tensor<'a>>,
+    ) -> Result<Self, FileFault> {
+        let mut names = BTreeSet::from([RESERVED]);
+        if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
+            return Err(FileFault::Name { name: twice.name.clone() });
+        }
+        // Large elements first, as the format wants: each then begins at a multiple of its size.
+        tensors.sort_by(|a, b| {
+            let key = |tensor: &Tensor<'_>| Reverse(dtype(tensor.stored.dtype));
+            (key(a), &a.name).cmp(&(key(b), &b.name))
+        });
+        let (mut described, mut end) = (String::new(), 0);
+        for Tensor { name, stored, .. } in &tensors {
+            let (dtype, begin) = (dtype(stored.dtype), end);
+            end += stored.elements() * (dtype.bitsize() / 8);
+            let info = TensorInfo { dtype, shape: stored.dims.clone(), data_offsets: (begin, end) };
+            let info =
+                serde_json::to_string(&info).map_err(|error| FileFault::Header { why: error.to_string() })?;
+            described += &format!(",{}:{info}", string(name));
+        }
+        let contents = Contents { tensors, text, described };
+        let length = contents.header(&[], NONE).len() as u64 - PREFIX;
+        if length > MAX_HEADER {
+            let why =
+                format!("it takes {length} bytes, but readers of the format refuse more than {MAX_HEADER}");
+            return Err(FileFault::Header { why });
+        }
+        Ok(contents)
     }
-    // Large elements first, as the format wants: each then begins at a multiple of its size.
-    let mut order: Vec<_> = tensors.iter().collect();
-    order.sort_by_key(|tensor| (Reverse(dtype(tensor.stored.dtype)), &tensor.name));
-    let mut end = 0;
-    let infos = order.iter().map(|Tensor { name, stored, .. }| {
-        let (dtype, begin) = (dtype(stored.dtype), end);
-        end += stored.elements() * (dtype.bitsize() / 8);
-        (name.clone(), TensorInfo { dtype, shape: stored.dims.clone(), data_offsets: (begin, end) })
-    });
-    let infos = infos.collect();
-    let text = text.map(|(name, text)| [(name.to_string(), text)].into_iter().collect());
-    let header = Metadata::new(text, infos).map_err(|error| error.to_string());
-    let header = header.and_then(|header| serde_json::to_vec(&header).map_err(|error| error.to_string()));
-    let mut header = header.map_err(|why| FileFault::Header { why }.of(path))?;
-    header.resize(header.len().next_multiple_of(PREFIX as usize), b' ');
-    let mut bytes = Vec::new();
-    let written = atomic::write(path, |out| {
-        out.write_all(&(header.len() as u64).to_le_bytes())?;
-        out.write_all(&header)?;
-        for tensor in &order {
+
+    /// Writes all of it. The checksums are in front of what they are of, and come last.
+    pub(crate) fn write(&self, out: &mut Writer<'_>) -> io::Result<()> {
+        out.write_all(&self.header(&[], NONE))?;
+        let (mut bytes, mut checksums) = (Vec::new(), Vec::new());
+        for tensor in &self.tensors {
             bytes.clear();
             (tensor.values)().write_le_bytes(&mut bytes);
+            checksums.push(checksum::of(&bytes));
             out.write_all(&bytes)?;
         }
-        Ok(())
-    });
-    written.map_err(|error| FileFault::Write(error).of(path))
+        let own = checksum::of_header(&self.header(&checksums, NONE));
+        out.seek(SeekFrom::Start(0))?;
+        out.write_all(&self.header(&checksums, &own))
+    }
+
+    /// The header and the bytes that say how long it is, with the checksums of the tensors, as far as they are known, and its
+    /// own. It has the same length whatever they are.
+    fn header(&self, checksums: &[String], own: &str) -> Vec<u8> {
+        let mut texts = Vec::new();
+        let mut add = |key: &str, text: &str| texts.push(format!("{}:{}", string(key), string(text)));
+        if let Some((key, text)) = &self.text {
+            add(key, text);
+        }
+        add(checksum::KIND, checksum::CRC32);
+        add(checksum::OF_HEADER, own);
+        for (k, tensor) in self.tensors.iter().enumerate() {
+            add(&checksum::of_tensor(&tensor.name), checksums.get(k).map_or(NONE, String::as_str));
+        }
+        let header = format!("{{\"{RESERVED}\":{{{}}}{}}}", texts.join(","), self.described);
+        let padded = header.len().next_multiple_of(PREFIX as usize);
+        let mut bytes = (padded as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.resize(PREFIX as usize + padded, b' ');
+        bytes
+    }
 }
 
 /// A file of which the header has been read and compared with the file's length.
@@ -91,42 +133,109 @@ pub(crate) struct TensorFile {
     header: Metadata,
     /// The byte at which the elements begin.
     elements: u64,
+    /// What is there of the header; nothing in files that have no checksums.
+    checksum: Option<String>,
 }
 
 impl TensorFile {
     /// Nothing is allocated but for the header, and no more than the file has.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
+        let file = Self::open_unchecked(path)?;
+        file.check_header().map_err(|fault| fault.of(path))?;
+        Ok(file)
+    }
+
+    /// The same, but the header may be damaged, as long as it fits the length of the file.
+    pub(super) fn open_unchecked(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::Read(error).of(path);
         let length = length(path)?;
-        let mut file = File::open(path).map_err(failed)?;
-        let mut prefix = [0; PREFIX as usize];
+        let mut file = disk::open(path).map_err(failed)?;
+        let mut bytes = vec![0; PREFIX as usize];
         let left = length.saturating_sub(PREFIX);
         let known = length.min(PREFIX) as usize;
-        file.read_exact(&mut prefix[..known]).map_err(failed)?;
-        let header = u64::from_le_bytes(prefix);
+        file.read_exact(&mut bytes[..known]).map_err(failed)?;
+        let header = bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
         if length < PREFIX || header > left || header > MAX_HEADER {
             return Err(FileFault::HeaderLength { length: header, left }.of(path));
         }
         let elements = PREFIX + header;
-        let mut bytes = vec![0; header as usize];
-        file.read_exact(&mut bytes).map_err(failed)?;
-        let header: Metadata = serde_json::from_slice(&bytes)
+        bytes.resize(elements as usize, 0);
+        file.read_exact(&mut bytes[PREFIX as usize..]).map_err(failed)?;
+        let header: Metadata = serde_json::from_slice(&bytes[PREFIX as usize..])
             .map_err(|error| FileFault::Header { why: error.to_string() }.of(path))?;
-        let end = elements.saturating_add(header.data_len() as u64);
-        if length < end {
-            let names = header.offset_keys().into_iter();
-            let ends = names.filter_map(|name| {
-                let end = elements.saturating_add(header.info(&name)?.data_offsets.1 as u64);
-                Some((name, end))
-            });
-            let cut = ends.into_iter().find(|(_, end)| *end > length);
-            let (tensor, end) = cut.unwrap_or_default();
-            return Err(FileFault::Truncated { tensor, end, length }.of(path));
+        let mut texts = header.metadata().iter().flatten();
+        let checksum = texts.any(|(key, _)| checksum::is_one(key)).then(|| checksum::of_header(&bytes));
+        let file = TensorFile { path: path.to_path_buf(), file, header, elements, checksum };
+        match file.check_length(length) {
+            Ok(()) => Ok(file),
+            // A header that is damaged says nothing of lengths.
+            Err(fault) => Err(file.check_header().err().unwrap_or(fault).of(path)),
         }
+    }
+
+    /// Compares the length of the file with what the header says.
+    fn check_length(&self, length: u64) -> Result<(), FileFault> {
+        let end = self.elements.saturating_add(self.header.data_len() as u64);
         if length > end {
-            return Err(FileFault::Trailing { end, length }.of(path));
+            return Err(FileFault::Trailing { end, length });
         }
-        Ok(TensorFile { path: path.to_path_buf(), file, header, elements })
+        let mut ends = self.tensors().into_iter().map(|(tensor, bytes)| (tensor, bytes.end));
+        match ends.find(|(_, end)| *end > length) {
+            Some((tensor, end)) => Err(FileFault::Truncated { tensor, end, length }),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the header with its checksum.
+    pub(super) fn check_header(&self) -> Result<(), FileFault> {
+        match &self.checksum {
+            Some(found) => {
+                let written = self.text(checksum::OF_HEADER);
+                checksum::compare(None, 0..self.elements, written, found.clone())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the elements of a tensor with their checksum. Memory for a part of them is enough.
+    pub(super) fn check_tensor(&mut self, name: &str) -> Result<(), FileFault> {
+        let bytes = self.bytes(name);
+        let (mut checksum, mut at) = (Checksum::default(), bytes.start);
+        let mut buffer = vec![0; 1 << 16];
+        self.file.seek(SeekFrom::Start(at)).map_err(FileFault::Read)?;
+        while at < bytes.end {
+            let part = buffer.len().min((bytes.end - at) as usize);
+            self.file.read_exact(&mut buffer[..part]).map_err(FileFault::Read)?;
+            checksum.add(&buffer[..part]);
+            at += part as u64;
+        }
+        self.compare_checksum(name, bytes, checksum.digits())
+    }
+
+    /// Whether the file has checksums.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.checksum.is_some()
+    }
+
+    fn compare_checksum(&self, name: &str, bytes: Range<u64>, found: String) -> Result<(), FileFault> {
+        checksum::compare(Some(name), bytes, self.text(&checksum::of_tensor(name)), found)
+    }
+
+    /// The byte at which the elements begin.
+    pub(super) fn header_end(&self) -> u64 {
+        self.elements
+    }
+
+    /// The names of the tensors, and where their elements are, in the order of the file.
+    pub(super) fn tensors(&self) -> Vec<(String, Range<u64>)> {
+        let names = self.header.offset_keys().into_iter();
+        names.map(|name| (name.clone(), self.bytes(&name))).collect()
+    }
+
+    /// Where the elements of a tensor are.
+    fn bytes(&self, name: &str) -> Range<u64> {
+        let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
+        self.elements.saturating_add(begin as u64)..self.elements.saturating_add(end as u64)
     }
 
     /// The text of this name.
@@ -148,17 +257,22 @@ impl TensorFile {
 
     /// The elements of a tensor whose type was compared with this one.
     pub(crate) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
-        let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
-        let mut bytes = vec![0; end - begin];
-        let read = self.seek_and_read(begin as u64, &mut bytes);
-        read.map_err(|error| FileFault::Read(error).of(&self.path))?;
+        let place = self.bytes(name);
+        let mut bytes = vec![0; (place.end - place.start) as usize];
+        let read = self.file.seek(SeekFrom::Start(place.start));
+        let read = read.and_then(|_| self.file.read_exact(&mut bytes)).map_err(FileFault::Read);
+        let checked = read.and_then(|()| match self.has_checksums() {
+            true => self.compare_checksum(name, place, checksum::of(&bytes)),
+            false => Ok(()),
+        });
+        checked.map_err(|fault| fault.of(&self.path))?;
         Ok(Values::from_le_bytes(element, &bytes))
     }
+}
 
-    fn seek_and_read(&mut self, begin: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.elements + begin))?;
-        self.file.read_exact(bytes)
-    }
+/// A text in JSON.
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The element type in a file.

@@ -1,11 +1,11 @@
 //! Values over the steps of a training, as a picture.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use plotters::prelude::{BLUE, ChartBuilder, IntoDrawingArea, LineSeries, SVGBackend, WHITE};
 
-use crate::files::{FileError, FileFault, atomic};
+use crate::files::FileError;
 
 /// The size of the picture, for each curve.
 const SIZE: (u32, u32) = (800, 300);
@@ -48,9 +48,7 @@ impl Curve {
 
     /// Draws them into a file, as SVG. It is written as a whole or not at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        let path = path.as_ref();
-        let write = |picture: String| atomic::write(path, |file| file.write_all(picture.as_bytes()));
-        draw(&self.series).and_then(write).map_err(|error| FileFault::Write(error).of(path))
+        super::write(path.as_ref(), draw(&self.series))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Many small images as one picture.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use ndarray::{ArrayBase, Data, Ix3};
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
-use crate::files::{FileError, FileFault, atomic};
+use crate::files::FileError;
 
 /// What an image is enlarged to, in pixels, if it is smaller.
 const SIZE: usize = 32;
@@ -31,9 +31,7 @@ pub fn grid<A: Data<Elem = f32>>(
     images: &ArrayBase<A, Ix3>,
     columns: usize,
 ) -> Result<(), FileError> {
-    let path = path.as_ref();
-    let write = |picture: Vec<u8>| atomic::write(path, |file| file.write_all(&picture));
-    draw(images, columns).and_then(write).map_err(|error| FileFault::Write(error).of(path))
+    super::write(path.as_ref(), draw(images, columns))
 }
 
 fn draw<A: Data<Elem = f32>>(images: &ArrayBase<A, Ix3>, columns: usize) -> io::Result<Vec<u8>> {

@@ -3,5 +3,21 @@
 mod curve;
 mod grid;
 
+use std::io::{self, Write};
+use std::path::Path;
+
 pub use curve::Curve;
 pub use grid::grid;
+
+use crate::files::{FileError, FileFault, atomic};
+
+/// Writes a picture as a whole or not at all. One that a loss of power would take is drawn again, so that is no error.
+fn write(path: &Path, picture: io::Result<impl AsRef<[u8]>>) -> Result<(), FileError> {
+    let written = picture
+        .map_err(FileFault::Write)
+        .and_then(|picture| atomic::write(path, |file| file.write_all(picture.as_ref())));
+    match written {
+        Err(fault) if !fault.is_written() => Err(fault.of(path)),
+        _ => Ok(()),
+    }
+}

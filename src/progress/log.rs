@@ -1,13 +1,13 @@
 //! A line of JSON for each event.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Moment, Watcher};
 use crate::event::EventKind;
+use crate::files::disk::{self, File};
 use crate::files::{FileError, FileFault};
 
 /// How long lines may wait to be in the file.
@@ -22,9 +22,8 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn open(path: &Path) -> Result<Self, FileError> {
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let file =
-            file.map_err(|error| FileError { path: path.to_path_buf(), fault: FileFault::Write(error) })?;
+        let file = disk::append(path)
+            .map_err(|error| FileError { path: path.to_path_buf(), fault: FileFault::Write(error) })?;
         Ok(Log { path: path.to_path_buf(), file: BufWriter::new(file), flushed: Duration::ZERO })
     }
 }

@@ -9,9 +9,10 @@ use paddle_core::plan::Backend;
 
 use super::Trainer;
 use crate::Error;
-use crate::checkpoint::{self, sealed::Part};
-use crate::files::FileFault;
+use crate::checkpoint::{self, Resumed, sealed::Part};
 use crate::files::checkpoint::{NetworkRecord, TrainerRecord};
+use crate::files::keeper::Keeper;
+use crate::files::{FileError, FileFault};
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
@@ -21,7 +22,8 @@ use crate::updater::states::States;
 
 impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// Writes a checkpoint of the training of a network: the parameters, what the updater keeps of them, the numbers of
-    /// passes and steps, the seed. It is one safetensors file, written as a whole or not at all.
+    /// passes and steps, the seed. It is one safetensors file, written as a whole or not at all, with [checksums](checkpoint), and
+    /// the one that was there is kept, as [`checkpoint::previous`].
     ///
     /// [`Options::checkpoint`](crate::Options::checkpoint) does it within [`train`](Self::train), and keeps the place
     /// within the pass, too. [`checkpoint::save`] does it for several networks, and trainers.
@@ -32,11 +34,13 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
         let record = self.record(std::slice::from_ref(net.model()?));
-        Ok(checkpoint::write(path.as_ref(), parameters, vec![(record, self.states_of(parameters))])?)
+        let mut keeper = Keeper::of(path.as_ref())?;
+        Ok(checkpoint::write(&mut keeper, parameters, vec![(record, self.states_of(parameters))])?)
     }
 
     /// Goes back to a checkpoint: what follows is, bit for bit, what followed when it was taken. Nothing is changed by an
-    /// error.
+    /// error. If the checkpoint is damaged or not there, it is the one [before](checkpoint::previous) that is gone back to: a warning
+    /// on the standard error stream, and the result, say so.
     ///
     /// The trainer has to be made as it was, with the same updater. The next [`train`](Self::train) of the network needs
     /// the reader that was being read: it reads again, without training, what was read before the checkpoint, so
@@ -59,7 +63,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// trainer.train(&cost, &mut parameters, reader, options, |_| Ok(()))?;
     /// assert_eq!(trainer.steps(&cost)?, 9);
     /// # assert!(path.exists());
-    /// # std::fs::remove_file(&path).unwrap();
+    /// # for path in [&path, &paddle::checkpoint::previous(&path)] {
+    /// #     std::fs::remove_file(path).unwrap();
+    /// # }
     /// # Ok::<(), paddle::Error>(())
     /// ```
     pub fn resume<S: Spec>(
@@ -67,7 +73,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         net: &Network<S>,
         parameters: &mut Parameters<B>,
         path: impl AsRef<Path>,
-    ) -> Result<(), Error> {
+    ) -> Result<Resumed, Error> {
         let part = Part { models: vec![Arc::clone(net.model()?)], trainer: self };
         checkpoint::read(path.as_ref(), parameters, &mut [part])
     }
@@ -82,11 +88,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         model: &Arc<Model>,
         parameters: &Parameters<B>,
         position: &Position,
-        path: &Path,
-    ) -> Result<(), Error> {
+        keeper: &mut Keeper,
+    ) -> Result<(), FileError> {
         let mut record = self.record(std::slice::from_ref(model));
         record.networks.iter_mut().for_each(|network| network.position = position.clone());
-        Ok(checkpoint::write(path, parameters, vec![(record, self.states_of(parameters))])?)
+        checkpoint::write(keeper, parameters, vec![(record, self.states_of(parameters))])
     }
 }
 

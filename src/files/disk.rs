@@ -1,0 +1,238 @@
+//! What is asked of the file system, all of it in one place, so that tests can have any of it fail, and can lose what was not
+//! synced.
+
+#[cfg(test)]
+pub(crate) mod script;
+
+use std::ffi::OsString;
+use std::fs::{self, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// One operation. Tests are told of each, and say whether it fails.
+#[derive(Clone, Copy, Debug)]
+#[expect(dead_code, reason = "tests read it, some of it as text")]
+pub(crate) enum Operation<'a> {
+    Open(&'a Path),
+    Create(&'a Path),
+    Read(&'a Path),
+    Write(&'a Path, &'a [u8]),
+    Seek(&'a Path, u64),
+    Truncate(&'a Path),
+    SetPermissions(&'a Path),
+    Lock(&'a Path),
+    Sync(&'a Path),
+    Metadata(&'a Path),
+    List(&'a Path),
+    Link(&'a Path, &'a Path),
+    Rename(&'a Path, &'a Path),
+    Remove(&'a Path),
+    SyncFolder(&'a Path),
+}
+
+#[cfg(test)]
+use script::perform;
+
+/// Does it.
+#[cfg(not(test))]
+#[inline]
+fn perform<R>(_: Operation<'_>, action: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+    action()
+}
+
+/// An open file, and the name that it was opened by.
+pub(crate) struct File {
+    file: fs::File,
+    path: PathBuf,
+}
+
+/// What became of the wish to lock a file.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Locked {
+    Yes,
+    ByAnother,
+    /// The file system has no locks.
+    Unsupported,
+}
+
+/// Opens a file to read it.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = perform(Operation::Open(path), || fs::File::open(path))?;
+    Ok(File { file, path: path.to_path_buf() })
+}
+
+/// Opens a file to read and write it, made if it is not there. What it has stays.
+pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        // A pipe would be waited for, and a link may lead anywhere.
+        return Err(io::Error::new(ErrorKind::InvalidInput, "this is no file that can be written"));
+    }
+    let open = || OpenOptions::new().read(true).write(true).open(path);
+    match perform(Operation::Open(path), open) {
+        Ok(file) => Ok(File { file, path: path.to_path_buf() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => create(path, OpenOptions::new().read(true)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a file that is not there yet, with the permissions that new files have.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    create(path, &mut OpenOptions::new())
+}
+
+/// Makes a file that is not there yet, which nobody else may read.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    create(path, &mut options)
+}
+
+fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let create = || options.write(true).create_new(true).open(path);
+    Ok(File { file: perform(Operation::Create(path), create)?, path: path.to_path_buf() })
+}
+
+/// Opens a file to write behind its end, made if it is not there.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    let open = || OpenOptions::new().append(true).create(true).open(path);
+    Ok(File { file: perform(Operation::Open(path), open)?, path: path.to_path_buf() })
+}
+
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (open(path)?, Vec::new());
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a name stands for, links followed.
+pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
+    perform(Operation::Metadata(path), || fs::metadata(path))
+}
+
+/// Where a link leads, if it is one.
+pub(crate) fn link_target(path: &Path) -> io::Result<Option<PathBuf>> {
+    perform(Operation::Metadata(path), || match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => fs::read_link(path).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    })
+}
+
+/// The names of the files in a folder. Links and folders are left out.
+pub(crate) fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = perform(Operation::List(folder), || fs::read_dir(folder))?;
+    let files = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|ty| ty.is_file()));
+    Ok(files.map(|entry| entry.file_name()).collect())
+}
+
+/// Gives a file a second name.
+pub(crate) fn link(path: &Path, second: &Path) -> io::Result<()> {
+    perform(Operation::Link(path, second), || fs::hard_link(path, second))
+}
+
+/// Gives a file another name, that of a file which is replaced.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    perform(Operation::Rename(from, to), || fs::rename(from, to))
+}
+
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    perform(Operation::Remove(path), || fs::remove_file(path))
+}
+
+/// The folder of a file.
+pub(crate) fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Has the folder of a file on the disk, and with it the file's name. File systems that cannot do it have names on the disk
+/// by themselves, or not at all.
+#[cfg(unix)]
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = folder(path);
+    match perform(Operation::SyncFolder(folder), || fs::File::open(folder)?.sync_all()) {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Other systems have names on the disk by themselves.
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+impl File {
+    /// The name that it was opened by.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Has what was written on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        perform(Operation::Sync(&self.path), || self.file.sync_all())
+    }
+
+    pub(crate) fn truncate(&self) -> io::Result<()> {
+        perform(Operation::Truncate(&self.path), || self.file.set_len(0))
+    }
+
+    pub(crate) fn permissions(&self) -> io::Result<Permissions> {
+        Ok(perform(Operation::Metadata(&self.path), || self.file.metadata())?.permissions())
+    }
+
+    pub(crate) fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        perform(Operation::SetPermissions(&self.path), || self.file.set_permissions(permissions))
+    }
+
+    /// Locks it against others who ask, until it is closed, which also the end of the process does.
+    pub(crate) fn try_lock(&self) -> Locked {
+        let lock = || match self.file.try_lock() {
+            Ok(()) => Ok(Locked::Yes),
+            Err(TryLockError::WouldBlock) => Ok(Locked::ByAnother),
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+        perform(Operation::Lock(&self.path), lock).unwrap_or(Locked::Unsupported)
+    }
+
+    /// Whether its name still stands for it, and has not been removed or given to another file.
+    #[cfg(unix)]
+    pub(crate) fn has_its_name(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let of = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let named = fs::symlink_metadata(&self.path).map(of);
+        self.file.metadata().map(of).is_ok_and(|file| named.is_ok_and(|named| named == file))
+    }
+
+    /// Other systems do not remove a file that is open.
+    #[cfg(not(unix))]
+    pub(crate) fn has_its_name(&self) -> bool {
+        true
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        perform(Operation::Read(&self.path), || self.file.read(bytes))
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        perform(Operation::Write(&self.path, bytes), || self.file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = self.file.seek(to)?;
+        perform(Operation::Seek(&self.path, to), || Ok(to))
+    }
+}

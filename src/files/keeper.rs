@@ -1,0 +1,89 @@
+//! The file of a checkpoint, and the one before it.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::atomic::{self, destination, exists};
+use super::disk;
+use super::error::{FileError, FileFault};
+use super::lock::Lock;
+use super::safetensors::Contents;
+use super::temporary::{self, Temporary};
+use super::verify::verify;
+
+/// Writes checkpoints to a path, and keeps the one before the newest. As long as it lives, others who ask may not.
+pub(crate) struct Keeper {
+    path: PathBuf,
+    /// Where the links of the path lead.
+    file: PathBuf,
+    /// Whether the newest was written by this one, so that it need not be read to be known.
+    wrote: bool,
+    _lock: Lock,
+}
+
+impl Keeper {
+    /// Tries whether the path can be written, without a change to what is there.
+    pub(crate) fn of(path: &Path) -> Result<Self, FileError> {
+        let failed = |fault: FileFault| fault.of(path);
+        let try_to_write = || {
+            let file = destination(path)?;
+            exists(&beside(&file))?;
+            Ok((Temporary::private(&file)?, file).1)
+        };
+        let file = try_to_write().map_err(|error| failed(FileFault::Write(error)))?;
+        let lock = Lock::of(&file).map_err(failed)?;
+        temporary::sweep(&file);
+        Ok(Keeper { path: path.to_path_buf(), file, wrote: false, _lock: lock })
+    }
+
+    /// Writes the newest. At each moment, also of a kill or a loss of power, one of the two is whole: first the new one takes the
+    /// place of the newest, and when that is on the disk, the newest that was takes the place of the one before it.
+    pub(crate) fn write(&mut self, contents: Result<Contents<'_>, FileFault>) -> Result<(), FileError> {
+        contents.and_then(|contents| self.replace(&contents)).map_err(|fault| fault.of(&self.path))
+    }
+
+    fn replace(&mut self, contents: &Contents<'_>) -> Result<(), FileFault> {
+        let previous = beside(&self.file);
+        let new = atomic::prepare(&self.file, |out| contents.write(out));
+        let (new, _file) = new.map_err(FileFault::Write)?;
+        let old = match self.is_worth_keeping(&previous) {
+            Ok(true) => Temporary::of(&self.file).map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let old = old.map_err(FileFault::Write)?;
+        new.rename(&self.file).map_err(FileFault::Write)?;
+        self.wrote = true;
+        disk::sync_folder(&self.file).map_err(FileFault::Unsynced)?;
+        old.map_or(Ok(()), |old| old.rename(&previous)).map_err(FileFault::Unkept)
+    }
+
+    /// Whether there is a newest one, and it is not a damaged one that would take the place of another.
+    fn is_worth_keeping(&self, previous: &Path) -> io::Result<bool> {
+        let is_damaged = || match verify(&self.file) {
+            Ok(parts) => parts.damaged().next().is_some(),
+            Err(error) => error.fault.is_damage(),
+        };
+        Ok(exists(&self.file)? && (self.wrote || !exists(previous)? || !is_damaged()))
+    }
+}
+
+/// The path of the checkpoint before the newest one: that of the newest, and `.previous` behind it. Where the path of the newest is a
+/// link, it is beside the file that the link leads to.
+pub fn previous(path: impl AsRef<Path>) -> PathBuf {
+    let path = path.as_ref();
+    beside(&destination(path).unwrap_or_else(|_| path.to_path_buf()))
+}
+
+fn beside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_os_string();
+    name.push(".previous");
+    name.into()
+}
+
+/// Tells of what went wrong with a file, where nothing has to end for it.
+pub(crate) fn warn(what: impl fmt::Display) {
+    // Whoever closed the stream does not read it.
+    let _ = writeln!(io::stderr(), "warning: {what}");
+}

@@ -1,0 +1,117 @@
+//! Who writes to a file.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use indicatif::HumanDuration;
+use serde_json::{Value, json};
+
+use super::disk::{self, File, Locked};
+use super::error::FileFault;
+
+/// Descriptions of holders are shorter.
+const MAX_HOLDER: u64 = 4096;
+
+/// As long as it lives, nobody else who asks may write to a file: neither another process nor another part of this one.
+///
+/// It is a lock of the system on a file `.NAME.lock` beside the file `NAME`, so it ends with the process, however that ends.
+/// Where the file system has no locks, nobody is kept out.
+pub(super) struct Lock {
+    file: File,
+}
+
+/// Who holds a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The number of the process.
+    pub process: u32,
+    /// The name of the machine, where it is known.
+    pub host: Option<String>,
+    /// Since when.
+    pub since: SystemTime,
+}
+
+impl Lock {
+    /// The lock of a file, which need not be there.
+    pub(super) fn of(path: &Path) -> Result<Self, FileFault> {
+        let path = name(path);
+        let failed = |error: io::Error| {
+            let why = format!("its lock, {}: {error}", path.display());
+            FileFault::Write(io::Error::new(error.kind(), why))
+        };
+        loop {
+            let file = match disk::open_or_create(&path) {
+                // Another one made it in between.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened.map_err(failed)?,
+            };
+            match file.try_lock() {
+                Locked::ByAnother => return Err(FileFault::Held { by: Holder::read(file) }),
+                // The one who held it has removed it in between.
+                Locked::Yes if !file.has_its_name() => continue,
+                Locked::Yes | Locked::Unsupported => {}
+            }
+            let mut lock = Lock { file };
+            lock.file.truncate().and_then(|()| lock.file.write_all(this().as_bytes())).map_err(failed)?;
+            return Ok(lock);
+        }
+    }
+}
+
+impl Drop for Lock {
+    /// Removed as long as it is locked: whoever opened it before finds that it has lost its name, and makes another one.
+    fn drop(&mut self) {
+        if cfg!(unix) {
+            // What is left is locked by nobody.
+            let _ = disk::remove(self.file.path());
+        }
+    }
+}
+
+impl Holder {
+    /// What a lock says; nothing if its holder is just writing it.
+    fn read(file: File) -> Option<Self> {
+        let mut text = String::new();
+        file.take(MAX_HOLDER).read_to_string(&mut text).ok()?;
+        let value: Value = serde_json::from_str(&text).ok()?;
+        Some(Holder {
+            process: u32::try_from(value["process"].as_u64()?).ok()?,
+            host: value["host"].as_str().map(str::to_string),
+            since: SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(value["since"].as_u64()?))?,
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.process == std::process::id() {
+            true => write!(f, "this process, {}", self.process)?,
+            false => write!(f, "process {}", self.process)?,
+        }
+        if let Some(host) = &self.host {
+            write!(f, " on `{host}`")?;
+        }
+        // A clock may have been set back.
+        write!(f, ", for {}", HumanDuration(self.since.elapsed().unwrap_or_default()))
+    }
+}
+
+/// The name of the lock of a file.
+fn name(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".lock");
+    path.with_file_name(name)
+}
+
+/// What a lock says of this process.
+fn this() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    json!({ "process": std::process::id(), "host": host.as_deref().map(str::trim), "since": since.as_secs() })
+        .to_string()
+}
