@@ -359,7 +359,9 @@ impl<'a, 's> Lowering<'a, 's> {
             MismatchKind::ElementType => Message::ElementType { text },
             MismatchKind::Rows => Message::RowSpaces { text },
             MismatchKind::Attribute => Message::Constant { text },
-            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change => Message::Shape { text },
+            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change | MismatchKind::Size => {
+                Message::Shape { text }
+            }
         };
         self.error(at, message);
     }
