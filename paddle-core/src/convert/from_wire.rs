@@ -11,7 +11,7 @@ use super::known::{Known, known};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
-use super::types::{Tables, declare, dim_text, dtype, parse_condition, parse_type, too_large, wire_dims};
+use super::types::{Tables, declare, dim_text, dtype, parse_condition, parse_type, too_large};
 use super::versions::Versions;
 use crate::ops::{Fill, Op, Store};
 use crate::program::{
