@@ -276,7 +276,7 @@ fn in_blocks_too() -> Result<(), Error> {
 #[test]
 fn a_head_learns_on_a_trunk_that_stays() -> Result<(), Error> {
     let net = trunk::frozen();
-    let rows: Vec<_> = (0..4).map(|k| net.row(noise(k), [(k % 2) as f32])).collect();
+    let rows: Vec<_> = (0..4).map(|k| net.row(noise(k), (k % 2) as f32)).collect();
     for options in [Options::default(), Options::default().freeze(trunk::params::features)] {
         let (moved, first, last) = trained(&net, &rows, &options)?;
         assert_eq!(moved, ["head"]);
@@ -284,7 +284,7 @@ fn a_head_learns_on_a_trunk_that_stays() -> Result<(), Error> {
     }
     assert_learns(&net, &rows);
     let net = trunk::routed();
-    let rows: Vec<_> = (0..6).map(|k| net.row(noise(k), [noise(k)[0] + 1.0])).collect();
+    let rows: Vec<_> = (0..6).map(|k| net.row(noise(k), noise(k)[0] + 1.0)).collect();
     assert_eq!(trained(&net, &rows, &Options::default())?.0, ["left", "right"]);
     Ok(())
 }
@@ -312,7 +312,7 @@ fn a_student_learns_what_its_teacher_says() -> Result<(), Error> {
 
 #[test]
 fn what_only_another_result_depends_on_needs_the_users_word() -> Result<(), Error> {
-    let rows: Vec<_> = (0..4).map(|k| ([noise(k)[0], noise(k)[1]], [0.5])).collect();
+    let rows: Vec<_> = (0..4).map(|k| ([noise(k)[0], noise(k)[1]], 0.5)).collect();
     let net = several::both();
     let of_both: Vec<_> = rows.iter().map(|&(x, y)| net.row(x, y)).collect();
     let error = trained(&net, &of_both, &Options::default()).unwrap_err().to_string();

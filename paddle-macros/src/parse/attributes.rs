@@ -19,6 +19,14 @@ impl Visit<'_> for Attributes {
         }
     }
 
+    fn visit_local(&mut self, local: &syn::Local) {
+        // A `let` may be kept from `rustfmt`, as in Rust.
+        let refused = local.attrs.iter().filter(|attribute| !says_nothing(attribute));
+        refused.for_each(|attribute| self.visit_attribute(attribute));
+        visit::visit_pat(self, &local.pat);
+        local.init.iter().for_each(|init| visit::visit_local_init(self, init));
+    }
+
     fn visit_fn_arg(&mut self, _: &syn::FnArg) {}
 
     fn visit_item(&mut self, item: &syn::Item) {
