@@ -31,6 +31,11 @@ pub trait Spec: 'static {
     const PARAMS: &'static [ParamSpec] = &[];
     /// Why the network cannot be trained; nothing where it can, or where that is only known at run time.
     const UNTRAINABLE: Option<&'static str> = None;
+    /// Read by what trains all of the parameters: rustc refuses to build it for a network that cannot be trained, at the
+    /// place in its source.
+    const TRAINED: () = ();
+    /// Read by what may freeze parameters, likewise.
+    const TRAINED_IN_PART: () = ();
 
     /// The operators of the user's own that its source may use.
     const OPERATORS: Operators = Operators::NONE;

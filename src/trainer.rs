@@ -58,16 +58,6 @@ struct Progress {
     resumed: Option<Position>,
 }
 
-/// Has rustc refuse to build a call that trains a network that cannot be trained. Each public function reads it, so
-/// that rustc shows the user's call.
-pub(crate) struct Trainable<S>(PhantomData<S>);
-
-impl<S: Spec> Trainable<S> {
-    pub(crate) const CHECK: () = if let Some(why) = S::UNTRAINABLE {
-        panic!("{}", why)
-    };
-}
-
 /// What a step reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome<'a> {
@@ -160,7 +150,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         parameters: &mut Parameters<B>,
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
-        let () = Trainable::<S>::CHECK;
+        let () = S::TRAINED;
         self.step_with(net, parameters, rows, &Options::default())
     }
 
@@ -172,7 +162,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         rows: impl Rows<S>,
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
-        let () = Trainable::<S>::CHECK;
+        let () = S::TRAINED_IN_PART;
         let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, rows, options)?;
         let Plan { metrics, session, .. } = &self.plans[at];
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
@@ -210,7 +200,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     where
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
-        let () = Trainable::<S>::CHECK;
+        let () = S::TRAINED_IN_PART;
         let model = net.model()?;
         let (watchers, interrupt) =
             (Watchers::new(&options, model)?, options.interruptible.then(Interrupt::catch).transpose()?);

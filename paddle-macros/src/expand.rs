@@ -15,6 +15,7 @@ use crate::parse::{Form, Invocation, Source};
 use crate::report::{Extent, Report, Sink};
 use crate::resolve::resolve;
 use crate::sharing;
+use crate::training;
 
 /// What the front end makes of the tokens of an invocation.
 pub(crate) struct Analysis {
@@ -31,7 +32,16 @@ pub(crate) struct Analysis {
 #[cfg(test)]
 pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
     let mut sink = Sink::default();
-    let invocation = Invocation::read(tokens, &mut sink);
+    // Of predicates the tests have two: `all()` holds, and `any()` does not.
+    let asked = Invocation::read(tokens.clone(), &TokenStream::new(), &mut sink);
+    sink.finish();
+    let asked = asked.map(Invocation::into_predicates).unwrap_or_default();
+    let answers = asked.iter().map(|predicate| match predicate.to_string().as_str() {
+        "any ()" => quote!({ false }),
+        _ => quote!({ true }),
+    });
+    let answers = answers.collect();
+    let invocation = Invocation::read(tokens, &answers, &mut sink);
     analyse_invocation(invocation, imported, sink)
 }
 
@@ -73,26 +83,29 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
     if let Form::Module { .. } = source.form {
         sharing::check(network, &lowered, &mut sink);
     }
+    training::check(&lowered, &mut sink);
     Analysis { lowered, operators, reports: sink.finish(), source: Some(source) }
 }
 
 /// Expands `network!(..)`, or a module behind `#[network]`.
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
-    let mut sink = Sink::default();
-    let invocation = Invocation::read(tokens.clone(), &mut sink);
-    let nothing = TokenStream::new();
-    let Some((invocation, first)) = invocation.as_ref().and_then(|all| Some((all, all.uses.first()?))) else {
+    let (mut sink, nothing) = (Sink::default(), TokenStream::new());
+    let invocation = Invocation::read(tokens.clone(), &nothing, &mut sink);
+    let head = invocation.as_ref().and_then(Invocation::head);
+    let continuation = match head {
+        None => quote!(::paddle::__import),
+        // The paths are those that the module sees.
+        Some(_) => quote!(::paddle::__import_items),
+    };
+    let next = invocation.as_ref().and_then(|invocation| invocation.next(continuation, &nothing, &tokens));
+    let Some(next) = next else {
         return compile(invocation, nothing, sink, true);
     };
-    // What is wrong with it is reported when everything is imported.
+    // What is wrong with it is reported when everything is known.
     sink.finish();
-    match invocation.head() {
-        None => import::call(first, quote!(::paddle::__import), &nothing, &tokens),
-        Some(head) => {
-            // The paths are those that the module sees.
-            let call = import::call(first, quote!(::paddle::__import_items), &nothing, &tokens);
-            quote!(#head { #call })
-        }
+    match head {
+        None => next,
+        Some(head) => quote!(#head { #next }),
     }
 }
 
@@ -100,20 +113,20 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
 pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: bool) -> TokenStream {
     let Some((done, rest)) = import::called_back(tokens) else { return TokenStream::new() };
     let mut sink = Sink::default();
-    let invocation = Invocation::read(rest.clone(), &mut sink);
-    let next =
-        invocation.as_ref().and_then(|invocation| invocation.uses.get(done.clone().into_iter().count()));
+    let invocation = Invocation::read(rest.clone(), &done, &mut sink);
+    let next = invocation.as_ref().and_then(|invocation| invocation.next(continuation, &done, &rest));
     match next {
         Some(next) => {
             sink.finish();
-            import::call(next, continuation, &done, &rest)
+            next
         }
         None => compile(invocation, done, sink, shell),
     }
 }
 
-/// Compiles an invocation. Without `shell`, a module's items alone are emitted.
-fn compile(invocation: Option<Invocation>, imported: TokenStream, sink: Sink, shell: bool) -> TokenStream {
+/// Compiles an invocation of which everything is known. Without `shell`, a module's items alone are emitted.
+fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell: bool) -> TokenStream {
+    let imported = invocation.as_ref().map(|invocation| invocation.sources(done)).unwrap_or_default();
     let Analysis { source, lowered, operators, reports } =
         analyse_invocation(invocation, imported.clone(), sink);
     match source {

@@ -3,6 +3,7 @@
 //! | module | |
 //! | --- | --- |
 //! | `parse` | tokens → tree (`ast`), reports what is not of the language |
+//! | `configure` | `#[cfg(..)]`, which rustc is asked about |
 //! | `import`, `library` | sub-networks of other modules and crates, and those of `paddle` itself |
 //! | `resolve` | names, arguments, recursion |
 //! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
@@ -10,6 +11,7 @@
 //! | `report`, `messages`, `errors` | the sink of errors, the catalogue of messages, their tokens |
 
 mod ast;
+mod configure;
 mod emit;
 mod errors;
 mod expand;
@@ -24,6 +26,7 @@ mod place;
 mod report;
 mod resolve;
 mod sharing;
+mod training;
 mod values;
 
 #[cfg(test)]

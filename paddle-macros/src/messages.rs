@@ -144,6 +144,10 @@ messages! {
     "name-template" Template { found, why } "\"{found}\" cannot be filled in: {why}; write `{{i}}` for the value of `i`, `{{{{` for a brace"
     /// More than a program can hold: blocks that nest too deep.
     "limit" Limit { text } "{text}"
+    /// A parameter that no result depends on.
+    "unused-parameter" UnusedParameter { name } "no result depends on the parameter `{name}`; use what its layer gives, or remove the layer; if it is left out on purpose, bind what is unused to `_`"
+    /// A parameter of a cost without a differentiable path.
+    "no-gradient" NoGradient { name, ended } "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: {ended} has no derivative; train on a distance such as `mean(square(x - y))`; if the parameter is to stay as it is, put `stop_gradient(..)` around what is made of it"
     /// An input that nothing reads.
     "unused-input" UnusedInput { name } "the input `{name}` is fed but never used; use it, or remove it"
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use paddle_core::program::VarId;
+use paddle_core::passes::trained;
 
 use crate::Error;
 use crate::batch::{Batch, Rows};
@@ -11,7 +11,7 @@ use crate::network::{Network, Spec};
 use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::stored;
-use crate::trainer::{Trainable, Trainer};
+use crate::trainer::Trainer;
 use crate::updater::{Adam, Sgd};
 
 /// The learning rates that are tried, until one will do: costs and layers are of all scales.
@@ -69,7 +69,7 @@ const LOSS: f64 = 0.75;
 /// ```
 #[track_caller]
 pub fn assert_learns<S: Spec>(net: &Network<S>, rows: impl Rows<S>) {
-    let () = Trainable::<S>::CHECK;
+    let () = S::TRAINED;
     judge(net, &rows, |first| first - LOSS * first.abs());
 }
 
@@ -87,7 +87,7 @@ pub fn assert_learns<S: Spec>(net: &Network<S>, rows: impl Rows<S>) {
 /// ```
 #[track_caller]
 pub fn assert_learns_below<S: Spec>(net: &Network<S>, rows: impl Rows<S>, cost: f32) {
-    let () = Trainable::<S>::CHECK;
+    let () = S::TRAINED;
     judge(net, &rows, |_| f64::from(cost));
 }
 
@@ -188,10 +188,6 @@ impl Run {
 /// The parameters to be trained that have the same bits in both sets.
 fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
     let program = net.program()?;
-    let is_trained = |var: &VarId| {
-        let options = program.parameter(*var).map(|parameter| parameter.options);
-        options.is_some_and(|options| options.trainable && options.lr != Some(0.0))
-    };
     let values = |parameters: &Parameters, stored| {
         parameters.with(|state| stored::values(parameters.backend(), &state.values, stored))
     };
@@ -200,7 +196,7 @@ fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -
         let stored = before.storage().find(name);
         stored.is_none_or(|stored| !values(before, stored).has_bits_of(&values(after, stored)))
     };
-    let names = program.parameters().filter(is_trained).map(|var| program.var(var).name.clone());
+    let names = trained(program)?.into_iter().map(|var| program.var(var).name.clone());
     Ok(names.filter(|name| !has_moved(name)).collect())
 }
 

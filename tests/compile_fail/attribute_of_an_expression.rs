@@ -3,8 +3,8 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
         let h = match 1 {
-            #[cfg(deep)]
-         //~^^^^^^^^^^^^ not-of-the-language
+            #[inline]
+         //~^^^^^^^^^ not-of-the-language
             1 => fc(x, 1),
             _ => x,
         };

@@ -12,7 +12,7 @@ use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
     fn ignore_index(&self) -> Result<i64, Fault> {
-        Ok(self.desc.attr_int("ignore_index")?.unwrap_or(-100).into())
+        Ok(self.desc.attr_long("ignore_index")?.unwrap_or(-100))
     }
 
     /// Of logits, or with `use_softmax = false` of probabilities. Along another axis than the last, that of rows apart,
@@ -41,7 +41,7 @@ impl Reading<'_, '_> {
             return self.define(StopGradient, &[probabilities], &[], &[softmax]);
         }
         let (ty, of_label) = (self.ty(values), self.ty(label));
-        let axis = self.axis(values, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let axis = self.axis(values, self.desc.attr_long("axis")?.unwrap_or(-1));
         let Some(axis) = axis.filter(|&axis| axis > 0 || ty.rows.is_none()) else { return Ok(false) };
         let turn = (!along_last).then(|| Transpose::to_last(axis, ty.rank()));
         if turn.is_some() && ty.rank() != of_label.rank() {

@@ -4,7 +4,7 @@ use super::error::{ConvertError, Fault, VariableFault};
 use super::foreign::anonymous;
 use super::names::{FAN, PATH, TYPE};
 use super::reading::Reading;
-use super::types::{dtype, fits, parse_dim, parse_type, wire_dims};
+use super::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
     AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, TruncatedGaussianRandom,
     UniformRandom,
@@ -96,12 +96,12 @@ fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault
             Type::new(dtype, shape)
         }
     };
-    if fits(&ty) {
+    if ty.is_possible() {
         return Ok(Some(ty));
     }
     let dims = wire_dims(&ty);
     if dims.iter().all(|&dim| dim >= 0) {
-        return Err(Fault::Size { ty: format!("{}{dims:?}", ty.dtype) });
+        return Err(too_large(&ty));
     }
     let name = desc.output("Out").first().cloned().unwrap_or_default();
     Err(Fault::Variable { name, reason: VariableFault::Dimensions(dims) })

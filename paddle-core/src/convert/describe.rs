@@ -46,10 +46,10 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         | Op::SequenceReverse(_)
         | Op::SequenceSoftmax(_)
         | Op::StopGradient(_) => Vec::new(),
-        Op::Concat(op) => vec![OpAttr::int("axis", int(op.axis))],
+        Op::Concat(op) => vec![whole("axis", op.axis)],
         Op::CrossEntropy(CrossEntropy { soft_label, ignore_index })
         | Op::CrossEntropyGrad(CrossEntropyGrad { soft_label, ignore_index }) => {
-            vec![OpAttr::bool("soft_label", *soft_label), OpAttr::int("ignore_index", int(*ignore_index))]
+            vec![OpAttr::bool("soft_label", *soft_label), whole("ignore_index", *ignore_index)]
         }
         Op::LookupTable(LookupTable { padding_idx })
         | Op::LookupTableGrad(LookupTableGrad { padding_idx }) => {
@@ -61,12 +61,12 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         Op::Slice(op) | Op::SliceGrad(SliceGrad(op)) => describe_slice(op),
         Op::Split(op) => {
-            let mut attrs = vec![OpAttr::int("axis", int(op.axis)), OpAttr::int("num", 0)];
+            let mut attrs = vec![whole("axis", op.axis), OpAttr::int("num", 0)];
             attrs.extend(sizes("sections", None, &op.sections));
             attrs
         }
         Op::TopK(op) => describe_top_k(op),
-        Op::Transpose(op) => vec![OpAttr::ints("axis", ints(&op.perm))],
+        Op::Transpose(op) => vec![wholes("axis", &op.perm)],
         Op::Unary(_) | Op::UnaryGrad(_) => numbers(op),
         Op::Loss(Loss { kind, .. }) | Op::LossGrad(LossGrad { kind, .. }) => {
             let mut attrs = numbers(op);
@@ -101,13 +101,13 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         Op::GroupNorm(GroupNorm { epsilon, groups })
         | Op::GroupNormGrad(GroupNormGrad { epsilon, groups }) => {
-            let mut attrs = vec![OpAttr::int("groups", int(*groups)), OpAttr::string("data_layout", "NCHW")];
+            let mut attrs = vec![whole("groups", *groups), OpAttr::string("data_layout", "NCHW")];
             push_float(&mut attrs, "epsilon", *epsilon);
             attrs
         }
         Op::LayerNorm(LayerNorm { epsilon, begin_norm_axis })
         | Op::LayerNormGrad(LayerNormGrad { epsilon, begin_norm_axis }) => {
-            let mut attrs = vec![OpAttr::int("begin_norm_axis", int(*begin_norm_axis))];
+            let mut attrs = vec![whole("begin_norm_axis", *begin_norm_axis)];
             push_float(&mut attrs, "epsilon", *epsilon);
             attrs
         }
@@ -134,7 +134,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             let of_small = op.kind == ReduceKind::Sum && types[0].dtype == DType::I32;
             let dtype = if of_small { element(DType::I32).into() } else { -1 };
             vec![
-                OpAttr::ints("dim", ints(&op.axes)),
+                wholes("dim", &op.axes),
                 OpAttr::bool("keep_dim", op.keep_dim),
                 OpAttr::bool("reduce_all", op.axes.is_empty()),
                 OpAttr::int("in_dtype", dtype),
@@ -153,19 +153,19 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             OpAttr::bool("soft_label", *soft_label),
             OpAttr::bool("use_softmax", true),
             OpAttr::bool("numeric_stable_mode", true),
-            OpAttr::int("ignore_index", int(*ignore_index)),
+            whole("ignore_index", *ignore_index),
             OpAttr::int("axis", -1),
         ],
         Op::AssignValue(op) => assign_value(op),
         Op::CumSum(op) => describe_cumsum(op),
         Op::Fill(op) => fill(op),
         Op::Gather(Gather { axis }) => match types {
-            [x, index] if is_plain_gather(x, index) => vec![OpAttr::int("axis", int(*axis))],
-            _ => ours(&mut desc, [OpAttr::int("axis", int(*axis))]),
+            [x, index] if is_plain_gather(x, index) => vec![whole("axis", *axis)],
+            _ => ours(&mut desc, [whole("axis", *axis)]),
         },
         Op::GatherGrad(GatherGrad { axis }) => match types {
-            [x, index, _] if is_plain_gather(x, index) => vec![OpAttr::int("axis", int(*axis))],
-            _ => ours(&mut desc, [OpAttr::int("axis", int(*axis))]),
+            [x, index, _] if is_plain_gather(x, index) => vec![whole("axis", *axis)],
+            _ => ours(&mut desc, [whole("axis", *axis)]),
         },
         Op::GatherNd(_) | Op::ScatterNdAdd(_) => Vec::new(),
         Op::OneHot(op) => describe_one_hot(op),
@@ -178,7 +178,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         }
         Op::Scatter(_) => vec![OpAttr::bool("overwrite", true)],
         Op::TakeAlongAxis(TakeAlongAxis { axis }) | Op::TakeAlongAxisGrad(TakeAlongAxisGrad { axis }) => {
-            vec![OpAttr::int("Axis", int(*axis))]
+            vec![whole("Axis", *axis)]
         }
         Op::Tile(op) => sizes("repeat_times", x.and_then(|x| x.rows).map(|_| 1), &op.repeat_times),
         Op::UniformRandom(op) => {
@@ -220,7 +220,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             attrs
         }
         Op::WarpCtc(op) => {
-            vec![OpAttr::int("blank", int(op.blank)), OpAttr::bool("norm_by_times", false)]
+            vec![whole("blank", op.blank), OpAttr::bool("norm_by_times", false)]
         }
         Op::SequenceWindowGrad(op) => {
             ours(&mut desc, [OpAttr::long("start", op.start), OpAttr::long("length", op.length)])
@@ -285,7 +285,7 @@ fn numbers(op: &Op) -> Vec<OpAttr> {
     for (name, attribute) in op.attributes() {
         match attribute {
             Attribute::Number(Number::Bool(flag)) => attrs.push(OpAttr::bool(name, flag)),
-            Attribute::Number(Number::Int(number)) => attrs.push(OpAttr::int(name, int(number))),
+            Attribute::Number(Number::Int(number)) => attrs.push(whole(name, number)),
             Attribute::Number(Number::Float(number)) => push_float(&mut attrs, name, number),
             _ => {}
         }
@@ -312,13 +312,20 @@ fn ours<const N: usize>(desc: &mut OpDesc, attrs: [OpAttr; N]) -> Vec<OpAttr> {
     attrs.into()
 }
 
-/// Axes and the like, which are small numbers.
-pub(super) fn ints(values: &[i64]) -> Vec<i32> {
-    values.iter().map(|&value| int(value)).collect()
+/// An `INT`, as PaddlePaddle has axes and the like; a `LONG` for a number that does not fit.
+pub(super) fn whole(name: &str, value: i64) -> OpAttr {
+    match i32::try_from(value) {
+        Ok(value) => OpAttr::int(name, value),
+        Err(_) => OpAttr::long(name, value),
+    }
 }
 
-pub(super) fn int(value: i64) -> i32 {
-    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+/// `INTS`, or `LONGS` for numbers that do not fit.
+pub(super) fn wholes(name: &str, values: &[i64]) -> OpAttr {
+    match values.iter().map(|&value| i32::try_from(value)).collect::<Result<Vec<i32>, _>>() {
+        Ok(values) => OpAttr::ints(name, values),
+        Err(_) => OpAttr::longs(name, values),
+    }
 }
 
 /// A `FLOAT`, and the exact number beside it if it is not one of single precision.
@@ -377,21 +384,20 @@ fn number((name, value): (&str, Number)) -> OpAttr {
 
 /// The elements are in the attribute of their type.
 fn assign_value(op: &AssignValue) -> Vec<OpAttr> {
-    let whole = || op.values.iter().filter_map(|value| value.as_i64());
+    let numbers = || op.values.iter().filter_map(|value| value.as_i64());
     let real = || op.values.iter().map(|value| value.as_f64());
-    let ints = |of: DType| if op.ty.dtype == of { whole().map(int).collect() } else { Vec::new() };
-    let longs: Vec<i64> = if op.ty.dtype == DType::I64 { whole().collect() } else { Vec::new() };
+    let ints = |of: DType| -> Vec<i64> { if op.ty.dtype == of { numbers().collect() } else { Vec::new() } };
     let floats: Vec<f32> =
         if op.ty.dtype == DType::F32 { real().map(|value| value as f32).collect() } else { Vec::new() };
     let doubles: Vec<f64> = if op.ty.dtype == DType::F64 { real().collect() } else { Vec::new() };
     vec![
-        OpAttr::ints("shape", wire_dims(&op.ty).into_iter().map(int).collect::<Vec<_>>()),
+        wholes("shape", &wire_dims(&op.ty)),
         OpAttr::int("dtype", element(op.ty.dtype).into()),
-        OpAttr::ints("bool_values", ints(DType::Bool)),
+        wholes("bool_values", &ints(DType::Bool)),
         OpAttr::floats("fp32_values", floats),
         OpAttr::doubles("fp64_values", doubles),
-        OpAttr::ints("int32_values", ints(DType::I32)),
-        OpAttr::longs("int64_values", longs),
+        wholes("int32_values", &ints(DType::I32)),
+        OpAttr::longs("int64_values", ints(DType::I64)),
     ]
 }
 

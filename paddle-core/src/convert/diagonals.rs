@@ -20,7 +20,7 @@ impl Reading<'_, '_> {
     /// A list as a diagonal of a matrix, or a diagonal of a matrix as a list.
     pub(super) fn diagonal(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let offset = i64::from(self.desc.attr_int("offset")?.unwrap_or(0));
+        let offset = self.desc.attr_long("offset")?.unwrap_or(0);
         let ty = self.ty(x).clone();
         let sizes: Option<Vec<i64>> = ty.dims.iter().map(Dim::constant).collect();
         match (ty.rows, sizes.as_deref()) {

@@ -30,7 +30,7 @@ impl Reading<'_, '_> {
             let Attribute::Number(default) = default else { continue };
             let value = match default {
                 Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
-                Number::Int(int) => Number::Int(self.desc.attr_int(name)?.map_or(int, i64::from)),
+                Number::Int(int) => Number::Int(self.desc.attr_long(name)?.unwrap_or(int)),
                 Number::Float(number) => {
                     Number::Float(float(self.desc, name, &format!("{OURS}{name}"), number)?)
                 }
@@ -131,13 +131,12 @@ impl Reading<'_, '_> {
         }
         let (x, label) = (self.input("X")?, self.input("Label")?);
         let dtype = self.ty(x).dtype;
-        let ignored = self.desc.attr_int("ignore_index")?.unwrap_or(-100);
-        let op =
-            Loss { coefficients: [f64::from(ignored), 0.0, 0.0], ..Loss::of(LossKind::SigmoidCrossEntropy) };
+        let ignored = self.desc.attr_long("ignore_index")?.unwrap_or(-100);
+        let op = Loss { coefficients: [ignored as f64, 0.0, 0.0], ..Loss::of(LossKind::SigmoidCrossEntropy) };
         let each = self.emit(op, &[x, label])?;
         let constant = |value| Fill { value: Number::Float(value), ty: Type::new(dtype, []) };
         let whole = self.emit(Unary::of(UnaryKind::Trunc), &[label])?;
-        let ignored = self.emit(constant(f64::from(ignored)), &[])?;
+        let ignored = self.emit(constant(ignored as f64), &[])?;
         let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[whole, ignored])?;
         let counts = self.emit(Cast { dtype }, &[counts])?;
         let counts =

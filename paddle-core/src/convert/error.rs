@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::ops::{Mismatch, MismatchKind};
 use crate::program::{BuildError, Located, VerifyError};
 use crate::wire::{VarKind, WireError};
 
@@ -171,8 +172,8 @@ pub enum Fault {
     },
     /// A value has more elements than memory has addresses, or more dimensions than are supported.
     Size {
-        /// Its type.
-        ty: String,
+        /// Which value, and of which type.
+        message: String,
     },
     /// The program would take too much memory.
     Memory,
@@ -292,7 +293,7 @@ impl fmt::Display for Fault {
             Fault::FeedCount { block, found, expected } => {
                 write!(f, "block {block} has {found} `feed` operators, but {expected} values come in")
             }
-            Fault::Size { ty } => write!(f, "a value would be {ty}, which is too large"),
+            Fault::Size { message } => f.write_str(message),
             Fault::Memory => f.write_str("the program has more values than memory is given to"),
             Fault::GradientPair { parameter } => {
                 write!(f, "the gradient of parameter `{parameter}` is not a value of the parameter's type")
@@ -322,7 +323,12 @@ impl From<WireError> for Fault {
 
 impl From<BuildError> for Fault {
     fn from(error: BuildError) -> Self {
-        Fault::Build(error)
+        match error {
+            BuildError::Mismatch(Mismatch { kind: MismatchKind::Size, message, .. }) => {
+                Fault::Size { message }
+            }
+            error => Fault::Build(error),
+        }
     }
 }
 
@@ -334,6 +340,6 @@ impl From<WireError> for ConvertError {
 
 impl From<BuildError> for ConvertError {
     fn from(error: BuildError) -> Self {
-        Fault::Build(error).into()
+        Fault::from(error).into()
     }
 }

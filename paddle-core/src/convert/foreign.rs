@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::error::{ConvertError, Fault};
 use super::names::{CALLSTACK, EMPTY, ROLE, ROLE_VAR, TYPES};
 use super::reading::Reading;
-use super::types::{fits, parse_type, type_text};
+use super::types::{parse_type, type_text};
 use crate::ops::Foreign;
 use crate::program::{RowsId, Type};
 use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
@@ -52,7 +52,7 @@ impl<'a> Reading<'_, 'a> {
             Some(texts) => {
                 let parse = |text: &String| {
                     let ty = parse_type(&self.reader.program, text);
-                    ty.filter(fits).ok_or_else(|| Fault::Attribute {
+                    ty.filter(Type::is_possible).ok_or_else(|| Fault::Attribute {
                         attribute: TYPES,
                         message: format!("`{text}` is not a type"),
                     })

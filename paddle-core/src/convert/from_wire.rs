@@ -11,7 +11,7 @@ use super::known::{Known, known};
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::reading::Reading;
-use super::types::{Tables, declare, dim_text, dtype, fits, parse_condition, parse_type, wire_dims};
+use super::types::{Tables, declare, dim_text, dtype, parse_condition, parse_type, too_large};
 use super::versions::Versions;
 use crate::ops::{Fill, Op, Store};
 use crate::program::{
@@ -58,7 +58,7 @@ fn read(main: &ProgramDesc, startup: Option<&ProgramDesc>, memory: usize) -> Res
     reader.inputs()?;
     let outputs = reader.block(0)?;
     reader.program.set_outputs(&outputs)?;
-    reader.pairs();
+    reader.pairs()?;
     reader.taps()?;
     reader.program.verify().map_err(Fault::Verify)?;
     reader.program.derive_checks();
@@ -134,18 +134,27 @@ impl<'a> Reader<'a> {
 
     /// Reads the taps of our own dialect: the name of each, and that of its value.
     fn taps(&mut self) -> Result<(), ConvertError> {
+        self.listed_pairs("taps", |program, name, value| {
+            let var = find(program, value)?;
+            program.tap(name, var).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Goes through an attribute of our own dialect that is pairs of names.
+    fn listed_pairs(
+        &mut self,
+        attribute: &'static str,
+        mut read: impl FnMut(&mut Program, &str, &str) -> Result<(), String>,
+    ) -> Result<(), ConvertError> {
         let tables = self.blocks[0].desc.ops.iter().enumerate().find(|(_, op)| op.r#type == PROGRAM);
         let Some((at, tables)) = tables else { return Ok(()) };
-        let read = |program: &mut Program| {
-            let wrong = |message| Fault::Attribute { attribute: "taps", message };
-            let (taps, rest) = tables.attr_strings("taps")?.unwrap_or_default().as_chunks::<2>();
-            for [name, value] in taps {
-                let var = program.find(value).ok_or_else(|| wrong(format!("there is no value `{value}`")))?;
-                program.tap(name, var).map_err(|error| wrong(error.to_string()))?;
-            }
+        let mut read = |program: &mut Program| {
+            let wrong = |message| Fault::Attribute { attribute, message };
+            let (pairs, rest) = tables.attr_strings(attribute)?.unwrap_or_default().as_chunks::<2>();
+            pairs.iter().try_for_each(|[first, second]| read(program, first, second).map_err(wrong))?;
             match rest {
                 [] => Ok(()),
-                _ => Err(wrong("a tap has a name and a value".to_string())),
+                _ => Err(wrong("its names do not come in pairs".to_string())),
             }
         };
         read(&mut self.program).map_err(|fault| place(fault, 0, at, tables))
@@ -331,7 +340,7 @@ impl<'a> Reader<'a> {
         }
         let mut outputs = Vec::with_capacity(names.len());
         for (name, ty) in names.iter().zip(types) {
-            let (name, ty) = (self.fresh(name), self.checked(ty)?);
+            let name = self.fresh(name);
             self.charge(&name, &ty)?;
             outputs.push(self.program.create_var(block, &name, ty)?);
         }
@@ -449,7 +458,7 @@ impl<'a> Reader<'a> {
 
     /// The type, if a value of it fits into memory.
     pub(super) fn checked(&self, ty: Type) -> Result<Type, Fault> {
-        if fits(&ty) { Ok(ty) } else { Err(Fault::Size { ty: format!("{}{:?}", ty.dtype, wire_dims(&ty)) }) }
+        if ty.is_possible() { Ok(ty) } else { Err(too_large(&ty)) }
     }
 
     /// A new symbol, of this name or one like it.
@@ -509,15 +518,29 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Records the gradients, in the order of the parameters.
-    fn pairs(&mut self) {
+    /// Records the gradients: those that our own dialect lists, or else in the order of the parameters.
+    fn pairs(&mut self) -> Result<(), ConvertError> {
+        self.listed_pairs("gradients", |program, parameter, gradient| {
+            let (parameter, gradient) = (find(program, parameter)?, find(program, gradient)?);
+            program.record_gradient(parameter, gradient);
+            Ok(())
+        })?;
+        if !self.program.gradients().is_empty() {
+            return Ok(());
+        }
         let parameters: Vec<VarId> = self.program.parameters().collect();
         for parameter in parameters {
             if let Some(&gradient) = self.gradients.get(&parameter) {
                 self.program.record_gradient(parameter, gradient);
             }
         }
+        Ok(())
     }
+}
+
+/// The value of this name.
+fn find(program: &Program, name: &str) -> Result<VarId, String> {
+    program.find(name).ok_or_else(|| format!("there is no value `{name}`"))
 }
 
 /// The operators of a startup program by the variable that they write; the last one counts.

@@ -3,7 +3,7 @@
 //! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
 
 use super::constants::float;
-use super::describe::{ints, push_float};
+use super::describe::{push_float, whole, wholes};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::{EMPTY, PATH, TYPE};
@@ -19,24 +19,24 @@ use crate::wire::OpAttr;
 /// The attributes of a convolution.
 pub(super) fn describe_conv2d(op: &Conv2d) -> Vec<OpAttr> {
     let mut attrs = described(op.strides, op.paddings);
-    attrs.push(OpAttr::ints("dilations", ints(&op.dilations)));
-    attrs.push(OpAttr::int("groups", ints(&[op.groups])[0]));
+    attrs.push(wholes("dilations", &op.dilations));
+    attrs.push(whole("groups", op.groups));
     attrs
 }
 
 /// The attributes of the transpose of a convolution.
 pub(super) fn describe_conv2d_transpose(op: &Conv2dTranspose) -> Vec<OpAttr> {
     let mut attrs = describe_conv2d(&op.conv());
-    attrs.push(OpAttr::ints("output_padding", ints(&op.output_padding)));
+    attrs.push(wholes("output_padding", &op.output_padding));
     attrs
 }
 
 /// The attributes of maxima with their places.
 pub(super) fn describe_max_pool2d_with_index(op: &MaxPool2dWithIndex) -> Vec<OpAttr> {
     vec![
-        OpAttr::ints("ksize", ints(&op.ksize)),
-        OpAttr::ints("strides", ints(&op.strides)),
-        OpAttr::ints("paddings", ints(&op.paddings)),
+        wholes("ksize", &op.ksize),
+        wholes("strides", &op.strides),
+        wholes("paddings", &op.paddings),
         OpAttr::bool("global_pooling", op.global_pooling),
         OpAttr::bool("adaptive", op.adaptive),
     ]
@@ -47,7 +47,7 @@ pub(super) fn describe_pool2d(op: &Pool2d) -> Vec<OpAttr> {
     let mut attrs = described(op.strides, op.paddings);
     attrs.extend([
         OpAttr::string("pooling_type", op.pooling_type.name()),
-        OpAttr::ints("ksize", ints(&op.ksize)),
+        wholes("ksize", &op.ksize),
         OpAttr::bool("global_pooling", op.global_pooling),
         OpAttr::bool("ceil_mode", op.ceil_mode),
         OpAttr::bool("exclusive", op.exclusive),
@@ -83,8 +83,8 @@ fn described(strides: [i64; 2], paddings: Padding) -> Vec<OpAttr> {
         Padding::Same => (vec![0, 0], "SAME"),
     };
     vec![
-        OpAttr::ints("strides", ints(&strides)),
-        OpAttr::ints("paddings", ints(&sides)),
+        wholes("strides", &strides),
+        wholes("paddings", &sides),
         OpAttr::string("padding_algorithm", algorithm),
         OpAttr::string("data_format", "NCHW"),
         OpAttr::bool("use_cudnn", false),
@@ -165,7 +165,7 @@ impl<'a> Reading<'_, 'a> {
             strides: self.pair("strides", Some([1, 1]))?,
             paddings: self.paddings()?,
             dilations: self.pair("dilations", Some([1, 1]))?,
-            groups: self.desc.attr_int("groups")?.unwrap_or(1).into(),
+            groups: self.desc.attr_long("groups")?.unwrap_or(1),
         };
         let (input, filter) = (self.input("Input")?, self.input("Filter")?);
         let desc = self.desc;
@@ -212,7 +212,7 @@ impl<'a> Reading<'_, 'a> {
             strides,
             paddings,
             dilations,
-            groups: desc.attr_int("groups")?.unwrap_or(1).into(),
+            groups: desc.attr_long("groups")?.unwrap_or(1),
             output_padding: self.pair_or_none("output_padding")?.unwrap_or([0, 0]),
         };
         if let Some(asked) = self.pair_or_none("output_size")? {

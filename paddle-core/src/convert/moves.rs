@@ -1,6 +1,6 @@
 //! Operators that move elements, both ways: parts, more around, several times over.
 
-use super::describe::{ints, push_float};
+use super::describe::{push_float, wholes};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::DIMS;
@@ -18,21 +18,21 @@ const MOST_POSITIONS: i64 = 1 << 20;
 /// The attributes of a slice.
 pub(super) fn describe_slice(op: &Slice) -> Vec<OpAttr> {
     let mut attrs = vec![
-        OpAttr::ints("axes", ints(&op.axes)),
-        OpAttr::ints("starts", ints(&op.starts)),
-        OpAttr::ints("ends", ints(&op.ends)),
+        wholes("axes", &op.axes),
+        wholes("starts", &op.starts),
+        wholes("ends", &op.ends),
         OpAttr::ints("infer_flags", vec![1; op.axes.len()]),
         OpAttr::ints("decrease_axis", []),
     ];
     if !op.strides.is_empty() {
-        attrs.push(OpAttr::ints("strides", ints(&op.strides)));
+        attrs.push(wholes("strides", &op.strides));
     }
     attrs
 }
 
 /// The attributes of a padding.
 pub(super) fn describe_pad(op: &Pad) -> Vec<OpAttr> {
-    let mut attrs = vec![OpAttr::ints("paddings", ints(&op.paddings))];
+    let mut attrs = vec![wholes("paddings", &op.paddings)];
     push_float(&mut attrs, "pad_value", op.pad_value);
     attrs
 }
@@ -245,7 +245,7 @@ impl Reading<'_, '_> {
     pub(super) fn stack(&mut self) -> Result<bool, ConvertError> {
         let inputs = self.inputs("X")?;
         let Some(&first) = inputs.first() else { return Ok(false) };
-        let (axis, ty) = (i64::from(self.desc.attr_int("axis")?.unwrap_or(0)), self.ty(first).clone());
+        let (axis, ty) = (self.desc.attr_long("axis")?.unwrap_or(0), self.ty(first).clone());
         let axis = if axis < 0 { axis + ty.rank() as i64 + 1 } else { axis };
         let rows = usize::from(ty.rows.is_some());
         let at = usize::try_from(axis).ok().and_then(|axis| axis.checked_sub(rows));

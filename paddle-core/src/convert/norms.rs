@@ -108,7 +108,7 @@ impl<'a> Reading<'_, 'a> {
 
     pub(super) fn layer_norm(&mut self) -> Result<bool, ConvertError> {
         let epsilon = self.epsilon()?;
-        let begin_norm_axis = self.desc.attr_int("begin_norm_axis")?.unwrap_or(1).into();
+        let begin_norm_axis = self.desc.attr_long("begin_norm_axis")?.unwrap_or(1);
         if self.desc.r#type.ends_with("_grad") {
             return self.normalised_grad(LayerNormGrad { epsilon, begin_norm_axis }.into());
         }
@@ -124,7 +124,7 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn group_norm(&mut self) -> Result<bool, ConvertError> {
-        let (epsilon, groups) = (self.epsilon()?, self.desc.attr_int("groups")?.unwrap_or(1).into());
+        let (epsilon, groups) = (self.epsilon()?, self.desc.attr_long("groups")?.unwrap_or(1));
         if !self.desc.r#type.ends_with("_grad") {
             return self.groups(GroupNorm { epsilon, groups }, STATISTICS);
         }
@@ -160,7 +160,7 @@ impl<'a> Reading<'_, 'a> {
     /// `X / √(Σ X² + epsilon)` along an axis.
     pub(super) fn norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let Some(axis) = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into()) else {
+        let Some(axis) = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1)) else {
             return Ok(false);
         };
         let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-10)?;
@@ -186,7 +186,7 @@ impl<'a> Reading<'_, 'a> {
         let x = self.input("X")?;
         let mut axes = Vec::new();
         if !self.bool("asvector", false)? {
-            let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+            let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1));
             let Some(axis) = axis else { return Ok(false) };
             axes.push(axis as i64);
         }

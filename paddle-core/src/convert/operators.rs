@@ -199,11 +199,13 @@ impl Reading<'_, '_> {
     pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
         let known = match rule(&self.desc.r#type) {
             Some(rule) => rule(self)?,
-            None if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
             None => false,
         };
-        if !known {
-            self.foreign()?;
+        match known {
+            true => {}
+            // Ours are foreign nowhere, in whatever form.
+            false if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
+            false => self.foreign()?,
         }
         // Operators that update a parameter name its gradient too.
         if self.site.role != Role::Optimize {
@@ -250,7 +252,7 @@ impl Reading<'_, '_> {
     fn aligned(&mut self) -> Result<bool, ConvertError> {
         let (x, mut y) = (self.input("X")?, self.input("Y")?);
         let axis = match self.desc.r#type.starts_with("elementwise_") {
-            true => i64::from(self.desc.attr_int("axis")?.unwrap_or(-1)),
+            true => self.desc.attr_long("axis")?.unwrap_or(-1),
             false => -1,
         };
         let (x_rank, y_rank) = (self.ty(x).rank() as i64, self.ty(y).rank() as i64);

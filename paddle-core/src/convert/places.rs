@@ -1,6 +1,6 @@
 //! Operators that find elements, both ways: by numbers, by order, by sums so far.
 
-use super::describe::int;
+use super::describe::whole;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::DIMS;
@@ -21,14 +21,11 @@ pub(super) fn is_plain_gather(x: &Type, index: &Type) -> bool {
 
 /// The attributes of elements in order.
 pub(super) fn describe_top_k(op: &TopK) -> Vec<OpAttr> {
-    let axis = OpAttr::int("axis", int(op.axis));
+    let axis = whole("axis", op.axis);
     match op.k {
-        Some(k) => vec![
-            OpAttr::int("k", int(k)),
-            axis,
-            OpAttr::bool("largest", op.largest),
-            OpAttr::bool("sorted", true),
-        ],
+        Some(k) => {
+            vec![whole("k", k), axis, OpAttr::bool("largest", op.largest), OpAttr::bool("sorted", true)]
+        }
         None => vec![axis, OpAttr::bool("descending", op.largest)],
     }
 }
@@ -36,7 +33,7 @@ pub(super) fn describe_top_k(op: &TopK) -> Vec<OpAttr> {
 /// The attributes of sums so far.
 pub(super) fn describe_cumsum(op: &CumSum) -> Vec<OpAttr> {
     vec![
-        OpAttr::int("axis", int(op.axis)),
+        whole("axis", op.axis),
         OpAttr::bool("flatten", false),
         OpAttr::bool("exclusive", op.exclusive),
         OpAttr::bool("reverse", op.reverse),
@@ -46,7 +43,7 @@ pub(super) fn describe_cumsum(op: &CumSum) -> Vec<OpAttr> {
 /// The attributes of rows with a single 1, and the exact depth beside them if it is not known.
 pub(super) fn describe_one_hot(op: &OneHot) -> Vec<OpAttr> {
     let mut attrs = vec![
-        OpAttr::int("depth", op.depth.constant().map_or(-1, int)),
+        whole("depth", op.depth.constant().unwrap_or(-1)),
         OpAttr::int("dtype", element(op.dtype).into()),
         OpAttr::bool("allow_out_of_range", op.allow_out_of_range),
     ];
@@ -60,8 +57,8 @@ pub(super) fn describe_one_hot(op: &OneHot) -> Vec<OpAttr> {
 pub(super) fn describe_auc(op: &Auc) -> Vec<OpAttr> {
     vec![
         OpAttr::string("curve", "ROC"),
-        OpAttr::int("num_thresholds", int(op.num_thresholds)),
-        OpAttr::int("slide_steps", int(op.slide_steps)),
+        whole("num_thresholds", op.num_thresholds),
+        whole("slide_steps", op.slide_steps),
     ]
 }
 
@@ -189,7 +186,7 @@ impl Reading<'_, '_> {
             _ => {
                 let k = match self.has(&["K"]) {
                     true => self.constant_int("K")?,
-                    false => Some(desc.attr_int("k")?.unwrap_or(1).into()),
+                    false => Some(desc.attr_long("k")?.unwrap_or(1)),
                 };
                 let Some(k) = k else { return Ok(false) };
                 TopK { k: Some(k), axis, largest: self.bool("largest", true)? }
@@ -260,7 +257,7 @@ impl Reading<'_, '_> {
         let depth = match (self.has(&["depth_tensor"]), self.desc.attr_strings(DIMS)?) {
             (true, _) => self.constant_int("depth_tensor")?.map(Dim::from),
             (false, Some([depth])) => parse_dim(&self.reader.program, depth),
-            (false, _) => self.desc.attr_int("depth")?.map(|depth| Dim::from(i64::from(depth))),
+            (false, _) => self.desc.attr_long("depth")?.map(Dim::from),
         };
         let (Some(depth), Some(dtype)) = (depth, self.output_dtype(VarKind::Fp32)?) else { return Ok(false) };
         if self.desc.r#type == "one_hot" {
@@ -314,8 +311,8 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         let op = Auc {
-            num_thresholds: desc.attr_int("num_thresholds")?.unwrap_or(8191).into(),
-            slide_steps: desc.attr_int("slide_steps")?.unwrap_or(1).into(),
+            num_thresholds: desc.attr_long("num_thresholds")?.unwrap_or(8191),
+            slide_steps: desc.attr_long("slide_steps")?.unwrap_or(1),
         };
         let inputs =
             [self.input("Predict")?, self.ids("Label")?, self.input("StatPos")?, self.input("StatNeg")?];

@@ -76,7 +76,7 @@ impl Reading<'_, '_> {
     /// The dimensions before and behind the axis that an attribute names, without rows.
     fn split_dims(&self, var: VarId, attribute: &'static str) -> Result<(Vec<Dim>, Vec<Dim>), ConvertError> {
         let ty = self.ty(var);
-        let split = i64::from(self.desc.attr_int(attribute)?.unwrap_or(1));
+        let split = self.desc.attr_long(attribute)?.unwrap_or(1);
         let Some(at) = usize::try_from(split).ok().filter(|&at| 0 < at && at < ty.rank()) else {
             let message = format!("{split} does not split {} dimensions in two", ty.rank());
             return Err(Fault::Attribute { attribute, message }.into());

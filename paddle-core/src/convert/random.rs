@@ -28,8 +28,8 @@ impl Reading<'_, '_> {
 
     /// Whole numbers from `low` to below `high`: those that uniform ones are rounded down to.
     pub(super) fn randint(&mut self) -> Result<bool, ConvertError> {
-        let low = i64::from(self.desc.attr_int("low")?.unwrap_or(0));
-        let high = i64::from(self.desc.attr_int("high")?.unwrap_or(0));
+        let low = self.desc.attr_long("low")?.unwrap_or(0);
+        let high = self.desc.attr_long("high")?.unwrap_or(0);
         let Some(dims) = self.dims("shape", "ShapeTensor", "ShapeTensorList")? else { return Ok(false) };
         let Some(dtype) = self.whole()?.filter(|_| low < high) else { return Ok(false) };
         let ty = self.reader.checked(self.type_of(DType::F64, dims))?;
@@ -40,7 +40,7 @@ impl Reading<'_, '_> {
 
     /// The numbers from 0 to below `n` in some order: that of as many uniform ones.
     pub(super) fn randperm(&mut self) -> Result<bool, ConvertError> {
-        let count = i64::from(self.desc.attr_int("n")?.unwrap_or(0));
+        let count = self.desc.attr_long("n")?.unwrap_or(0);
         let Some(dtype) = self.whole()?.filter(|_| count > 0) else { return Ok(false) };
         let drawn = self.emit(uniform(1.0, Type::new(DType::F64, [count])), &[])?;
         let order = self.emit_all(TopK { k: None, axis: 0, largest: false }, &[drawn], 2)?;

@@ -59,8 +59,8 @@ impl Reading<'_, '_> {
 
     /// The largest of every `groups` neighbouring channels.
     pub(super) fn maxout(&mut self) -> Result<bool, ConvertError> {
-        let (x, groups) = (self.input("X")?, i64::from(self.desc.attr_int("groups")?.unwrap_or(1)));
-        let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(1).into());
+        let (x, groups) = (self.input("X")?, self.desc.attr_long("groups")?.unwrap_or(1));
+        let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(1));
         let (rows, mut dims) = (usize::from(self.ty(x).rows.is_some()), self.ty(x).dims.clone());
         let Some(at) = axis.and_then(|axis| axis.checked_sub(rows)) else { return Ok(false) };
         match dims[at].constant() {
@@ -105,7 +105,7 @@ impl Reading<'_, '_> {
         if self.is_last_axis(value)? {
             return self.plain();
         }
-        let axis = self.axis(value, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let axis = self.axis(value, self.desc.attr_long("axis")?.unwrap_or(-1));
         let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else {
             return Ok(false);
         };
@@ -119,7 +119,7 @@ impl Reading<'_, '_> {
     /// `X - max - ln Σ exp(X - max)` along an axis.
     pub(super) fn log_softmax(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let axis = self.axis(x, self.desc.attr_int("axis")?.unwrap_or(-1).into());
+        let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1));
         let Some(axis) = axis else { return Ok(false) };
         let over = |kind| Reduce { kind, axes: vec![axis as i64], keep_dim: true };
         let difference = Binary { kind: BinaryKind::Sub };

@@ -246,7 +246,7 @@ impl<'a> Reading<'_, 'a> {
         if self.ty(label).dtype == DType::I32 {
             label = self.emit(Cast { dtype: DType::I64 }, &[label])?;
         }
-        let op = WarpCtc { blank: self.desc.attr_int("blank")?.unwrap_or(0).into() };
+        let op = WarpCtc { blank: self.desc.attr_long("blank")?.unwrap_or(0) };
         let desc = self.desc;
         let names = [one(desc.output("Loss"), "Loss")?, one(desc.output("WarpCTCGrad"), "WarpCTCGrad")?];
         if !self.bool("norm_by_times", false)? {

@@ -1,14 +1,16 @@
 //! `Program` → wire, in the dialect that the macro embeds and that [`from_wire`](super::from_wire) reads back. See
 //! the [module documentation](super) for the dialect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::types::{condition_text, origin_numbers, tensor_type, type_text};
 use crate::ops::Op;
-use crate::program::{Block, BlockId, Check, Definition, Operator, Program, RowOrigin, UpdaterState, VarId};
+use crate::program::{
+    Block, BlockId, Check, Definition, Operator, Program, Role, RowOrigin, UpdaterState, VarId,
+};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
 
 /// A program on the wire: what runs, and what initialises the parameters.
@@ -165,10 +167,30 @@ impl<'a> Writer<'a> {
         let taps = self.program.taps().iter().flat_map(|tap| [tap.name.clone(), self.name(tap.var)]);
         let taps: Vec<String> = taps.collect();
         let desc = if taps.is_empty() { desc } else { desc.with_attr(OpAttr::strings("taps", taps)) };
+        let desc = match self.own_gradients() {
+            pairs if pairs.is_empty() => desc,
+            pairs => desc.with_attr(OpAttr::strings("gradients", pairs)),
+        };
         match self.program.shards().get() {
             1 => desc,
             shards => desc.with_attr(OpAttr::long("shards", shards.into())),
         }
+    }
+
+    /// The pairs of parameters and gradients, unless the operators say them: in the order of the parameters, each gradient
+    /// what an operator gives.
+    fn own_gradients(&self) -> Vec<String> {
+        let pairs = self.program.gradients();
+        let numbers: BTreeMap<VarId, usize> = self.program.parameters().zip(0..).collect();
+        let is_in_order = pairs.is_sorted_by(|a, b| numbers.get(&a.parameter) < numbers.get(&b.parameter));
+        // Operators that update name gradients that are not theirs.
+        let operators = self.program.block(Program::GLOBAL).ops.iter();
+        let operators = operators.filter(|operator| operator.site.role != Role::Optimize);
+        let given: BTreeSet<VarId> = operators.flat_map(|operator| &operator.outputs).copied().collect();
+        if is_in_order && pairs.iter().all(|pair| given.contains(&pair.gradient)) {
+            return Vec::new();
+        }
+        pairs.iter().flat_map(|pair| [pair.parameter, pair.gradient]).map(|var| self.name(var)).collect()
     }
 
     /// Condition, message, place.

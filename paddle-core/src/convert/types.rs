@@ -9,9 +9,6 @@ use super::error::Fault;
 use crate::program::{Condition, DType, Dim, Program, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::{LodTensorDesc, TensorDesc, VarKind, VarType};
 
-/// More dimensions than this are refused. (PaddlePaddle has at most 9.)
-pub(super) const MAX_RANK: usize = 16;
-
 /// A symbolic dimension is at most this long as text, so that arithmetic on hostile ones stays small.
 const MAX_DIM_TEXT: usize = 1024;
 
@@ -85,21 +82,15 @@ pub(super) fn parse_condition(program: &Program, text: &str) -> Option<Condition
 const EQUAL: &str = " = ";
 const POSITIVE: &str = " > 0";
 
-/// Whether a value of this type fits into memory: its rank is supported, and the sizes that are known do not
-/// overflow.
-pub(super) fn fits(ty: &Type) -> bool {
-    let known = ty.dims.iter().filter_map(|dim| dim.constant()).map(usize::try_from);
-    let Ok(known) = known.collect::<Result<Vec<usize>, _>>() else {
-        return false;
-    };
-    let bytes = known.iter().try_fold(ty.dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)));
-    ty.rank() <= MAX_RANK && bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+/// The fault of a value that no memory has room for.
+pub(super) fn too_large(ty: &Type) -> Fault {
+    Fault::Size { message: format!("a value would be {}{:?}, which is too large", ty.dtype, wire_dims(ty)) }
 }
 
 /// The number of elements.
 pub(super) fn product(dims: &[Dim]) -> Result<Dim, Fault> {
     let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
-    product.map_err(|_| Fault::Size { ty: "of a size that overflows".into() })
+    product.map_err(|_| Fault::Size { message: "a value would be of a size that overflows".into() })
 }
 
 /// Whether a dimension is of moderate length as text.
@@ -216,7 +207,8 @@ pub(super) fn parse_type(program: &Program, text: &str) -> Option<Type> {
         rows?;
         parts.next();
     }
-    let dims = parts.take(MAX_RANK + 1).map(|part| parse_dim(program, part)).collect::<Option<Vec<Dim>>>()?;
+    let dims =
+        parts.take(Type::MAX_RANK + 1).map(|part| parse_dim(program, part)).collect::<Option<Vec<Dim>>>()?;
     Some(Type { dtype, rows, dims })
 }
 
@@ -440,13 +432,5 @@ mod tests {
         assert_eq!(parse_dim(&program, &deep), None);
         assert_eq!(parse_dim(&program, "((#1) / (0))"), None);
         assert_eq!(parse_dim(&program, "9223372036854775807 + 1"), None);
-    }
-
-    #[test]
-    fn what_does_not_fit_into_memory_is_found() {
-        assert!(fits(&Type::new(DType::F32, [1 << 40, 0])));
-        assert!(!fits(&Type::new(DType::F32, [1 << 31, 1 << 31])));
-        assert!(!fits(&Type::new(DType::F32, [-1])));
-        assert!(!fits(&Type::new(DType::F32, [1; MAX_RANK + 1])));
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn describe(update: &Update, desc: &mut OpDesc) -> Vec<OpAttr> {
     match update {
         Update::AdamW(_) => attrs.push(OpAttr::bool("with_decay", true)),
         Update::Momentum(Momentum { regularization_coeff, .. }) => {
-            let method = if *regularization_coeff == 0.0 { "" } else { L2 };
+            // -0.0 is another number.
+            let method = if regularization_coeff.to_bits() == 0 { "" } else { L2 };
             attrs.push(OpAttr::string("regularization_method", method));
         }
         _ => {}

@@ -54,7 +54,7 @@ impl Reading<'_, '_> {
     /// The parts of size 1 along an axis, without it.
     pub(super) fn unstack(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
-        let axis = self.desc.attr_int("axis")?.unwrap_or(0).into();
+        let axis = self.desc.attr_long("axis")?.unwrap_or(0);
         let at = self.axis(x, axis).ok_or_else(|| self.no_axis(x, "axis", axis))?;
         let slot = if desc.r#type == "unbind" { "Out" } else { "Y" };
         let (names, mut dims) = (desc.output(slot), self.ty(x).dims.clone());
@@ -75,7 +75,7 @@ impl Reading<'_, '_> {
     pub(super) fn flatten_range(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axis = |name| -> Result<usize, ConvertError> {
-            let axis = self.desc.attr_int(name)?.unwrap_or(1).into();
+            let axis = self.desc.attr_long(name)?.unwrap_or(1);
             // A scalar has the axis of its only element.
             let is_scalar = self.ty(x).rank() == 0 && matches!(axis, -1 | 0);
             match self.axis(x, axis) {

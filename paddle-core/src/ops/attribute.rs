@@ -100,13 +100,13 @@ impl Attribute {
         }
     }
 
-    /// Whether it names a row space.
-    pub fn names_rows(&self) -> bool {
+    /// The row spaces that it names.
+    pub fn rows(&self) -> Vec<RowsId> {
         match self {
-            Attribute::Rows(_) => true,
-            Attribute::Type(ty) => ty.rows.is_some(),
-            Attribute::Types(types) => types.iter().any(|ty| ty.rows.is_some()),
-            _ => false,
+            Attribute::Rows(rows) => vec![*rows],
+            Attribute::Type(ty) => ty.rows.into_iter().collect(),
+            Attribute::Types(types) => types.iter().filter_map(|ty| ty.rows).collect(),
+            _ => Vec::new(),
         }
     }
 

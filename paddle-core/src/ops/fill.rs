@@ -40,17 +40,9 @@ impl Operation for Fill {
         }
     }
 
-    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if !self.value.fits(self.ty.dtype) {
             let message = format!("`{}` is not a value of type {}", self.value, self.ty.dtype);
-            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
-        }
-        if self.ty.rows.is_some_and(|rows| rows.0 as usize >= cx.program.row_spaces().len()) {
-            let message = "the type names a row space that the program does not have".to_string();
-            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
-        }
-        if self.ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
-            let message = format!("{} has a negative size", cx.program.show(&self.ty));
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
         Ok(vec![self.ty.clone()])

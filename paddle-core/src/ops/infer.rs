@@ -18,6 +18,8 @@ pub enum MismatchKind {
     Count,
     /// An attribute's value.
     Attribute,
+    /// A value that no memory has room for.
+    Size,
     /// A shape that must be the same before and after, or on both branches.
     Change,
 }

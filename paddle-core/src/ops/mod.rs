@@ -306,6 +306,11 @@ pub trait Operation {
         None
     }
 
+    /// Whether the user says by it that no gradient is wanted.
+    fn stops_gradient(&self) -> bool {
+        false
+    }
+
     /// The value that decides which of its blocks run, and how often.
     fn decided_by(&self, _program: &Program, _operator: &Operator) -> Option<VarId> {
         None

@@ -36,6 +36,10 @@ impl Operation for StopGradient {
         false
     }
 
+    fn stops_gradient(&self) -> bool {
+        true
+    }
+
     fn is_linear(&self, _inputs: &[usize]) -> bool {
         true
     }

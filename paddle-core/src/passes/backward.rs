@@ -5,20 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::{Way, check_trainable, cost, reach, trained};
+use super::paths::{Way, cost, reach, trained};
 use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number};
 use crate::program::{BlockId, Definition, Program, Role, Site, VarId};
 
 /// Appends the gradient of the first output with respect to every parameter that is trained, and records (parameter,
-/// gradient) pairs.
+/// gradient) pairs. A parameter that the user left out, by `stop_gradient`, has none.
 ///
-/// Errors: the program is not one to be trained, see [`check_trainable`], or has its gradients already.
+/// Errors: the program is not one to be trained, see [`check_trainable`](super::check_trainable), or has its gradients already.
 pub fn backward(program: &mut Program) -> Result<(), GradientError> {
     if !program.gradients().is_empty() {
         return Err(GradientError { place: None, message: "the program has its gradients already".into() });
     }
-    check_trainable(program)?;
-    let parameters = trained(program);
+    let parameters = trained(program)?;
     let grads = gradients(program, &parameters)?;
     for (&parameter, grad) in parameters.iter().zip(grads) {
         let Some(grad) = grad else {

@@ -1,5 +1,6 @@
 //! `freeze`: parameters that stay as they are, to the last bit, though gradients flow through what they are used for.
 
+use super::paths::trained;
 use crate::ops::GradientError;
 use crate::program::{BlockId, Program, VarId};
 
@@ -28,5 +29,16 @@ pub fn freeze(program: &mut Program, is_frozen: &dyn Fn(&str) -> bool) -> Result
         }
     }
     frozen.into_iter().for_each(|parameter| program.keep(parameter));
+    Ok(())
+}
+
+/// Freezes the parameters that the network itself leaves out of its training, as by `stop_gradient`, while the program is as it was
+/// written: other passes drop what nothing reads.
+///
+/// Errors if the program cannot be trained, see [`check_trainable`](super::check_trainable).
+pub fn leave_out(program: &mut Program) -> Result<(), GradientError> {
+    let trained = trained(program)?;
+    let others: Vec<VarId> = program.parameters().filter(|parameter| !trained.contains(parameter)).collect();
+    others.into_iter().for_each(|parameter| program.keep(parameter));
     Ok(())
 }

@@ -110,7 +110,7 @@ impl Hoisting {
     fn hoisted(&mut self, program: &Program, operator: &Operator) -> Option<(View, Vec<VarId>)> {
         let effects = operator.op.effects();
         // What names a row space belongs where that is.
-        let names_rows = operator.op.attributes().iter().any(|(_, attribute)| attribute.names_rows());
+        let names_rows = operator.op.attributes().iter().any(|(_, attribute)| !attribute.rows().is_empty());
         let is_moved = effects.pure && !effects.blocks && !names_rows && !operator.inputs.is_empty();
         let inputs: Vec<(View, VarId)> =
             operator.inputs.iter().map(|&input| self.view(program, input)).collect::<Option<_>>()?;

@@ -16,5 +16,5 @@ pub mod sink;
 pub mod split;
 pub mod test_mode;
 
-pub use paths::check_trainable;
+pub use paths::{Paths, Untrained, check_trainable, cost, of_unused_parameters, trained};
 pub use pipeline::{Pass, PassError, Pipeline, ShardedTraining};

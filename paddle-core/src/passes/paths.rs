@@ -19,6 +19,10 @@ pub(super) enum Way {
 enum Dependence {
     /// With a derivative.
     Smooth,
+    /// With a derivative, but that the user stopped it.
+    Stopped,
+    /// In any way that the user did not stop.
+    Unstopped,
     /// In any way.
     Any,
 }
@@ -36,7 +40,8 @@ fn follow(program: &Program, roots: &[VarId], way: Way, dependence: Dependence) 
                 Way::Forward => (from, to),
                 Way::Back => (to, from),
             };
-            if dependence == Dependence::Any || program.ty(to).dtype.is_float() {
+            let of_any_type = matches!(dependence, Dependence::Any | Dependence::Unstopped);
+            if of_any_type || program.ty(to).dtype.is_float() {
                 next.entry(from).or_default().push(to);
             }
         }
@@ -65,21 +70,37 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
         true => operation.flow(program, operator),
         false => Vec::new(),
     };
-    let smooth = |holds: bool| {
-        dependence == Dependence::Any || (!owns_blocks && operation.is_differentiable() && holds)
-    };
-    for (k, &from) in operator.inputs.iter().enumerate() {
+    let inputs = operator.inputs.iter().copied().enumerate();
+    for (k, from) in inputs {
         for (j, &to) in operator.outputs.iter().enumerate() {
-            if smooth(operation.passes_gradient(k) && !operation.is_intermediate(j)) {
+            let is_smooth = || {
+                !owns_blocks
+                    && operation.is_differentiable()
+                    && operation.passes_gradient(k)
+                    && !operation.is_intermediate(j)
+            };
+            let depends = match dependence {
+                Dependence::Smooth => is_smooth(),
+                Dependence::Stopped => operation.stops_gradient() || is_smooth(),
+                Dependence::Unstopped => !operation.stops_gradient(),
+                Dependence::Any => true,
+            };
+            if depends {
                 edges.push((from, to));
             }
         }
     }
+    // What decides how often blocks run is in one of them.
+    if let (Dependence::Any | Dependence::Unstopped, Some(from)) =
+        (dependence, operation.decided_by(program, operator))
+    {
+        edges.extend(operator.outputs.iter().map(|&to| (from, to)));
+    }
     edges
 }
 
-/// The parameters that have gradients: no statistics, and none whose learning rate is 0.
-pub(super) fn trained(program: &Program) -> Vec<VarId> {
+/// The parameters that are to have gradients: no statistics, and none whose learning rate is 0.
+fn to_be_trained(program: &Program) -> Vec<VarId> {
     let moves = |parameter: &VarId| {
         let options = program.parameter_options(*parameter);
         options.trainable && options.lr != Some(0.0)
@@ -87,26 +108,189 @@ pub(super) fn trained(program: &Program) -> Vec<VarId> {
     program.parameters().filter(moves).collect()
 }
 
-/// Checks that a program can be trained: its first output is a floating-point scalar, and has a derivative with
-/// respect to every parameter that is to be trained.
-///
-/// The error names the operator that ends the path, with its place.
-pub fn check_trainable(program: &Program) -> Result<(), GradientError> {
-    let parameters = trained(program);
-    if parameters.is_empty() {
-        let message = "the network has no parameters to train; run it with `infer`";
-        return Err(GradientError { place: None, message: message.into() });
+/// Why a parameter that is to be trained has no gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untrained {
+    /// The user left it out: its paths are stopped.
+    LeftOut,
+    /// No output depends on it.
+    Unused,
+    /// Outputs depend on it, but not the cost.
+    Elsewhere,
+    /// The cost depends on it by way of labels only.
+    Label,
+    /// The cost depends on it, but an operator on each way has no derivative.
+    Ended,
+}
+
+/// Which parameters have gradients, and why others do not.
+pub struct Paths<'p> {
+    program: &'p Program,
+    /// What the cost has a derivative with respect to.
+    smooth: BTreeSet<VarId>,
+    /// The parameters that are to be trained and have gradients.
+    pub trained: Vec<VarId>,
+    /// Those that have none.
+    pub untrained: Vec<(VarId, Untrained)>,
+}
+
+impl<'p> Paths<'p> {
+    /// Follows the paths from the parameters that are to be trained to the first output, which is the cost.
+    ///
+    /// Errors if that is no floating-point scalar.
+    pub fn of(program: &'p Program) -> Result<Self, GradientError> {
+        let cost = cost(program)?;
+        let smooth = reach(program, &[cost], Way::Back);
+        let parameters = to_be_trained(program).into_iter();
+        let (trained, others): (Vec<_>, Vec<_>) =
+            parameters.partition(|parameter| smooth.contains(parameter));
+        let mut paths = Paths { program, smooth, trained, untrained: Vec::new() };
+        if !others.is_empty() {
+            paths.untrained = paths.causes(cost, others);
+        }
+        Ok(paths)
     }
-    let cost = cost(program)?;
-    let smooth = reach(program, &[cost], Way::Back);
-    match parameters.into_iter().find(|parameter| !smooth.contains(parameter)) {
-        Some(parameter) => Err(no_path(program, parameter, &smooth)),
-        None => Ok(()),
+
+    fn causes(&self, cost: VarId, parameters: Vec<VarId>) -> Vec<(VarId, Untrained)> {
+        let program = self.program;
+        let back = |roots: &[VarId], dependence| follow(program, roots, Way::Back, dependence);
+        let taps = program.taps().iter().map(|tap| tap.var);
+        let outputs: Vec<VarId> = program.outputs().iter().copied().chain(taps).collect();
+        let stops = operators(program).filter(|operator| operator.op.operation().stops_gradient());
+        let stopped: Vec<VarId> = stops.flat_map(|operator| &operator.inputs).copied().collect();
+        let but_for_stops = back(&[cost], Dependence::Stopped);
+        let [of_cost, of_outputs] = [&[cost][..], &outputs].map(|roots| back(roots, Dependence::Any));
+        let [unstopped_of_cost, unstopped] =
+            [&[cost][..], &outputs].map(|roots| back(roots, Dependence::Unstopped));
+        let into_stops = back(&stopped, Dependence::Any);
+        let cause = |parameter: &VarId| {
+            if but_for_stops.contains(parameter) {
+                return Untrained::LeftOut;
+            }
+            if of_cost.contains(parameter) {
+                return match unstopped_of_cost.contains(parameter) {
+                    true if self.is_label(*parameter) => Untrained::Label,
+                    true => Untrained::Ended,
+                    false => Untrained::LeftOut,
+                };
+            }
+            match (of_outputs.contains(parameter), unstopped.contains(parameter)) {
+                (true, true) => Untrained::Elsewhere,
+                (false, _) if !into_stops.contains(parameter) => Untrained::Unused,
+                _ => Untrained::LeftOut,
+            }
+        };
+        let cause = |parameter| (parameter, cause(&parameter));
+        parameters.into_iter().map(cause).collect()
+    }
+
+    /// Where ways from a parameter to the cost have their last value without derivative: operators, and the inputs there.
+    fn ends(&self, parameter: VarId) -> Vec<(&'p Operator, usize)> {
+        let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
+        let mut ends = Vec::new();
+        for operator in operators(self.program) {
+            let edges = edges(self.program, operator, Dependence::Unstopped);
+            let end = edges.into_iter().find(|(from, to)| {
+                influenced.contains(from) && self.smooth.contains(to) && !self.smooth.contains(from)
+            });
+            if let Some((from, _)) = end {
+                let slot = operator.inputs.iter().position(|&input| input == from);
+                ends.push((operator, slot.unwrap_or(operator.inputs.len())));
+            }
+        }
+        ends
+    }
+
+    fn is_label(&self, parameter: VarId) -> bool {
+        let is_label =
+            |(operator, slot): (&Operator, usize)| operator.op.schema().inputs.get(slot) == Some(&"Label");
+        self.ends(parameter).into_iter().all(is_label)
+    }
+
+    /// The operator that ends the way from a parameter to the cost, with its place.
+    pub fn ended_by(&self, parameter: VarId) -> Option<(&'p Operator, Option<Located>)> {
+        let (mut last, _) = *self.ends(parameter).first()?;
+        let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
+        // Where a truth value or an integer arrives, the operator that made it of numbers has ended the path. Operators
+        // stand behind what they read, so this goes on until there is one.
+        while let Some(before) = discrete_input(self.program, last, &influenced) {
+            last = before;
+        }
+        Some((last, place(self.program, last)))
+    }
+
+    /// Whether some value depends on both.
+    pub fn meet(&self, one: VarId, other: VarId) -> bool {
+        let [one, other] =
+            [one, other].map(|root| follow(self.program, &[root], Way::Forward, Dependence::Any));
+        !one.is_disjoint(&other)
+    }
+
+    /// What is wrong with it that a parameter is not trained, and what to do.
+    fn error(&self, parameter: VarId) -> GradientError {
+        let name = &self.program.var(parameter).name;
+        let Some((last, place)) = self.ended_by(parameter) else {
+            let message = format!(
+                "parameter `{name}` has no path to the cost, so it cannot be trained; use the layer in the cost, or \
+                 leave it out; if it is to stay as it is, say so: `stop_gradient(..)`, `let _ = ..`, or `freeze` it"
+            );
+            return GradientError { place: None, message };
+        };
+        let is_label = (0..last.inputs.len()).any(|k| !last.op.operation().passes_gradient(k))
+            && last.op.operation().is_differentiable();
+        let why = if is_label { "passes no gradient to its labels" } else { "has no derivative" };
+        let message = format!(
+            "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
+             the network with `infer`, or train it on a distance such as `mean(square(x - y))`; if it is to stay as it is, \
+             say so: `stop_gradient(..)`, or `freeze` it",
+            last.op.operation().called()
+        );
+        GradientError { place, message }
     }
 }
 
+/// Of these values, those that no output depends on, though they depend on parameters that are for nothing else.
+pub fn of_unused_parameters(program: &Program, values: &[VarId]) -> Vec<VarId> {
+    let taps = program.taps().iter().map(|tap| tap.var);
+    let outputs: Vec<VarId> = program.outputs().iter().copied().chain(taps).collect();
+    let used = follow(program, &outputs, Way::Back, Dependence::Any);
+    let unused: Vec<VarId> =
+        to_be_trained(program).into_iter().filter(|parameter| !used.contains(parameter)).collect();
+    let influenced = follow(program, &unused, Way::Forward, Dependence::Any);
+    values.iter().copied().filter(|value| influenced.contains(value) && !used.contains(value)).collect()
+}
+
+/// The parameters that training changes: those that are to be trained, but for what the user left out.
+///
+/// Errors if the program cannot be trained, see [`check_trainable`].
+pub fn trained(program: &Program) -> Result<Vec<VarId>, GradientError> {
+    if to_be_trained(program).is_empty() {
+        let message = "the network has no parameters to train; run it with `infer`";
+        return Err(GradientError { place: None, message: message.into() });
+    }
+    let paths = Paths::of(program)?;
+    let missing = |(_, why): &&(VarId, Untrained)| *why != Untrained::LeftOut;
+    if let Some(&(parameter, _)) = paths.untrained.iter().find(missing) {
+        return Err(paths.error(parameter));
+    }
+    if paths.trained.is_empty() {
+        let message = "`stop_gradient` stops every path from a parameter to the cost, so there is nothing to train; run the \
+                       network with `infer`";
+        return Err(GradientError { place: None, message: message.into() });
+    }
+    Ok(paths.trained)
+}
+
+/// Checks that a program can be trained: its first output is a floating-point scalar, and has a derivative with
+/// respect to every parameter that is to be trained, unless the user stopped it.
+///
+/// The error names the operator that ends the path, with its place.
+pub fn check_trainable(program: &Program) -> Result<(), GradientError> {
+    trained(program).map(drop)
+}
+
 /// The output that is to be differentiated.
-pub(super) fn cost(program: &Program) -> Result<VarId, GradientError> {
+pub fn cost(program: &Program) -> Result<VarId, GradientError> {
     let Some(&cost) = program.outputs().first() else {
         let message = "the network has no output to be the cost".to_string();
         return Err(GradientError { place: None, message });
@@ -128,37 +312,6 @@ pub(super) fn cost(program: &Program) -> Result<VarId, GradientError> {
     let (name, shown) = (&program.var(cost).name, program.show(ty));
     let message = format!("the cost `{name}` is {shown}, but training needs a floating-point scalar; {hint}");
     Err(GradientError { place: operator.and_then(|operator| place(program, operator)), message })
-}
-
-/// Why a parameter has no gradient. `smooth` is what the cost has a derivative with respect to.
-fn no_path(program: &Program, parameter: VarId, smooth: &BTreeSet<VarId>) -> GradientError {
-    let name = &program.var(parameter).name;
-    let influenced = follow(program, &[parameter], Way::Forward, Dependence::Any);
-    let ends = |operator: &&Operator| {
-        edges(program, operator, Dependence::Any)
-            .into_iter()
-            .any(|(from, to)| influenced.contains(&from) && smooth.contains(&to) && !smooth.contains(&from))
-    };
-    let Some(mut last) = operators(program).find(ends) else {
-        let message = format!(
-            "parameter `{name}` has no path to the cost, so it cannot be trained; use the layer in the cost, or \
-             leave it out"
-        );
-        return GradientError { place: None, message };
-    };
-    // Where a truth value or an integer arrives, the operator that made it of numbers has ended the path. Operators
-    // stand behind what they read, so this goes on until there is one.
-    while let Some(before) = discrete_input(program, last, &influenced) {
-        last = before;
-    }
-    let is_label = (0..last.inputs.len()).any(|k| !last.op.operation().passes_gradient(k));
-    let why = if is_label { "passes no gradient to its labels" } else { "has no derivative" };
-    let message = format!(
-        "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
-         the network with `infer`, or train it on a distance such as `mean(square(x - y))`",
-        last.op.operation().called()
-    );
-    GradientError { place: place(program, last), message }
 }
 
 /// The operator of the program that computes an influenced input that has no derivatives.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::accumulate::{accumulate, from_sums, refuse_lazy};
 use super::backward::backward;
-use super::freeze::freeze;
+use super::freeze::{freeze, leave_out};
 use super::hoist::hoist;
 use super::optimize::{Settings, UpdateRule, optimize};
 use super::shard::{Sharding, shard};
@@ -84,6 +84,7 @@ impl<'a> Pipeline<'a> {
     ) -> Self {
         Pipeline::new([
             Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
+            Pass::new("leave_out", |program| Ok(leave_out(program)?)),
             Pass::new("split", |program| Ok(split(program)?)),
             Pass::new("hoist", |program| Ok(hoist(program)?)),
             Pass::new("sink", |program| Ok(sink(program)?)),
@@ -145,6 +146,7 @@ impl ShardedTraining {
         let mut compute = network.clone();
         Pipeline::new([
             Pass::new("freeze", |program| Ok(freeze(program, is_frozen)?)),
+            Pass::new("leave_out", |program| Ok(leave_out(program)?)),
             Pass::new("shard", |program| {
                 *sharding.borrow_mut() = shard(program, batch)?;
                 Ok(())

@@ -88,7 +88,8 @@ impl Sinking {
             let keeps = (0..operator.outputs.len())
                 .all(|k| rows(k) && program.ty(operator.outputs[k]).rows.is_some());
             let is_free = !operator.outputs.iter().any(|output| needed.contains(output));
-            let names_rows = operator.op.attributes().iter().any(|(_, attribute)| attribute.names_rows());
+            let names_rows =
+                operator.op.attributes().iter().any(|(_, attribute)| !attribute.rows().is_empty());
             if is_product && effects.pure && !effects.blocks && !names_rows && keeps && is_free {
                 products.extend(operator.outputs.iter().copied());
             }

@@ -377,7 +377,16 @@ impl Program {
         let block_rows = self.rows_of_block(block);
         let checks = RefCell::default();
         let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks, checks };
+        let is_unknown = |rows: RowsId| rows.0 as usize >= self.row_spaces.len();
+        if op.attributes().iter().flat_map(|(_, attribute)| attribute.rows()).any(is_unknown) {
+            let message = format!("`{operator}` names a row space that the program does not have");
+            return Err(cx.fail(MismatchKind::Attribute, message).into());
+        }
         let types = op.operation().infer(&cx)?;
+        for ty in types.iter().filter(|ty| !ty.is_possible()) {
+            let message = format!("`{operator}` would give {}, which {}", self.show(ty), self.impossible(ty));
+            return Err(cx.fail(MismatchKind::Size, message).into());
+        }
         Ok(Inferred { types, checks: cx.checks.into_inner() })
     }
 
@@ -579,6 +588,10 @@ impl Program {
         if ty.rows.is_some_and(|rows| rows.0 as usize >= self.row_spaces.len()) {
             return Err(BuildError::NoSuch { what: "row space" });
         }
+        if !ty.is_possible() {
+            let message = format!("`{name}` would be {}, which {}", self.show(&ty), self.impossible(&ty));
+            return Err(Mismatch { input: None, kind: MismatchKind::Size, message }.into());
+        }
         let symbols = self.symbols.len();
         if ty.dims.iter().flat_map(|dim| dim.symbols()).any(|symbol| symbol.0 as usize >= symbols) {
             return Err(BuildError::NoSuch { what: "size symbol" });
@@ -590,6 +603,17 @@ impl Program {
         self.names.insert(name.to_string(), id);
         self.vars.push(Var { name: name.to_string(), ty, block, definition });
         Ok(id)
+    }
+
+    /// Why there can be no value of a type.
+    fn impossible(&self, ty: &Type) -> String {
+        if ty.rank() > Type::MAX_RANK {
+            return format!("has {} dimensions; there are at most {}", ty.rank(), Type::MAX_RANK);
+        }
+        match ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
+            true => "has a negative size".to_string(),
+            false => "is larger than any memory".to_string(),
+        }
     }
 
     /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so

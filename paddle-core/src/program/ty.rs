@@ -125,6 +125,21 @@ pub struct Type {
 }
 
 impl Type {
+    /// More dimensions than this no value has. (PaddlePaddle has at most 9.)
+    pub const MAX_RANK: usize = 16;
+
+    /// Whether there can be a value of this type: it has few enough dimensions, and the sizes that are known are not
+    /// negative and come to no more bytes than there are addresses.
+    pub fn is_possible(&self) -> bool {
+        let known = self.dims.iter().filter_map(|dim| dim.constant()).map(usize::try_from);
+        let Ok(known) = known.collect::<Result<Vec<usize>, _>>() else {
+            return false;
+        };
+        // One without elements has the other sizes all the same, in the types of what is made of it.
+        let bytes = known.iter().try_fold(self.dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)));
+        self.rank() <= Type::MAX_RANK && bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+    }
+
     /// A value without rows.
     pub fn new(dtype: DType, dims: impl IntoIterator<Item = i64>) -> Self {
         Type { dtype, rows: None, dims: dims.into_iter().map(Dim::from).collect() }
@@ -159,5 +174,18 @@ impl Type {
     /// The same shape with another element type.
     pub fn with_dtype(&self, dtype: DType) -> Self {
         Type { dtype, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_is_larger_than_memory() {
+        assert!(Type::new(DType::F32, [1 << 40, 0]).is_possible());
+        assert!(!Type::new(DType::F32, [1 << 31, 1 << 31]).is_possible());
+        assert!(!Type::new(DType::F32, [-1]).is_possible());
+        assert!(!Type::new(DType::F32, [1; Type::MAX_RANK + 1]).is_possible());
     }
 }

@@ -2,6 +2,7 @@
 
 use paddle_core::convert::{from_wire, legalise, to_wire};
 use paddle_core::program::Program;
+use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
 
 use crate::changes::Random;
@@ -27,12 +28,15 @@ fn fuzz(main: &ProgramDesc, startup: Option<&ProgramDesc>, rounds: usize, seed: 
 }
 
 /// What was read is well-formed, prints, and is read back the same.
-fn survives(program: &Program) {
+pub(crate) fn survives(program: &Program) {
     program.verify().unwrap_or_else(|error| panic!("{error}\n{program}"));
     let wire = to_wire(program);
     let again =
         from_wire(&wire.main, Some(&wire.startup)).unwrap_or_else(|error| panic!("{error}\n{program}"));
-    assert_eq!(again.to_string(), program.to_string());
+    let shown = program.to_string();
+    assert_eq!(again.to_string(), shown);
+    let read = text::parse(&shown).unwrap_or_else(|error| panic!("{error}\n{program}"));
+    assert_eq!(read.to_string(), shown);
     if let Ok(exported) = legalise(program) {
         is_paddle(&exported);
     }

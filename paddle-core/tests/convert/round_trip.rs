@@ -63,6 +63,45 @@ fn training() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// In any order, of any value of the outermost block, also where one parameter has two.
+#[test]
+fn gradients_in_their_order() -> Result<(), Box<dyn std::error::Error>> {
+    let source = |gradients: &[&str]| {
+        let lines: String = gradients.iter().map(|pair| format!("  gradient {pair}\n")).collect();
+        format!(
+            "program {{\n  \
+               parameter a: f32[2] = fill_constant(value=0.0)\n  \
+               parameter b: f32[2] = fill_constant(value=0.0)\n{lines}  \
+               block 0 (x: f32[2]) {{\n    \
+                 da: f32[2] = tanh(x) [backward]\n    \
+                 db: f32[2] = relu(x) [optimize]\n    \
+                 return da, db\n  }}\n}}\n"
+        )
+    };
+    let orders: [&[&str]; 7] = [
+        &["a -> da", "b -> da"],
+        &["b -> da", "a -> da"],
+        &["b -> db", "a -> da"],
+        &["a -> x"],
+        &["b -> b", "a -> b"],
+        &["a -> da", "a -> db"],
+        &["b -> da"],
+    ];
+    for gradients in orders {
+        let source = source(gradients);
+        let program = text::parse(&source)?;
+        assert_eq!(program.to_string(), source);
+        check(&source, &program);
+    }
+    // Those that operators say in the order of the parameters are not written twice.
+    let is_listed = |gradients| {
+        let wire = to_wire(&text::parse(&source(gradients)).expect("a program"));
+        wire.main.blocks[0].ops[0].attr("gradients").is_some()
+    };
+    assert!(!is_listed(orders[0]) && is_listed(orders[1]));
+    Ok(())
+}
+
 /// The two programs of a step in shards, which say how many these are.
 #[test]
 fn training_in_shards() -> Result<(), Box<dyn std::error::Error>> {

@@ -89,6 +89,8 @@ pub(crate) struct Function {
     pub(crate) operator: Option<CustomOperator>,
     /// Documentation and the like, as written.
     pub(crate) attributes: TokenStream,
+    /// Which lints rustc is to report of its source.
+    pub(crate) lints: TokenStream,
     /// `pub`, as written.
     pub(crate) visibility: TokenStream,
     /// Its const parameters: sizes that each instantiation binds.

@@ -10,6 +10,8 @@ mod words;
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 
+use crate::configure::ConfiguredOut;
+
 pub(crate) use expr::{
     Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Named, Piece,
     Statement, Target, TargetKind,
@@ -43,6 +45,8 @@ pub(crate) struct Network {
     pub(crate) constants: Vec<Constant>,
     /// Of all units.
     pub(crate) functions: Vec<Function>,
+    /// The items that are configured out of what was written here.
+    pub(crate) configured_out: Vec<ConfiguredOut>,
     /// The variables, filled in by `resolve`.
     pub(crate) bindings: Vec<Binding>,
 }

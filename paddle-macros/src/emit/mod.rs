@@ -14,6 +14,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use crate::ast::{Constant, Function, Network, text};
+use crate::configure::ConfiguredOut;
 use crate::errors;
 use crate::ghost::ghost;
 use crate::lower::Lowered;
@@ -75,7 +76,12 @@ pub(crate) fn emit(
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
             let operators = operators.items();
+            // rustc says of an item that it is configured out.
+            let out = network.configured_out.iter().filter(|out| out.public);
+            let out = out
+                .map(|ConfiguredOut { ident, predicate, .. }| quote!(#[cfg(#predicate)] pub fn #ident() {}));
             let items = quote! {
+                #(#out)*
                 #uses
                 #(#constants)*
                 #(#errors)*

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddle_core::passes::check_trainable;
 use paddle_core::program::{Program, VarId};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -16,13 +15,8 @@ pub(super) fn constants(program: Option<&Program>, sizes: &Sizes<'_>) -> TokenSt
     let mut parameters: Vec<VarId> = program.parameters().collect();
     parameters.sort_by_key(|&parameter| &program.var(parameter).name);
     let specs = parameters.into_iter().filter_map(|parameter| spec(program, parameter, sizes));
-    let untrainable = check_trainable(program).err().map(|error| {
-        let why = error.to_string();
-        quote!(const UNTRAINABLE: ::core::option::Option<&'static str> = ::core::option::Option::Some(#why);)
-    });
     quote! {
         const PARAMS: &'static [::paddle::sharing::ParamSpec] = &[#(#specs),*];
-        #untrainable
     }
 }
 

@@ -6,7 +6,9 @@ use quote::quote;
 
 use super::params;
 use super::sizes::Sizes;
+use crate::errors;
 use crate::lower::Lowered;
+use crate::training::{Refusal, refusal};
 
 /// The type that stands for a network.
 pub(super) struct Spec<'a> {
@@ -46,6 +48,7 @@ impl Spec<'_> {
         };
         let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
         let params = params::constants(lowered.program.as_ref(), sizes);
+        let refusal = refusal(lowered).map(refuse);
         quote! {
             #items
             impl #declared ::paddle::Spec for #ident #arguments {
@@ -54,9 +57,26 @@ impl Spec<'_> {
                 const PROGRAM: &'static [u8] = #main;
                 const STARTUP: &'static [u8] = #startup;
                 #params
+                #refusal
                 #operators
                 #method
             }
         }
+    }
+}
+
+/// Has rustc refuse a training, at the tokens to blame.
+fn refuse(refusal: Refusal) -> TokenStream {
+    let Refusal { why, at, unless_frozen } = refusal;
+    let panic = errors::panic(at, &quote!("{}", #why));
+    let in_any_case = (!unless_frozen).then(|| {
+        quote!(
+            const TRAINED_IN_PART: () = #panic;
+        )
+    });
+    quote! {
+        const UNTRAINABLE: ::core::option::Option<&'static str> = ::core::option::Option::Some(#why);
+        const TRAINED: () = #panic;
+        #in_any_case
     }
 }

@@ -54,7 +54,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
     if let Some(operator) = &function.operator {
         return self::operator(function, operator, network);
     }
-    let Function { ident, public, generics, params, result, body, .. } = function;
+    let Function { ident, public, generics, params, result, body, lints: wanted, .. } = function;
     let generics = generics.iter().map(|size| &size.tokens);
     let generics = (!function.generics.is_empty()).then(|| quote!(<#(#generics),*>));
     let lints = if *public {
@@ -73,6 +73,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
     let var = var();
     quote! {
         #[allow(#lints)]
+        #wanted
         fn #ident #generics(#(#inputs),*) -> #var {
             #(#named)*
             #(#types)*

@@ -394,7 +394,7 @@ impl<'a> Lowering<'a, '_> {
         let (program, env, names) = (self.program.clone(), self.env.clone(), self.names.clone());
         let (uses, named, whole) = (self.first_uses.clone(), self.named.clone(), self.whole_states.clone());
         let (outside, sites) = (self.outside.clone(), self.check_sites.clone());
-        let (block, reports) = (self.block, self.sink.len());
+        let (block, reports, left_out) = (self.block, self.sink.len(), self.left_out.len());
         self.rehearsals += 1;
         let result = act(self);
         self.rehearsals -= 1;
@@ -402,6 +402,7 @@ impl<'a> Lowering<'a, '_> {
         (self.first_uses, self.named, self.whole_states) = (uses, named, whole);
         (self.outside, self.check_sites, self.block) = (outside, sites, block);
         self.sink.truncate(reports);
+        self.left_out.truncate(left_out);
         result
     }
 }

@@ -10,6 +10,7 @@ mod constants;
 mod declared;
 mod expr;
 mod inputs;
+mod left_out;
 mod loops;
 mod operator;
 mod outputs;
@@ -26,7 +27,8 @@ use paddle_core::program::{BlockId, BuildError, Definition, Place, Program, Role
 use proc_macro2::Span;
 
 use crate::ast::{
-    Block, Constant, Expr, FunctionId, Network, Origin, Pattern, PatternKind, Statement, TypeExpr, UnitId,
+    Block, Constant, Expr, Function, FunctionId, Network, Origin, Pattern, PatternKind, Statement, TypeExpr,
+    UnitId,
 };
 use crate::messages::Message;
 use crate::names::Names;
@@ -50,6 +52,8 @@ pub(crate) struct Lowered {
     pub(crate) sizes: Sizes,
     /// Where each name of parameters is first used.
     pub(crate) uses: BTreeMap<String, Blame>,
+    /// The expression that it returns.
+    pub(crate) result: Extent,
 }
 
 /// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
@@ -66,7 +70,8 @@ pub(crate) fn lower(network: &Network, function: FunctionId, is_known: bool, sin
     let uses = std::mem::take(&mut lowering.first_uses);
     let is_right = is_known && own.is_empty();
     own.finish().into_iter().for_each(|report| sink.push(report));
-    Lowered { inputs, program: is_right.then_some(program), sizes, uses }
+    let result = result(&network.functions[function.0]);
+    Lowered { inputs, program: is_right.then_some(program), sizes, uses, result }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
@@ -81,7 +86,13 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
     let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
     unseen.finish();
-    Lowered { inputs, program: None, sizes, uses: BTreeMap::new() }
+    let result = result(&network.functions[function.0]);
+    Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), result }
+}
+
+/// What a topology returns.
+fn result(function: &Function) -> Extent {
+    function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at)
 }
 
 struct Lowering<'a, 's> {
@@ -129,6 +140,8 @@ struct Lowering<'a, 's> {
     check_sites: Vec<CheckSite>,
     /// Loop state that began as a whole number, with its variable's name: for a hint.
     whole_states: BTreeMap<VarId, String>,
+    /// What the user leaves unused, and where.
+    left_out: Vec<(VarId, Span)>,
 }
 
 impl<'a, 's> Lowering<'a, 's> {
@@ -158,6 +171,7 @@ impl<'a, 's> Lowering<'a, 's> {
             outside: OutsideSymbols::new(),
             check_sites: Vec::new(),
             whole_states: BTreeMap::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -171,7 +185,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
         let inputs = self.inputs(function.params.iter());
         let value = self.body(&function.body, &function.result);
-        let at = function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at);
+        let at = result(function);
         if value.is_unit() {
             let what = "this network".to_string();
             self.error(function.body.at.end, Message::NoValue { what });
@@ -181,6 +195,7 @@ impl<'a, 's> Lowering<'a, 's> {
         if let Err(error) = self.program.set_outputs(&outputs) {
             self.build_error(error, at, &[]);
         }
+        self.stop_left_out();
         if self.is_known && !value.is_unit() {
             self.unused_inputs(&function.params, &inputs);
         }
@@ -256,8 +271,11 @@ impl<'a, 's> Lowering<'a, 's> {
     /// Binds a pattern; values take the user's names.
     fn bind(&mut self, pattern: &'a Pattern, value: Value<'a>, at: Extent) {
         match &pattern.kind {
-            PatternKind::Wildcard => {}
+            PatternKind::Wildcard => self.leave_out(&value, at.start),
             PatternKind::Name { ident, binding, .. } => {
+                if crate::ast::text(ident).starts_with('_') {
+                    self.leave_out(&value, at.start);
+                }
                 if let Value::Var(var) = value {
                     self.rename(var, &crate::ast::text(ident));
                 }
@@ -359,7 +377,9 @@ impl<'a, 's> Lowering<'a, 's> {
             MismatchKind::ElementType => Message::ElementType { text },
             MismatchKind::Rows => Message::RowSpaces { text },
             MismatchKind::Attribute => Message::Constant { text },
-            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change => Message::Shape { text },
+            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change | MismatchKind::Size => {
+                Message::Shape { text }
+            }
         };
         self.error(at, message);
     }

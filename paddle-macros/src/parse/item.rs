@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 use super::Parser;
+use super::attributes::ItemAttributes;
 use crate::ast::{
     Block, Constant, Expr, ExprKind, Function, Param, Pattern, PatternKind, Statement, TypeExpr, UnitId, text,
 };
@@ -18,7 +19,7 @@ impl Parser<'_> {
         self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
     }
 
-    pub(super) fn function(&mut self, item: syn::ItemFn, unit: UnitId) -> Function {
+    pub(super) fn function(&mut self, item: syn::ItemFn, unit: UnitId, is_operator: bool) -> Function {
         self.no_attributes_in_function(&item);
         let mut tokens = item.clone();
         tokens.attrs.clear();
@@ -35,6 +36,7 @@ impl Parser<'_> {
                 self.foreign(mark, "an argument of `#[layer]`", "write `#[layer]` alone");
             }
         }
+        let ItemAttributes { lints, others } = self.item_attributes(attrs);
         let signature = item.sig;
         let modifier = [
             signature.constness.map(|token| token.to_token_stream()),
@@ -74,20 +76,28 @@ impl Parser<'_> {
             }
         }
         let vis = item.vis;
-        Function {
+        // Only the ghost has what an expectation is about.
+        let shared = lints.iter().filter(|lint| !lint.path().is_ident("expect"));
+        let attributes = quote!(#(#others)* #(#shared)*);
+        let function = Function {
             ident: signature.ident,
             unit,
             public,
             layer: !marks.is_empty(),
             operator: None,
-            attributes: quote!(#(#attrs)*),
+            attributes,
+            lints: quote!(#(#lints)*),
             visibility: quote!(#vis),
             generics,
             params,
             result: self.result(signature.output),
             body: self.block(*item.block),
             tokens: tokens.into_token_stream(),
+        };
+        if !is_operator && !function.is_topology() {
+            self.no_function(&others);
         }
+        function
     }
 
     pub(super) fn constant(&mut self, item: syn::ItemConst, unit: UnitId) -> Constant {

@@ -5,6 +5,7 @@ mod control;
 mod expr;
 mod item;
 mod leaving;
+mod literals;
 mod operator;
 mod outside;
 mod types;
@@ -15,7 +16,8 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use crate::ast::{Network, UnitId};
-use crate::import::{Payload, Use};
+use crate::configure::{self, ConfiguredOut};
+use crate::import::{self, Payload, Use};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
 
@@ -34,19 +36,25 @@ pub(crate) enum Form {
     Module { head: TokenStream },
 }
 
+pub(crate) use operator::with_empty_body;
 pub(crate) use unit::Syntax;
 
 /// An invocation and what it imports.
 pub(crate) struct Invocation {
     syntax: Syntax,
+    /// What rustc has to be asked, before the imports.
+    predicates: Vec<TokenStream>,
     pub(crate) uses: Vec<Use>,
+    configured_out: Vec<ConfiguredOut>,
     /// Whether an import is left out because it cannot be read.
     has_unknown_imports: bool,
 }
 
 impl Invocation {
     /// Takes either form apart. `None` when the tokens are not even Rust.
-    pub(crate) fn read(tokens: TokenStream, sink: &mut Sink) -> Option<Self> {
+    ///
+    /// `done` are the answers to what it asked so far, and the sources of its imports.
+    pub(crate) fn read(tokens: TokenStream, done: &TokenStream, sink: &mut Sink) -> Option<Self> {
         if tokens.is_empty() {
             let what = "an invocation without a network".to_string();
             let instead = unit::CLOSURE_FORM.to_string();
@@ -58,6 +66,7 @@ impl Invocation {
             .into_iter()
             .any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
             && !matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '|');
+        let tokens = literals::shortened(tokens, sink);
         if let Some(at) = too_deep(tokens.clone(), 0) {
             let text = "this expression is too long, or nests too deep; split it with `let`".to_string();
             sink.error(at, Message::Limit { text });
@@ -78,14 +87,46 @@ impl Invocation {
         match parsed {
             Ok(syntax) => {
                 let mut syntax = syntax?;
+                let predicates = configure::predicates(&syntax);
+                let answers = done.clone().into_iter().take(predicates.len());
+                let answers: Vec<bool> = answers.map(|answer| configure::is_yes(&answer)).collect();
+                let configured_out = configure::configure(&mut syntax, &predicates, answers.into_iter());
                 let uses = parser.uses(&mut syntax);
-                Some(Invocation { syntax, uses, has_unknown_imports: parser.has_unknown_imports })
+                let has_unknown_imports = parser.has_unknown_imports;
+                Some(Invocation { syntax, predicates, uses, configured_out, has_unknown_imports })
             }
             Err(error) => {
                 parser.syntax(&error);
                 None
             }
         }
+    }
+
+    /// The call that asks for what is not known yet: whether a predicate holds, or the source of an import. It calls
+    /// `continuation` again.
+    pub(crate) fn next(
+        &self,
+        continuation: TokenStream,
+        done: &TokenStream,
+        rest: &TokenStream,
+    ) -> Option<TokenStream> {
+        let known = done.clone().into_iter().count();
+        let is_expression = matches!(self.syntax, Syntax::Expression(_));
+        match (self.predicates.get(known), known.checked_sub(self.predicates.len())) {
+            (Some(predicate), _) => Some(configure::ask(predicate, continuation, done, rest, is_expression)),
+            (None, at) => Some(import::call(self.uses.get(at?)?, continuation, done, rest)),
+        }
+    }
+
+    /// What rustc has to be asked.
+    #[cfg(test)]
+    pub(crate) fn into_predicates(self) -> Vec<TokenStream> {
+        self.predicates
+    }
+
+    /// The sources of its imports among what is known.
+    pub(crate) fn sources(&self, done: TokenStream) -> TokenStream {
+        done.into_iter().skip(self.predicates.len()).collect()
     }
 
     /// What stands before the braces of a module.
@@ -101,7 +142,9 @@ impl Invocation {
         let has_unknown_imports = self.has_unknown_imports;
         let mut parser =
             Parser { sink, unit: UnitId(0), has_unknown_imports, innermost: None, generic_types: Vec::new() };
-        parser.source(self.syntax, &self.uses, payloads)
+        let mut source = parser.source(self.syntax, &self.uses, payloads);
+        source.network.configured_out = self.configured_out;
+        source
     }
 }
 

@@ -20,7 +20,7 @@ impl Parser<'_> {
         item.attrs = others;
         let (vis, signature) = (item.vis.clone(), item.sig.clone());
         let ident = signature.ident.clone();
-        let mut function = self.function(item, unit);
+        let mut function = self.function(item, unit, true);
         function.tokens = quote!(#(#marks)* #vis #signature;);
         let Some(mark) = marks.first() else {
             let instead = "write its body in braces, or `#[operator]` in front of it";
@@ -106,7 +106,7 @@ impl Parser<'_> {
 }
 
 /// A `fn` that ends with `;`, with an empty body in its place.
-fn with_empty_body(tokens: &TokenStream) -> Option<syn::ItemFn> {
+pub(crate) fn with_empty_body(tokens: &TokenStream) -> Option<syn::ItemFn> {
     let mut tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let end = match tokens.pop() {
         Some(TokenTree::Punct(end)) if end.as_char() == ';' => end.span(),

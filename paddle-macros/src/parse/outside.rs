@@ -73,7 +73,8 @@ impl Parser<'_> {
 
     /// `const V: usize;`, a size that is known at run time; `None` if it is something else.
     pub(super) fn run_time_size(&mut self, tokens: &TokenStream) -> Option<Constant> {
-        let (ident, ty) = without_value.parse2(tokens.clone()).ok()?;
+        let (attributes, ident, ty) = without_value.parse2(tokens.clone()).ok()?;
+        self.no_function(&attributes);
         if !is_usize(&ty) {
             let instead = "a size that is known at run time is a `usize`: `const N: usize;`";
             self.foreign(&ty, "a `const` of this type without a value", instead);
@@ -91,14 +92,14 @@ fn is_usize(ty: &syn::Type) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.is_ident("usize"))
 }
 
-/// Name and type.
-fn without_value(input: ParseStream<'_>) -> syn::Result<(Ident, syn::Type)> {
-    input.call(syn::Attribute::parse_outer)?;
+/// Attributes, name and type.
+fn without_value(input: ParseStream<'_>) -> syn::Result<(Vec<syn::Attribute>, Ident, syn::Type)> {
+    let attributes = input.call(syn::Attribute::parse_outer)?;
     input.parse::<syn::Visibility>()?;
     input.parse::<syn::Token![const]>()?;
     let ident = input.parse()?;
     input.parse::<syn::Token![:]>()?;
     let ty = input.parse()?;
     input.parse::<syn::Token![;]>()?;
-    Ok((ident, ty))
+    Ok((attributes, ident, ty))
 }

@@ -14,6 +14,7 @@ pub(super) const CLOSURE_FORM: &str =
     "write `network!(|x: Tensor<f32, _, 13>| { .. })`, or a module of `pub fn`s";
 
 /// An invocation that is valid Rust, taken apart.
+#[derive(Clone)]
 pub(crate) enum Syntax {
     Expression(syn::ExprClosure),
     Module {
@@ -127,6 +128,7 @@ impl Parser<'_> {
             layer: false,
             operator: None,
             attributes: TokenStream::new(),
+            lints: TokenStream::new(),
             visibility: TokenStream::new(),
             generics: Vec::new(),
             params,
@@ -141,7 +143,7 @@ impl Parser<'_> {
         for item in items {
             match item {
                 syn::Item::Fn(function) => {
-                    let function = self.function(function, unit);
+                    let function = self.function(function, unit, false);
                     self.add_function(function, network);
                 }
                 syn::Item::Const(constant) => {

@@ -89,7 +89,7 @@ impl Resolver<'_> {
             let closures = closures.filter(|(_, entry)| matches!(entry, Entry::Closure(..)));
             let layers = Layer::all().map(|layer| layer.name).chain(LIBRARY.iter().map(|layer| layer.name));
             let known = layers.chain(functions);
-            let hint = did_you_mean(name, known.chain(closures.map(|(name, _)| name.as_str())));
+            let hint = self.items.hint(name, known.chain(closures.map(|(name, _)| name.as_str())));
             Message::UnknownLayer { name: name.into(), hint }
         };
         self.sink.error(at, message);

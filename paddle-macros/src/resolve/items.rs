@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ast::{Function, FunctionId, Keyword, Network, Origin, Param, UnitId, text};
+use crate::messages::did_you_mean;
 
 /// What a name of an item stands for.
 #[derive(Clone, Copy)]
@@ -47,12 +48,20 @@ pub(super) struct Items {
     library: BTreeMap<String, Item>,
     /// Whether any other name may be one that is imported.
     has_unknown_imports: bool,
+    /// Why there are no items of these names.
+    configured_out: BTreeMap<String, String>,
 }
 
 impl Items {
     pub(super) fn of(network: &Network) -> Self {
         let has_unknown_imports = network.has_unknown_imports;
-        let mut items = Items { units: Vec::new(), library: BTreeMap::new(), has_unknown_imports };
+        let out = network.configured_out.iter();
+        let out = out.map(|out| {
+            (text(&out.ident), format!("; it is configured out: `cfg({})` does not hold", out.predicate))
+        });
+        let configured_out = out.collect();
+        let mut items =
+            Items { units: Vec::new(), library: BTreeMap::new(), has_unknown_imports, configured_out };
         items.units.resize_with(network.units.len(), BTreeMap::new);
         for (at, function) in network.functions.iter().enumerate() {
             let item = Item::Function(FunctionId(at));
@@ -89,6 +98,11 @@ impl Items {
     /// Whether a name that is nothing else may be imported all the same.
     pub(super) fn may_have_others(&self) -> bool {
         self.has_unknown_imports
+    }
+
+    /// Why there is no item of a name, or else which name may be meant.
+    pub(super) fn hint<'c>(&self, name: &str, known: impl IntoIterator<Item = &'c str>) -> String {
+        self.configured_out.get(name).cloned().unwrap_or_else(|| did_you_mean(name, known))
     }
 
     /// The names that a unit sees, but for the library's.

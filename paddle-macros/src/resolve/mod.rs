@@ -148,7 +148,7 @@ impl Resolver<'_> {
             None if self.items.may_have_others() => return None,
             None => {}
         }
-        let hint = did_you_mean(&name, self.items.names(self.unit));
+        let hint = self.items.hint(&name, self.items.names(self.unit));
         self.sink.error(ident.span(), Message::UnknownLayer { name, hint });
         None
     }
@@ -410,7 +410,7 @@ impl Resolver<'_> {
             }
             None if self.items.may_have_others() => return Meaning::Unresolved,
             None => {
-                let hint = did_you_mean(&name, self.names_in_scope());
+                let hint = self.items.hint(&name, self.names_in_scope());
                 Message::UnknownVariable { name, hint }
             }
         };

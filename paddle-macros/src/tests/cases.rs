@@ -95,7 +95,7 @@ fn invocations(tokens: TokenStream) -> Vec<TokenStream> {
 /// The sources of what an invocation imports from other modules of the file.
 fn imported(tokens: &TokenStream, all: &[TokenStream]) -> TokenStream {
     let mut sink = Sink::default();
-    let invocation = Invocation::read(tokens.clone(), &mut sink);
+    let invocation = Invocation::read(tokens.clone(), &TokenStream::new(), &mut sink);
     sink.finish();
     let uses = invocation.map(|invocation| invocation.uses).unwrap_or_default();
     let sources = uses.iter().map(|import| {

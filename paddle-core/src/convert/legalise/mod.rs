@@ -46,7 +46,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use self::rows::{Chosen, Known};
-use super::names::EMPTY;
+use super::names::{EMPTY, OURS};
 use super::to_wire::holder;
 use super::types::tensor_type;
 use crate::ops::{Op, SequenceWindow};
@@ -214,7 +214,9 @@ impl Legaliser<'_> {
         self.blocks.len() - 1
     }
 
-    fn push(&mut self, at: usize, op: OpDesc) {
+    /// Appends an operator, without what only our own dialect has beside its numbers.
+    fn push(&mut self, at: usize, mut op: OpDesc) {
+        op.attrs.retain(|attr| !attr.name.starts_with(OURS));
         self.blocks[at].ops.push(op);
     }
 

@@ -1,7 +1,6 @@
 //! Operators without blocks.
 
 use super::super::describe::{describe, fill_value};
-use super::super::names::OURS;
 use super::super::places::is_plain_gather;
 use super::super::types::{element, wire_dims};
 use super::parts::list;
@@ -156,9 +155,7 @@ impl Legaliser<'_> {
         let program = self.program;
         let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
         let types: Vec<_> = operator.inputs.iter().map(|&input| program.ty(input)).collect();
-        let mut desc = describe(&operator.op, inputs, &outputs, &types);
-        desc.attrs.retain(|attr| !attr.name.starts_with(OURS));
-        desc
+        describe(&operator.op, inputs, &outputs, &types)
     }
 
     /// Ids, the input number `label`, have to be a column.

@@ -61,6 +61,17 @@ fn programs() -> Vec<Program> {
     programs
 }
 
+/// Text and wire hold the same of a program.
+fn is_kept(program: &Program) {
+    let shown = program.to_string();
+    let read = text::parse(&shown).unwrap_or_else(|error| panic!("the text is refused: {error}\n{shown}"));
+    assert_eq!(read.to_string(), shown);
+    let wire = to_wire(program);
+    let read = from_wire(&wire.main, Some(&wire.startup));
+    let read = read.unwrap_or_else(|error| panic!("the wire is refused: {error}\n{shown}"));
+    assert_eq!(read.to_string(), shown);
+}
+
 /// A changed program, or why there is none.
 fn changed(program: &Program, random: &mut Random) -> Result<Program, End> {
     if random.below(2) == 0 {
@@ -140,7 +151,10 @@ fn changed_programs_run_or_end_in_typed_errors() {
             changed(program, &mut random).map(|program| (program, random))
         };
         let run_mutant = || match mutant() {
-            Ok((program, mut random)) => run(&program, &mut random, seed),
+            Ok((program, mut random)) => {
+                is_kept(&program);
+                run(&program, &mut random, seed)
+            }
             Err(end) => end,
         };
         match catch_unwind(run_mutant) {

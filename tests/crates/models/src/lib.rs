@@ -116,3 +116,18 @@ impl Operator for operators::twice {
         vec![op.rows(2, &[3])]
     }
 }
+
+/// What is configured here, whoever uses it.
+#[network]
+pub mod configured {
+    #[cfg(feature = "wide")]
+    const SIZE: usize = 8;
+    #[cfg(not(feature = "wide"))]
+    const SIZE: usize = 4;
+
+    pub fn layer(x: Tensor<f32, _, 3>) -> _ {
+        #[cfg(feature = "wide")]
+        let x = x * 2.0;
+        fc(x, SIZE)
+    }
+}
