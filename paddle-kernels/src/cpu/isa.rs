@@ -145,30 +145,33 @@ macro_rules! dispatch {
         $vis $($unsafety)? fn $name<$($type: $bound),*>(
             $isa: $crate::cpu::isa::Isa $(, $argument: $argument_type)*
         ) $(-> $result)? {
-            #[inline(always)]
-            #[allow(clippy::too_many_arguments)]
-            $($unsafety)? fn body<const $fused: bool $(, $type: $bound)*>($($argument: $argument_type),*) $(-> $result)? $body
-
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx512<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
-                // SAFETY: what `body` asks of its caller, this function asks too.
-                #[allow(unused_unsafe)]
-                unsafe { body::<true $(, $type)*>($($argument),*) }
+                #[allow(dead_code)]
+                const $fused: bool = true;
+                $body
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx2<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
-                // SAFETY: what `body` asks of its caller, this function asks too.
-                #[allow(unused_unsafe)]
-                unsafe { body::<true $(, $type)*>($($argument),*) }
+                #[allow(dead_code)]
+                const $fused: bool = true;
+                $body
             }
 
-            // SAFETY: an `Isa` exists only where the machine has its features; what `body` asks of its caller,
-            // this function asks too.
+            #[allow(clippy::too_many_arguments)]
+            $($unsafety)? fn portable<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                #[allow(dead_code)]
+                const $fused: bool = $crate::cpu::isa::PORTABLE_IS_FUSED;
+                $body
+            }
+
+            // SAFETY: an `Isa` exists only where the machine has its features; what the body asks of its caller, this
+            // function asks too.
             #[allow(unused_unsafe)]
             unsafe {
                 match $isa.level() {
@@ -176,9 +179,7 @@ macro_rules! dispatch {
                     $crate::cpu::isa::Level::Avx512 => avx512::<$($type),*>($($argument),*),
                     #[cfg(target_arch = "x86_64")]
                     $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
-                    $crate::cpu::isa::Level::Portable => {
-                        body::<{ $crate::cpu::isa::PORTABLE_IS_FUSED } $(, $type)*>($($argument),*)
-                    }
+                    $crate::cpu::isa::Level::Portable => portable::<$($type),*>($($argument),*),
                 }
             }
         }
