@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (name, op, ranges) in cases() {
             if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
                 let found = nanoseconds(&isas, &sample(op, &ranges, dtype))?;
-                let cells = found.iter().zip(&relu).map(|(ns, relu)| format!(" {ns:.2} ({:.0}) |", ns / relu));
+                let cells =
+                    found.iter().zip(&relu).map(|(ns, relu)| format!(" {ns:.2} ({:.0}) |", ns / relu));
                 println!("| {name} |{}", cells.collect::<String>());
             }
         }

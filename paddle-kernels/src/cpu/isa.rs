@@ -126,8 +126,10 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 /// axpy(isa, 2.0, &x, &mut y);
 /// ```
 ///
-/// `FUSED` tells the body whether `mul_add` is one instruction. What the body calls must be `#[inline(always)]`:
-/// a function that is not inlined is compiled for the portable set. Type parameters follow `FUSED`, each with one bound:
+/// `FUSED` tells the body whether `mul_add` is one instruction. The body is compiled within each copy, and closures in it are
+/// compiled for the copy's instruction set. The functions that it calls must be `#[inline(always)]`, and so are not those of
+/// iterators that take closures: a function that is not inlined is compiled for the portable set, where each `mul_add` is a
+/// call of a library. `tests/calls` looks for what computes and is not inlined. Type parameters follow `FUSED`, each with one bound:
 /// `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
 macro_rules! dispatch {
     ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
@@ -163,6 +165,7 @@ macro_rules! dispatch {
                 $body
             }
 
+            #[inline(never)]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn portable<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
                 #[allow(dead_code)]
