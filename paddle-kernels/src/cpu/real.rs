@@ -1,5 +1,4 @@
-//! What formulas are evaluated in. On `f32` the functions are those of [`math`], which become vector code; on `f64` those of C's
-//! library.
+//! What formulas are evaluated in. The functions are those of [`math`], which become vector code, but for a few on `f64`.
 //!
 //! Everything is inlined always: what is not is compiled for the portable set (see [`super::isa`]), and so calls a library
 //! for each multiply-add.
@@ -9,7 +8,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use paddle_core::ops::Real;
 
-use super::math::{self, Rounding, library, single};
+use super::math::{self, Rounding, double, library, single};
 
 /// An `f32`. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
 #[derive(Clone, Copy)]
@@ -198,25 +197,25 @@ impl<const FUSED: bool> Real for Double<FUSED> {
         round = x.nearest::<FUSED>(),
         trunc = x.towards_zero::<FUSED>(),
         sqrt = x.sqrt(),
-        exp = library::exp(x),
-        exp_m1 = library::exp_m1(x),
-        ln = library::ln(x),
-        ln_1p = library::ln_1p(x),
-        log2 = library::log2(x),
-        log10 = library::log10(x),
+        exp = double::exp::<FUSED>(x),
+        exp_m1 = double::exp_m1::<FUSED>(x),
+        ln = double::ln::<FUSED>(x),
+        ln_1p = double::ln_1p::<FUSED>(x),
+        log2 = double::log2::<FUSED>(x),
+        log10 = double::log10::<FUSED>(x),
         sin = library::sin(x),
         cos = library::cos(x),
         tan = library::tan(x),
-        asin = library::asin(x),
-        acos = library::acos(x),
-        atan = library::atan(x),
-        sinh = library::sinh(x),
-        cosh = library::cosh(x),
-        tanh = library::tanh(x),
-        asinh = library::asinh(x),
-        acosh = library::acosh(x),
-        atanh = library::atanh(x),
-        erf = library::erf(x),
-        erfc = library::erfc(x),
+        asin = double::asin::<FUSED>(x),
+        acos = double::acos::<FUSED>(x),
+        atan = double::atan::<FUSED>(x),
+        sinh = double::sinh::<FUSED>(x),
+        cosh = double::cosh::<FUSED>(x),
+        tanh = double::tanh::<FUSED>(x),
+        asinh = double::asinh::<FUSED>(x),
+        acosh = double::acosh::<FUSED>(x),
+        atanh = double::atanh::<FUSED>(x),
+        erf = double::erf::<FUSED>(x),
+        erfc = double::erfc::<FUSED>(x),
     }
 }

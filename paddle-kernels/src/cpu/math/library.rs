@@ -1,6 +1,7 @@
-//! The functions of C's library for `f64`, one number at a time: right to the last digits, which [`math`](super) is not.
+//! Functions of C's library for `f64`, one number at a time: those that would take many more digits to be made vector code,
+//! of π for large angles, and of logarithms that large powers multiply.
 //!
-//! They are not inlined, so that the calls that they make are here and nowhere else: `tests/calls.rs` looks for others.
+//! They are not inlined, so that the calls that they make are here and nowhere else: `tests/calls` looks for others.
 
 use paddle_core::ops::Real;
 
@@ -13,7 +14,7 @@ macro_rules! library {
     )*};
 }
 library! {
-    exp, exp_m1, ln, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc,
+    sin, cos, tan,
 }
 
 #[inline(never)]
