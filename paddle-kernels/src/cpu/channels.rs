@@ -99,8 +99,14 @@ impl View {
         for (sums, terms) in sums.iter_mut().zip(&terms) {
             sums.add(terms, LANES, filled, LANES);
         }
-        let sums = sums.map(Sums::finish);
-        if self.inner == 1 { sums } else { sums.map(|sums| [total(sums); LANES]) }
+        let mut finished = [[T::ZERO; LANES]; N];
+        for (finished, sums) in finished.iter_mut().zip(&sums) {
+            *finished = sums.finish();
+            if self.inner != 1 {
+                *finished = [total(*finished); LANES];
+            }
+        }
+        finished
     }
 
     /// Calls `run` with each run of neighbours in `elements` of one channel, or one each of neighbouring channels,

@@ -117,6 +117,10 @@ fn trace(stop: &[f64], weights: &[f64], scores: &[f64], path: &mut [i64]) {
 /// The place of the largest number, of equal ones the first.
 #[inline(always)]
 fn first_largest(x: impl Iterator<Item = f64>) -> usize {
-    let larger = |best: (usize, f64), found: (usize, f64)| if found.1 > best.1 { found } else { best };
-    x.enumerate().reduce(larger).map_or(0, |(at, _)| at)
+    let mut found = x.enumerate();
+    let Some(mut best) = found.next() else { return 0 };
+    for found in found {
+        best = if found.1 > best.1 { found } else { best };
+    }
+    best.0
 }

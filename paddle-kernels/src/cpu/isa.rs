@@ -126,8 +126,10 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 /// axpy(isa, 2.0, &x, &mut y);
 /// ```
 ///
-/// `FUSED` tells the body whether `mul_add` is one instruction. What the body calls must be `#[inline(always)]`:
-/// a function that is not inlined is compiled for the portable set. Type parameters follow `FUSED`, each with one bound:
+/// `FUSED` tells the body whether `mul_add` is one instruction. The body is compiled within each copy, and closures in it are
+/// compiled for the copy's instruction set. The functions that it calls must be `#[inline(always)]`, and so are not those of
+/// iterators that take closures: a function that is not inlined is compiled for the portable set, where each `mul_add` is a
+/// call of a library. `tests/calls` looks for what computes and is not inlined. Type parameters follow `FUSED`, each with one bound:
 /// `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
 macro_rules! dispatch {
     ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
@@ -145,30 +147,34 @@ macro_rules! dispatch {
         $vis $($unsafety)? fn $name<$($type: $bound),*>(
             $isa: $crate::cpu::isa::Isa $(, $argument: $argument_type)*
         ) $(-> $result)? {
-            #[inline(always)]
-            #[allow(clippy::too_many_arguments)]
-            $($unsafety)? fn body<const $fused: bool $(, $type: $bound)*>($($argument: $argument_type),*) $(-> $result)? $body
-
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx512<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
-                // SAFETY: what `body` asks of its caller, this function asks too.
-                #[allow(unused_unsafe)]
-                unsafe { body::<true $(, $type)*>($($argument),*) }
+                #[allow(dead_code)]
+                const $fused: bool = true;
+                $body
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             #[allow(clippy::too_many_arguments)]
             $($unsafety)? fn avx2<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
-                // SAFETY: what `body` asks of its caller, this function asks too.
-                #[allow(unused_unsafe)]
-                unsafe { body::<true $(, $type)*>($($argument),*) }
+                #[allow(dead_code)]
+                const $fused: bool = true;
+                $body
             }
 
-            // SAFETY: an `Isa` exists only where the machine has its features; what `body` asks of its caller,
-            // this function asks too.
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            $($unsafety)? fn portable<$($type: $bound),*>($($argument: $argument_type),*) $(-> $result)? {
+                #[allow(dead_code)]
+                const $fused: bool = $crate::cpu::isa::PORTABLE_IS_FUSED;
+                $body
+            }
+
+            // SAFETY: an `Isa` exists only where the machine has its features; what the body asks of its caller, this
+            // function asks too.
             #[allow(unused_unsafe)]
             unsafe {
                 match $isa.level() {
@@ -176,9 +182,7 @@ macro_rules! dispatch {
                     $crate::cpu::isa::Level::Avx512 => avx512::<$($type),*>($($argument),*),
                     #[cfg(target_arch = "x86_64")]
                     $crate::cpu::isa::Level::Avx2 => avx2::<$($type),*>($($argument),*),
-                    $crate::cpu::isa::Level::Portable => {
-                        body::<{ $crate::cpu::isa::PORTABLE_IS_FUSED } $(, $type)*>($($argument),*)
-                    }
+                    $crate::cpu::isa::Level::Portable => portable::<$($type),*>($($argument),*),
                 }
             }
         }

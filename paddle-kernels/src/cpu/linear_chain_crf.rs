@@ -111,13 +111,39 @@ fn reached(weights: &Weights<'_>, p: &[f64], sums: &mut [f64]) {
 }
 
 /// `ln Σⱼ exp(alphaⱼ + weightⱼᵢ)`, in logarithms.
+#[inline(always)]
 fn log_reached<const FUSED: bool, T: Float>(weights: &Weights<'_>, alpha: &[f64], to: usize) -> f64 {
-    let terms = || alpha.iter().enumerate().map(|(from, alpha)| alpha + weights.weight(from, to));
-    let top = terms().fold(f64::NEG_INFINITY, f64::max);
+    let top = largest_way(weights, alpha, to);
     if top == f64::NEG_INFINITY {
         return top;
     }
-    top + ln::<FUSED, T>(terms().map(|term| exp::<FUSED, T>(term - top)).sum())
+    top + ln::<FUSED, T>(sum_of_ways::<FUSED, T, f64>(weights, alpha, to, top))
+}
+
+/// The largest of `alphaⱼ + weightⱼᵢ`.
+#[inline(always)]
+fn largest_way<A: Float>(weights: &Weights<'_>, alpha: &[A], to: usize) -> f64 {
+    let mut top = f64::NEG_INFINITY;
+    for (from, alpha) in alpha.iter().enumerate() {
+        let way = alpha.double() + weights.weight(from, to);
+        top = if way > top { way } else { top };
+    }
+    top
+}
+
+/// `Σⱼ exp(alphaⱼ + weightⱼᵢ - top)`.
+#[inline(always)]
+fn sum_of_ways<const FUSED: bool, T: Float, A: Float>(
+    weights: &Weights<'_>,
+    alpha: &[A],
+    to: usize,
+    top: f64,
+) -> f64 {
+    let mut total = 0.0;
+    for (from, alpha) in alpha.iter().enumerate() {
+        total += exp::<FUSED, T>(alpha.double() + weights.weight(from, to) - top);
+    }
+    total
 }
 
 /// The cost of a sequence's labels, with its alphas. `own` has room for three numbers per label.
@@ -418,6 +444,7 @@ fn spread(x: &[f64], y: &[f64], scale: f64, to: &mut [f64]) -> f64 {
 }
 
 /// Shares what label `to` has among the labels before it, in logarithms.
+#[inline(always)]
 fn previous_of<const FUSED: bool, T: Float>(
     weights: &Weights<'_>,
     alpha: &[T],
@@ -427,14 +454,14 @@ fn previous_of<const FUSED: bool, T: Float>(
     transitions: &mut [f64],
 ) {
     let labels = weights.labels;
-    let terms = || alpha.iter().enumerate().map(|(from, alpha)| alpha.double() + weights.weight(from, to));
-    let top = terms().fold(f64::NEG_INFINITY, f64::max);
+    let top = largest_way(weights, alpha, to);
     if top == f64::NEG_INFINITY {
         return;
     }
-    let total: f64 = terms().map(|term| exp::<FUSED, T>(term - top)).sum();
-    for (from, term) in terms().enumerate() {
-        let share = marginal * exp::<FUSED, T>(term - top) / total;
+    let total = sum_of_ways::<FUSED, T, T>(weights, alpha, to, top);
+    for (from, alpha) in alpha.iter().enumerate() {
+        let way = alpha.double() + weights.weight(from, to);
+        let share = marginal * exp::<FUSED, T>(way - top) / total;
         previous[from] += share;
         transitions[from * labels + to] += grad * share;
     }

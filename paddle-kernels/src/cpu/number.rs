@@ -6,7 +6,7 @@ use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 use paddle_core::ops::{Number, Real};
 use paddle_core::program::DType;
 
-use super::real::{Fast, Wide};
+use super::real::{Double, Fast, Wide};
 
 /// What memory is read and written as.
 ///
@@ -138,8 +138,8 @@ impl Float for f32 {
 }
 
 impl Float for f64 {
-    type Fast<const FUSED: bool> = f64;
-    type Wide<const FUSED: bool> = f64;
+    type Fast<const FUSED: bool> = Double<FUSED>;
+    type Wide<const FUSED: bool> = Double<FUSED>;
 
     #[inline(always)]
     fn double(self) -> f64 {
@@ -147,28 +147,28 @@ impl Float for f64 {
     }
 
     #[inline(always)]
-    fn double_of<const FUSED: bool>(wide: f64) -> f64 {
-        wide
+    fn double_of<const FUSED: bool>(wide: Double<FUSED>) -> f64 {
+        wide.0
     }
 
     #[inline(always)]
-    fn fast<const FUSED: bool>(self) -> f64 {
-        self
+    fn fast<const FUSED: bool>(self) -> Double<FUSED> {
+        Double(self)
     }
 
     #[inline(always)]
-    fn plain<const FUSED: bool>(fast: f64) -> f64 {
-        fast
+    fn plain<const FUSED: bool>(fast: Double<FUSED>) -> f64 {
+        fast.0
     }
 
     #[inline(always)]
-    fn wide<const FUSED: bool>(self) -> f64 {
-        self
+    fn wide<const FUSED: bool>(self) -> Double<FUSED> {
+        Double(self)
     }
 
     #[inline(always)]
-    fn rounded<const FUSED: bool>(wide: f64) -> f64 {
-        wide
+    fn rounded<const FUSED: bool>(wide: Double<FUSED>) -> f64 {
+        wide.0
     }
 }
 

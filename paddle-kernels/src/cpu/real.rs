@@ -1,18 +1,26 @@
-//! What formulas on `f32` are evaluated in. The functions are those of [`math`], which become vector code.
+//! What formulas are evaluated in. The functions are those of [`math`], which become vector code, but for a few on `f64`.
+//!
+//! Everything is inlined always: what is not is compiled for the portable set (see [`super::isa`]), and so calls a library
+//! for each multiply-add.
 
+use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use paddle_core::ops::Real;
 
-use super::math::{self, Rounding, single};
+use super::math::{self, Rounding, double, library, single};
 
 /// An `f32`. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy)]
 pub(super) struct Fast<const FUSED: bool>(pub(super) f32);
 
 /// What becomes an `f32`, in the arithmetic of `f64`.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy)]
 pub(super) struct Wide<const FUSED: bool>(pub(super) f64);
+
+/// An `f64`.
+#[derive(Clone, Copy)]
+pub(super) struct Double<const FUSED: bool>(pub(super) f64);
 
 macro_rules! operators {
     ($($type:ident: $($trait:ident $method:ident),*;)*) => {$(
@@ -35,11 +43,47 @@ macro_rules! operators {
                 $type(-self.0)
             }
         }
+
+        impl<const FUSED: bool> PartialEq for $type<FUSED> {
+            #[inline(always)]
+            fn eq(&self, other: &Self) -> bool {
+                self.0 == other.0
+            }
+        }
+
+        // What is derived is not inlined always.
+        impl<const FUSED: bool> PartialOrd for $type<FUSED> {
+            #[inline(always)]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                self.0.partial_cmp(&other.0)
+            }
+
+            #[inline(always)]
+            fn lt(&self, other: &Self) -> bool {
+                self.0 < other.0
+            }
+
+            #[inline(always)]
+            fn le(&self, other: &Self) -> bool {
+                self.0 <= other.0
+            }
+
+            #[inline(always)]
+            fn gt(&self, other: &Self) -> bool {
+                self.0 > other.0
+            }
+
+            #[inline(always)]
+            fn ge(&self, other: &Self) -> bool {
+                self.0 >= other.0
+            }
+        }
     )*};
 }
 operators! {
     Fast: Add add, Sub sub, Mul mul, Div div;
     Wide: Add add, Sub sub, Mul mul, Div div;
+    Double: Add add, Sub sub, Mul mul, Div div;
 }
 
 macro_rules! functions {
@@ -131,5 +175,47 @@ impl<const FUSED: bool> Real for Wide<FUSED> {
         atanh = math::atanh::<FUSED>(x),
         erf = math::erf::<FUSED>(x),
         erfc = math::erfc::<FUSED>(x),
+    }
+}
+
+impl<const FUSED: bool> Real for Double<FUSED> {
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        Double(value)
+    }
+
+    #[inline(always)]
+    fn pow(self, power: Self) -> Self {
+        Double(library::pow(self.0, power.0))
+    }
+
+    functions! {
+        |x|
+        abs = x.abs(),
+        floor = x.down::<FUSED>(),
+        ceil = x.up::<FUSED>(),
+        round = x.nearest::<FUSED>(),
+        trunc = x.towards_zero::<FUSED>(),
+        sqrt = x.sqrt(),
+        exp = double::exp::<FUSED>(x),
+        exp_m1 = double::exp_m1::<FUSED>(x),
+        ln = double::ln::<FUSED>(x),
+        ln_1p = double::ln_1p::<FUSED>(x),
+        log2 = double::log2::<FUSED>(x),
+        log10 = double::log10::<FUSED>(x),
+        sin = library::sin(x),
+        cos = library::cos(x),
+        tan = library::tan(x),
+        asin = double::asin::<FUSED>(x),
+        acos = double::acos::<FUSED>(x),
+        atan = double::atan::<FUSED>(x),
+        sinh = double::sinh::<FUSED>(x),
+        cosh = double::cosh::<FUSED>(x),
+        tanh = double::tanh::<FUSED>(x),
+        asinh = double::asinh::<FUSED>(x),
+        acosh = double::acosh::<FUSED>(x),
+        atanh = double::atanh::<FUSED>(x),
+        erf = double::erf::<FUSED>(x),
+        erfc = double::erfc::<FUSED>(x),
     }
 }

@@ -51,7 +51,7 @@ impl<T: Float> Sums<T> {
 
     /// The sums.
     #[inline(always)]
-    pub(super) fn finish(self) -> [T; LANES] {
+    pub(super) fn finish(&self) -> [T; LANES] {
         let mut sums = self.levels[0];
         let mut rest = self.added / RADIX;
         for level in &self.levels[1..] {

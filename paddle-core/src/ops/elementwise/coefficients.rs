@@ -11,8 +11,11 @@ pub(super) type Named = [(&'static str, Number)];
 /// The attributes of a formula as variables, each as what `$of` makes of it.
 macro_rules! bind {
     ($of:expr, $coefficients:ident $(, $($name:ident)*)?) => {
-        #[allow(unused_variables, reason = "a formula need not mention every attribute")]
-        let [$($($name,)*)? ..] = $coefficients.map($of);
+        let [$($($name,)*)? ..] = $coefficients;
+        $($(
+            #[allow(unused_variables, reason = "a formula need not mention every attribute")]
+            let $name = $of($name);
+        )*)?
     };
 }
 

@@ -145,8 +145,10 @@ macro_rules! with_functions {
             function logit Logit(; eps: Number = 0.000001 "0.000001 if it is left out.") [ACCUMULATING, ACCUMULATING] in (0.1, 0.9);
                 |x| {
                     // Both are bounded, since 1 - (1 - eps) is not eps.
-                    let within = |p: T| T::select(eps > T::of(0.0), p.max(eps).min(T::of(1.0) - eps), p);
-                    (within(x) / within(T::of(1.0) - x)).ln()
+                    let (most, rest) = (T::of(1.0) - eps, T::of(1.0) - x);
+                    let above = T::select(eps > T::of(0.0), x.max(eps).min(most), x);
+                    let below = T::select(eps > T::of(0.0), rest.max(eps).min(most), rest);
+                    (above / below).ln()
                 },
                 slope X |x| T::select(
                     (x < eps) | (x > T::of(1.0) - eps),

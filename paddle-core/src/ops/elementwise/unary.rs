@@ -177,6 +177,7 @@ macro_rules! unary {
 with_functions!(unary($));
 
 /// An attribute of a formula on integers.
+#[inline(always)]
 fn whole(coefficient: f64) -> i64 {
     coefficient as i64
 }

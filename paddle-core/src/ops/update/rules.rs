@@ -39,6 +39,7 @@ pub trait Rule: Copy + Send + Sync + 'static {
     ) -> (T, [T; MOST_STATES]);
 
     /// Of a rule that is [`SCALED`](Self::SCALED): the direction of the step, before it is scaled.
+    #[inline(always)]
     fn direction<T: Real>(
         _shared: &Self::Shared<T>,
         _parameter: T,

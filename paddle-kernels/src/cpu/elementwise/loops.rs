@@ -51,7 +51,7 @@ dispatch! {
         let (x, out) = unsafe {
             (from_raw_parts(from[0].cast::<F::From>(), count), from_raw_parts_mut(to.cast::<F::To>(), count))
         };
-        each(x, out, |x| F::apply::<FUSED>(x, with));
+        each::<FUSED, F>(x, out, with);
     }
 }
 
@@ -67,7 +67,7 @@ dispatch! {
                 from_raw_parts_mut(to.cast::<F::To>(), count),
             )
         };
-        each_pair(x, y, out, |x, y| F::apply::<FUSED>(x, y, with));
+        each_pair::<FUSED, F>(x, y, out, with);
     }
 }
 
@@ -76,13 +76,15 @@ dispatch! {
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
         // SAFETY: the caller's.
-        let ([x, y, z], out) = unsafe {
+        let (x, y, z, out) = unsafe {
             (
-                from.map(|from| from_raw_parts(from.cast::<F::From>(), count)),
+                from_raw_parts(from[0].cast::<F::From>(), count),
+                from_raw_parts(from[1].cast::<F::From>(), count),
+                from_raw_parts(from[2].cast::<F::From>(), count),
                 from_raw_parts_mut(to.cast::<F::To>(), count),
             )
         };
-        each_triple(x, y, z, out, |x, y, z| F::apply::<FUSED>(x, y, z, with));
+        each_triple::<FUSED, F>(x, y, z, out, with);
     }
 }
 
@@ -103,25 +105,32 @@ dispatch! {
     }
 }
 
-/// A function of its own, so that the compiler knows that `out` is apart.
+/// A function of its own, so that the compiler knows that `out` is apart. It takes no closure: only functions can be marked
+/// to be inlined always.
 #[inline(always)]
-fn each<T: Copy, U>(x: &[T], out: &mut [U], f: impl Fn(T) -> U) {
+fn each<const FUSED: bool, F: One>(x: &[F::From], out: &mut [F::To], with: Coefficients) {
     for (out, x) in out.iter_mut().zip(x) {
-        *out = f(*x);
+        *out = F::apply::<FUSED>(*x, with);
     }
 }
 
 #[inline(always)]
-fn each_pair<T: Copy, U>(x: &[T], y: &[T], out: &mut [U], f: impl Fn(T, T) -> U) {
+fn each_pair<const FUSED: bool, F: Two>(x: &[F::From], y: &[F::From], out: &mut [F::To], with: Coefficients) {
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-        *out = f(*x, *y);
+        *out = F::apply::<FUSED>(*x, *y, with);
     }
 }
 
 #[inline(always)]
-fn each_triple<T: Copy, U>(x: &[T], y: &[T], z: &[T], out: &mut [U], f: impl Fn(T, T, T) -> U) {
+fn each_triple<const FUSED: bool, F: Three>(
+    x: &[F::From],
+    y: &[F::From],
+    z: &[F::From],
+    out: &mut [F::To],
+    with: Coefficients,
+) {
     for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
-        *out = f(*x, *y, *z);
+        *out = F::apply::<FUSED>(*x, *y, *z, with);
     }
 }
 
@@ -333,7 +342,17 @@ pub(super) fn scale(dtype: DType) -> Option<Loop> {
                 type To = $type;
                 #[inline(always)]
                 fn apply<const FUSED: bool>($x: $type, with: Coefficients) -> $type {
-                    let [$scale, $bias, _] = with.map(|$c| $coefficient);
+                    let [scale, bias, _] = with;
+                    let ($scale, $bias) = (
+                        {
+                            let $c = scale;
+                            $coefficient
+                        },
+                        {
+                            let $c = bias;
+                            $coefficient
+                        },
+                    );
                     $formula
                 }
             }
@@ -359,7 +378,7 @@ pub(super) fn rank_loss(dtype: DType) -> Option<Loop> {
         type To = T;
         #[inline(always)]
         fn apply<const FUSED: bool>(label: T, left: T, right: T, _: Coefficients) -> T {
-            let [label, left, right] = [label, left, right].map(|x| x.fast::<FUSED>());
+            let (label, left, right) = (label.fast::<FUSED>(), left.fast::<FUSED>(), right.fast::<FUSED>());
             T::plain::<FUSED>(RankLoss::apply(label, left, right))
         }
     }

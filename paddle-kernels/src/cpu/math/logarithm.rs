@@ -100,16 +100,21 @@ pub(in crate::cpu) fn atanh<const FUSED: bool>(x: f64) -> f64 {
     (0.5 * ln_1p::<FUSED>(2.0 * size / (1.0 - size))).copysign(x)
 }
 
+#[inline(always)]
+fn is_whole<const FUSED: bool>(y: f64) -> bool {
+    y.towards_zero::<FUSED>() == y
+}
+
 /// `x` to the power of `y`, in all cases as IEEE 754 defines `pow`.
 #[inline(always)]
 pub(in crate::cpu) fn pow<const FUSED: bool>(x: f64, y: f64) -> f64 {
     let size = x.abs();
     let value = exp2::<FUSED>(y * log2::<FUSED>(size));
     let value = if size == 1.0 { 1.0 } else { value };
-    let is_whole = |y: f64| y.towards_zero::<FUSED>() == y;
-    let is_odd = is_whole(y) & !is_whole(0.5 * y);
+    let is_whole = is_whole::<FUSED>(y);
+    let is_odd = is_whole & !self::is_whole::<FUSED>(0.5 * y);
     let value = if is_odd { value.copysign(x) } else { value };
-    let has_no_root = (x < 0.0) & (x > f64::NEG_INFINITY) & !is_whole(y);
+    let has_no_root = (x < 0.0) & (x > f64::NEG_INFINITY) & !is_whole;
     let value = if has_no_root { f64::NAN } else { value };
     if (x == 1.0) | (y == 0.0) { 1.0 } else { value }
 }

@@ -1,5 +1,5 @@
 //! The functions of C's library for `f32`, as straight-line code, which the compiler turns into vector code inside
-//! [`dispatch!`](super::isa::dispatch).
+//! [`dispatch!`](super::isa::dispatch); for those of `f64` see [`double`] and [`library`].
 //!
 //! [`single`] has those that have to be fast, in the arithmetic of `f32`. All others compute in that of `f64`, of which
 //! relative errors of about 2⁻⁴⁰ are asked: what is rounded to `f32` at the end, after however many of them, is nearly
@@ -10,8 +10,10 @@
 //! The coefficients were fitted at the Chebyshev points of the interval that each file names, in 40 digits.
 
 mod arc;
+pub(super) mod double;
 mod error_function;
 mod exponential;
+pub(super) mod library;
 mod logarithm;
 mod rounding;
 pub(super) mod single;

@@ -1,5 +1,6 @@
 //! Every function, on every instruction set, against the arithmetic of `f64`.
 
+mod doubles;
 mod powers;
 mod throughput;
 

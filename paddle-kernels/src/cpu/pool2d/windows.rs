@@ -63,19 +63,24 @@ impl Windows {
             .flat_map(move |row| columns.clone().map(move |column| row * width + column))
     }
 
-    /// The elements of the first window.
+    /// What the first window covers of each line.
     #[inline(always)]
-    fn of_first<'x, T: Copy>(&self, x: &'x [T]) -> impl Iterator<Item = T> + 'x {
+    fn lines<'x, T>(&self, x: &'x [T]) -> impl Iterator<Item = &'x [T]> {
         let (columns, width) = (self.columns.elements.clone(), self.width);
-        self.rows.elements.clone().flat_map(move |row| &x[row * width..][columns.clone()]).copied()
+        self.rows.elements.clone().map(move |row| &x[row * width..][columns.clone()])
     }
 
     /// The largest elements; 0 where there are none.
     #[inline(always)]
     fn largest<T: Float>(&self, x: &[T], largest: &mut [T]) {
-        let larger = |a, b| if b > a { b } else { a };
         if let [largest] = largest {
-            *largest = self.of_first(x).reduce(larger).unwrap_or(T::ZERO);
+            let mut found = None;
+            for line in self.lines(x) {
+                for x in line {
+                    found = Some(if let Some(found) = found { larger(found, *x) } else { *x });
+                }
+            }
+            *largest = found.unwrap_or(T::ZERO);
             return;
         }
         let mut places = self.places();
@@ -93,7 +98,14 @@ impl Windows {
     pub(super) fn pool<T: Float>(&self, kind: PoolKind, x: &[T], out: &mut [T]) {
         match (kind, &mut *out) {
             (PoolKind::Max, _) => return self.largest(x, out),
-            (PoolKind::Avg, [sum]) => *sum = self.of_first(x).fold(T::ZERO, |sum, x| sum + x),
+            (PoolKind::Avg, [sum]) => {
+                *sum = T::ZERO;
+                for line in self.lines(x) {
+                    for x in line {
+                        *sum += *x;
+                    }
+                }
+            }
             (PoolKind::Avg, _) => {
                 let mut side_by_side = [T::ZERO; RUN];
                 out.fill(T::ZERO);
@@ -141,14 +153,30 @@ impl Windows {
         for at in self.places() {
             let (out, stride) = (&mut out[at..], self.stride);
             match stride {
-                1 => out.iter_mut().zip(&*grad).for_each(|(x, grad)| *x += *grad),
-                2 if out.len() >= 2 * grad.len() => {
-                    out.chunks_exact_mut(2).zip(&*grad).for_each(|(x, grad)| x[0] += *grad);
+                1 => {
+                    for (x, grad) in out.iter_mut().zip(&*grad) {
+                        *x += *grad;
+                    }
                 }
-                _ => out.iter_mut().step_by(stride).zip(&*grad).for_each(|(x, grad)| *x += *grad),
+                2 if out.len() >= 2 * grad.len() => {
+                    for (x, grad) in out.chunks_exact_mut(2).zip(&*grad) {
+                        x[0] += *grad;
+                    }
+                }
+                _ => {
+                    for (x, grad) in out.iter_mut().step_by(stride).zip(&*grad) {
+                        *x += *grad;
+                    }
+                }
             }
         }
     }
+}
+
+/// `b` where it is larger.
+#[inline(always)]
+fn larger<T: PartialOrd>(a: T, b: T) -> T {
+    if b > a { b } else { a }
 }
 
 /// Every `stride`-th element, side by side.

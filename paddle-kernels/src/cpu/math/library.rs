@@ -1,0 +1,23 @@
+//! Functions of C's library for `f64`, one number at a time: those that would take many more digits to be made vector code,
+//! of π for large angles, and of logarithms that large powers multiply.
+//!
+//! They are not inlined, so that the calls that they make are here and nowhere else: `tests/calls` looks for others.
+
+use paddle_core::ops::Real;
+
+macro_rules! library {
+    ($($name:ident),* $(,)?) => {$(
+        #[inline(never)]
+        pub(in crate::cpu) fn $name(x: f64) -> f64 {
+            Real::$name(x)
+        }
+    )*};
+}
+library! {
+    sin, cos, tan,
+}
+
+#[inline(never)]
+pub(in crate::cpu) fn pow(x: f64, power: f64) -> f64 {
+    x.powf(power)
+}
