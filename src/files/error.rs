@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use paddle_core::memory::OutOfMemory;
 use paddle_core::wire::WireError;
 
 use super::report::LoadReport;
@@ -92,9 +93,36 @@ pub enum FileFault {
     },
     /// It is not one of PaddlePaddle's with these parameters.
     Wire(WireError),
+    /// There is no memory for what it has, or is to have.
+    OutOfMemory(OutOfMemory),
+}
+
+impl FileError {
+    /// The memory that could not be had, if that is what went wrong.
+    pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        match &self.fault {
+            FileFault::OutOfMemory(error) => Some(error),
+            FileFault::Wire(error) => error.out_of_memory(),
+            _ => None,
+        }
+    }
 }
 
 impl FileFault {
+    /// What the system did not read; or there was no memory for it.
+    pub(crate) fn read(error: io::Error) -> Self {
+        FileFault::out_of_memory(error).unwrap_or_else(FileFault::Read)
+    }
+
+    /// What the system did not write; or there was no memory for it.
+    pub(crate) fn write(error: io::Error) -> Self {
+        FileFault::out_of_memory(error).unwrap_or_else(FileFault::Write)
+    }
+
+    fn out_of_memory(error: io::Error) -> Result<Self, io::Error> {
+        error.downcast().map(FileFault::OutOfMemory)
+    }
+
     /// The error for this file.
     pub(crate) fn of(self, path: &Path) -> FileError {
         FileError { path: path.to_path_buf(), fault: self }
@@ -155,6 +183,7 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
 }
@@ -170,6 +199,7 @@ impl Error for FileError {
         match &self.fault {
             FileFault::Read(source) | FileFault::Write(source) => Some(source),
             FileFault::Wire(source) => Some(source),
+            FileFault::OutOfMemory(source) => Some(source),
             FileFault::HeaderLength { .. }
             | FileFault::Header { .. }
             | FileFault::Truncated { .. }

@@ -1,10 +1,11 @@
 //! Parameters to and from files.
 
-use std::fs;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use paddle_core::convert::element;
+use paddle_core::memory::TryGrow;
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::wire::{TensorRecord, read_params, write_params};
 
@@ -96,20 +97,21 @@ impl<B: Backend> Parameters<B> {
         let records = self.with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
-                stored::values(self.backend(), &state.values, stored).write_le_bytes(&mut data);
+                stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data)?;
                 let record = TensorRecord {
                     lod: Vec::new(),
                     element: element(stored.dtype),
                     dims: dims(stored),
                     data,
                 };
-                (stored.name.clone(), record)
+                Ok((stored.name.clone(), record))
             };
-            self.iter().map(record).collect()
+            self.iter().map(record).collect::<Result<_, _>>()
         });
+        let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));
-        Ok(written.map_err(|error| FileFault::Write(error).of(path))?)
+        Ok(written.map_err(|error| FileFault::write(error).of(path))?)
     }
 
     /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
@@ -121,14 +123,15 @@ impl<B: Backend> Parameters<B> {
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
-        let bytes = fs::read(path).map_err(|error| FileFault::Read(error).of(path))?;
+        let bytes = read(path, length as usize).map_err(|error| FileFault::read(error).of(path))?;
         let names = self.names().map(str::to_string).collect();
         let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
         let (mut report, mut values) = (LoadReport::default(), Vec::new());
         for stored in self.iter() {
             let record = &records[&stored.name];
             if record.element == element(stored.dtype) && record.dims == dims(stored) {
-                values.push((stored.offset, Values::from_le_bytes(stored.dtype, &record.data)));
+                let read = Values::from_le_bytes(stored.dtype, &record.data);
+                values.push((stored.offset, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
             } else {
                 let name = stored.name.clone();
                 let found = format!("{}{:?}", record.element, record.dims);
@@ -152,6 +155,14 @@ impl<B: Backend> Parameters<B> {
             }
         });
     }
+}
+
+/// The bytes of a file of this length.
+fn read(path: &Path, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_grow(length)?;
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The dimensions as PaddlePaddle's files have them.

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use paddle_core::memory::{OutOfMemory, try_vec};
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
@@ -29,7 +30,7 @@ const RESERVED: &str = "__metadata__";
 pub(crate) struct Tensor<'a> {
     name: String,
     stored: &'a Stored,
-    values: Box<dyn Fn() -> Values + 'a>,
+    values: Box<dyn Fn() -> Result<Values, OutOfMemory> + 'a>,
 }
 
 impl<'a> Tensor<'a> {
@@ -76,12 +77,12 @@ pub(crate) fn write(
         out.write_all(&header)?;
         for tensor in &order {
             bytes.clear();
-            (tensor.values)().write_le_bytes(&mut bytes);
+            (tensor.values)()?.write_le_bytes(&mut bytes)?;
             out.write_all(&bytes)?;
         }
         Ok(())
     });
-    written.map_err(|error| FileFault::Write(error).of(path))
+    written.map_err(|error| FileFault::write(error).of(path))
 }
 
 /// A file of which the header has been read and compared with the file's length.
@@ -96,7 +97,7 @@ pub(crate) struct TensorFile {
 impl TensorFile {
     /// Nothing is allocated but for the header, and no more than the file has.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
-        let failed = |error| FileFault::Read(error).of(path);
+        let failed = |error| FileFault::read(error).of(path);
         let length = length(path)?;
         let mut file = File::open(path).map_err(failed)?;
         let mut prefix = [0; PREFIX as usize];
@@ -108,7 +109,7 @@ impl TensorFile {
             return Err(FileFault::HeaderLength { length: header, left }.of(path));
         }
         let elements = PREFIX + header;
-        let mut bytes = vec![0; header as usize];
+        let mut bytes = try_vec(header as usize).map_err(|error| failed(error.into()))?;
         file.read_exact(&mut bytes).map_err(failed)?;
         let header: Metadata = serde_json::from_slice(&bytes)
             .map_err(|error| FileFault::Header { why: error.to_string() }.of(path))?;
@@ -149,10 +150,12 @@ impl TensorFile {
     /// The elements of a tensor whose type was compared with this one.
     pub(crate) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
         let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
-        let mut bytes = vec![0; end - begin];
+        let wanted =
+            |error: OutOfMemory| FileFault::OutOfMemory(error.wanted_for(format_args!("tensor `{name}`")));
+        let mut bytes = try_vec(end - begin).map_err(|error| wanted(error).of(&self.path))?;
         let read = self.seek_and_read(begin as u64, &mut bytes);
-        read.map_err(|error| FileFault::Read(error).of(&self.path))?;
-        Ok(Values::from_le_bytes(element, &bytes))
+        read.map_err(|error| FileFault::read(error).of(&self.path))?;
+        Values::from_le_bytes(element, &bytes).map_err(|error| wanted(error).of(&self.path))
     }
 
     fn seek_and_read(&mut self, begin: u64, bytes: &mut [u8]) -> io::Result<()> {
