@@ -97,7 +97,8 @@ impl<B: Backend> Parameters<B> {
         let records = self.with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
-                stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data)?;
+                let written = stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data);
+                written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
                 let record = TensorRecord {
                     lod: Vec::new(),
                     element: element(stored.dtype),
@@ -130,7 +131,8 @@ impl<B: Backend> Parameters<B> {
         for stored in self.iter() {
             let record = &records[&stored.name];
             if record.element == element(stored.dtype) && record.dims == dims(stored) {
-                let read = Values::from_le_bytes(stored.dtype, &record.data);
+                let read = Values::from_le_bytes(stored.dtype, &record.data)
+                    .map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)));
                 values.push((stored.offset, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
             } else {
                 let name = stored.name.clone();
@@ -160,7 +162,7 @@ impl<B: Backend> Parameters<B> {
 /// The bytes of a file of this length.
 fn read(path: &Path, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes.try_grow(length)?;
+    bytes.try_grow(length).map_err(|error| error.wanted_for("what the file has"))?;
     File::open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

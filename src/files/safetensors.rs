@@ -77,7 +77,8 @@ pub(crate) fn write(
         out.write_all(&header)?;
         for tensor in &order {
             bytes.clear();
-            (tensor.values)()?.write_le_bytes(&mut bytes)?;
+            let written = (tensor.values)()?.write_le_bytes(&mut bytes);
+            written.map_err(|error| error.wanted_for(format_args!("tensor `{}`", tensor.name)))?;
             out.write_all(&bytes)?;
         }
         Ok(())

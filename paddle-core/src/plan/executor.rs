@@ -354,7 +354,7 @@ impl<B: Backend> Executor<B> {
     }
 
     /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
-    /// with. After an error, a batch has to begin again.
+    /// with. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
@@ -375,7 +375,7 @@ impl<B: Backend> Executor<B> {
             step: self.step,
         };
         let result = match part {
-            Part::Compute => machine.run(code),
+            Part::Compute => machine.compute(code),
             // Each update takes its memory before any of them changes a parameter.
             Part::Update => machine.prepare(code).and_then(|()| machine.run(code)),
         };

@@ -110,6 +110,15 @@ pub(super) struct Machine<'a, B: Backend> {
 }
 
 impl<B: Backend> Machine<'_, B> {
+    /// Runs instructions that come before the update. After an error, parameters and states are as they were.
+    pub(super) fn compute(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+        let plan = self.plan;
+        plan.kept.iter().for_each(|copy| self.copy(copy));
+        self.run(code).inspect_err(|_| {
+            plan.kept.iter().for_each(|&Copy { from, to }| self.copy(&Copy { from: to, to: from }));
+        })
+    }
+
     /// Runs the instructions of a block.
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {

@@ -119,11 +119,7 @@ pub enum WireError {
 impl WireError {
     /// The memory that could not be had, if that is what went wrong.
     pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
-        match self {
-            Self::OutOfMemory(error) => Some(error),
-            Self::Parameter { cause, .. } => cause.out_of_memory(),
-            _ => None,
-        }
+        if let Self::OutOfMemory(error) = self { Some(error) } else { None }
     }
 }
 

@@ -73,7 +73,10 @@ pub fn write_params(params: &BTreeMap<String, TensorRecord>) -> Result<Vec<u8>, 
 }
 
 fn of_parameter(name: &str, cause: WireError) -> WireError {
-    WireError::Parameter { name: name.to_owned(), cause: Box::new(cause) }
+    match cause {
+        WireError::OutOfMemory(error) => error.wanted_for(format_args!("parameter `{name}`")).into(),
+        cause => WireError::Parameter { name: name.to_owned(), cause: Box::new(cause) },
+    }
 }
 
 /// Reads one tensor and moves `input` past it. Every length is compared with what is left before anything is
