@@ -4,10 +4,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Allocations of at least so many bytes are counted, and fail: those of data. What is proportional to a program, and the room
 /// that files are written through, are less.
 pub(crate) const LARGE: usize = (1 << 16) + 1;
+
+/// Nothing has so much memory, whatever the system says before it is used.
+const MOST: usize = 1 << 36;
 
 /// Which of the large allocations fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +26,23 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 static ALL: AtomicBool = AtomicBool::new(false);
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Allocations of more bytes fail.
+static LIMIT: AtomicUsize = AtomicUsize::new(MOST);
+
+/// Allocations of all threads are counted, so one test runs at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs an action in which nothing of more than so many bytes can be allocated.
+pub(crate) fn limited<R>(bytes: usize, action: impl FnOnce() -> R) -> R {
+    LIMIT.store(bytes, Ordering::SeqCst);
+    let result = action();
+    LIMIT.store(MOST, Ordering::SeqCst);
+    result
+}
 
 /// Runs an action while allocations fail, and tells how many did.
 pub(crate) fn failing<R>(fails: Fails, action: impl FnOnce() -> R) -> (R, usize) {
@@ -40,6 +61,9 @@ pub(crate) fn failing<R>(fails: Fails, action: impl FnOnce() -> R) -> (R, usize)
 }
 
 fn fails(bytes: usize) -> bool {
+    if bytes > LIMIT.load(Ordering::SeqCst) {
+        return true;
+    }
     if bytes < LARGE || !ARMED.load(Ordering::SeqCst) {
         return false;
     }
