@@ -97,7 +97,8 @@ impl<B: Backend> Parameters<B> {
         let records = self.with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
-                let written = stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data);
+                let written =
+                    stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data);
                 written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
                 let record = TensorRecord {
                     lod: Vec::new(),

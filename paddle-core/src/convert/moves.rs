@@ -32,7 +32,12 @@ pub(super) fn describe_slice(op: &Slice) -> Vec<OpAttr> {
 
 /// The attributes of a padding.
 pub(super) fn describe_pad(op: &Pad) -> Vec<OpAttr> {
-    let mut attrs = vec![OpAttr::ints("paddings", ints(&op.paddings))];
+    let fit = op.paddings.iter().all(|&side| i32::try_from(side).is_ok());
+    let mut attrs = vec![match fit {
+        true => OpAttr::ints("paddings", ints(&op.paddings)),
+        // PaddlePaddle has no such numbers here; we read them.
+        false => OpAttr::longs("paddings", op.paddings.clone()),
+    }];
     push_float(&mut attrs, "pad_value", op.pad_value);
     attrs
 }

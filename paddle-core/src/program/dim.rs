@@ -273,9 +273,8 @@ impl Dim {
             };
             atoms.saturating_mul(*power as usize)
         };
-        let of_term = |(monomial, _): &(Monomial, i64)| {
-            monomial.iter().map(of_factor).fold(1, usize::saturating_add)
-        };
+        let of_term =
+            |(monomial, _): &(Monomial, i64)| monomial.iter().map(of_factor).fold(1, usize::saturating_add);
         self.terms.iter().map(of_term).fold(0, usize::saturating_add)
     }
 }
