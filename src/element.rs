@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use paddle_core::memory::{OutOfMemory, TryGrow, try_collect};
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
@@ -81,20 +82,40 @@ macro_rules! elements {
             }
 
             /// Elements of this type as files have them, little endian; a truth value is a byte.
-            pub(crate) fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Self {
-                match dtype {
+            pub(crate) fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, OutOfMemory> {
+                Ok(match dtype {
                     $(DType::$variant => {
-                        Values::$variant(bytes.as_chunks().0.iter().copied().map($from).collect())
+                        Values::$variant(try_collect(bytes.as_chunks().0.iter().copied().map($from))?)
                     })*
-                }
+                })
             }
 
             /// Appends the elements as files have them.
-            pub(crate) fn write_le_bytes(&self, bytes: &mut Vec<u8>) {
+            pub(crate) fn write_le_bytes(&self, bytes: &mut Vec<u8>) -> Result<(), OutOfMemory> {
                 match self {
                     $(Values::$variant(vector) => {
+                        bytes.try_grow(size_of_val(&vector[..]))?;
                         bytes.extend(vector.iter().copied().flat_map($to));
                     })*
+                }
+                Ok(())
+            }
+
+            /// Appends elements of the same type.
+            fn try_append(&mut self, other: &Self) -> Result<(), OutOfMemory> {
+                match (self, other) {
+                    $((Values::$variant(ours), Values::$variant(theirs)) => ours.try_extend_from_slice(theirs),)*
+                    _ => Ok(()),
+                }
+            }
+
+            /// Whether the elements are of one type and, bit for bit, the same.
+            pub(crate) fn has_bits_of(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Values::$variant(ours), Values::$variant(theirs)) => {
+                        ours.iter().copied().map($to).eq(theirs.iter().copied().map($to))
+                    })*
+                    _ => false,
                 }
             }
 
@@ -145,9 +166,18 @@ impl Values {
         each!(self, vector => vector.truncate(len));
     }
 
-    /// Sets the length; new elements are zero.
-    pub(crate) fn resize(&mut self, len: usize) {
-        each!(self, vector => vector.resize(len, Default::default()));
+    /// So many zeros.
+    pub(crate) fn zeros(dtype: DType, len: usize) -> Result<Self, OutOfMemory> {
+        let mut values = Values::new(dtype);
+        each!(&mut values, vector => vector.try_resize(len, Default::default()))?;
+        Ok(values)
+    }
+
+    /// A copy.
+    pub(crate) fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        let mut values = Values::new(self.dtype());
+        values.try_append(self)?;
+        Ok(values)
     }
 
     /// Makes it one number, as its elements have it: integers saturate, and what is not 0 is true.
@@ -163,19 +193,14 @@ impl Values {
     }
 
     /// Makes it so many times its first `len` elements.
-    pub(crate) fn repeat_first(&mut self, len: usize, times: usize) {
+    pub(crate) fn repeat_first(&mut self, len: usize, times: usize) -> Result<(), OutOfMemory> {
         each!(self, vector => {
             vector.truncate(len);
-            *vector = vector.repeat(times);
+            vector.try_grow(len.saturating_mul(times.saturating_sub(1)))?;
+            (1..times).for_each(|_| vector.extend_from_within(..len));
+            vector.truncate(len * times);
         });
-    }
-
-    /// Whether the elements are of one type and, bit for bit, the same.
-    pub(crate) fn has_bits_of(&self, other: &Self) -> bool {
-        let [mut ours, mut theirs] = [Vec::new(), Vec::new()];
-        self.write_le_bytes(&mut ours);
-        other.write_le_bytes(&mut theirs);
-        self.dtype() == other.dtype() && ours == theirs
+        Ok(())
     }
 
     /// Whether the elements from `at` on are those before it, bit for bit: a NaN is itself.

@@ -4,9 +4,10 @@ use std::error;
 use std::fmt;
 
 use paddle_core::convert::ConvertError;
+use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::GradientError;
 use paddle_core::passes::PassError;
-use paddle_core::plan::{OutOfMemory, PlanError, RunError, StorageError};
+use paddle_core::plan::{PlanError, RunError, StorageError};
 use paddle_core::program::{BindError, BuildError, VerifyError};
 use paddle_core::wire::WireError;
 use paddle_kernels::cpu::CpuError;
@@ -62,6 +63,8 @@ pub enum Error {
     Cpu(CpuError),
     /// A file of parameters cannot be read or written.
     File(FileError),
+    /// There is no memory for what comes to the host.
+    OutOfMemory(OutOfMemory),
     /// Ctrl-C cannot be caught.
     Interrupt(InterruptError),
     /// A batch was to be cut into no shards.
@@ -95,6 +98,34 @@ impl error::Error for BatchFailed {
 }
 
 impl Error {
+    /// The memory that could not be had, if that is what went wrong, wherever it was. What was called can be called again once
+    /// there is memory: parameters, trainers and files are as they were.
+    ///
+    /// ```
+    /// use paddle::{Parameters, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 1048576>| { let huge = fc(x, 1048576); huge });
+    /// let error = Parameters::create(&net).unwrap_err();
+    /// let wanted = error.out_of_memory().unwrap();
+    /// assert!(wanted.bytes.unwrap() > 1 << 42);
+    /// assert!(error.to_string().ends_with("of which `huge.w` takes 4398046511104"), "{error}");
+    /// ```
+    pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        match self {
+            Error::OutOfMemory(error)
+            | Error::Batch(BatchError::OutOfMemory(error))
+            | Error::Parameter(ParameterError::OutOfMemory(error))
+            | Error::Plan(PlanError::OutOfMemory(error))
+            | Error::Run(RunError::OutOfMemory(error)) => Some(error),
+            Error::Wire(error) => error.out_of_memory(),
+            Error::File(error) => error.out_of_memory(),
+            Error::Reader(failed) => failed.failure.error().downcast_ref(),
+            Error::BatchFailed(failed) => failed.error.out_of_memory(),
+            Error::Convert(error) => error.out_of_memory(),
+            _ => None,
+        }
+    }
+
     /// The same with the place in what a reader yields, if it is of a batch, and not of the network or of anything else.
     pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
         match self {
@@ -161,15 +192,10 @@ kinds! {
     Run(RunError);
     Cpu(CpuError);
     File(FileError);
+    OutOfMemory(OutOfMemory);
     Interrupt(InterruptError);
     Shards(NoShards);
     Handler(Box<dyn error::Error + Send + Sync>);
-}
-
-impl From<OutOfMemory> for Error {
-    fn from(error: OutOfMemory) -> Self {
-        Error::Plan(error.into())
-    }
 }
 
 impl From<ConvertError> for Error {

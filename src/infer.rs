@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use ndarray::{ArrayViewD, IxDyn};
+use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Numbers, RunStats, Storage};
+use paddle_core::plan::{Backend, Executor, Numbers, RunStats, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -42,20 +43,27 @@ pub fn infer_with<S: Spec, B: Backend + Clone>(
         let Plan { session, .. } = state.inference.plan(model, parameters, taps)?;
         session.compute(&rows, &[], &mut state.values)?;
         let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
-        let fetched = names.enumerate().map(|(k, name)| {
-            let shape = session.executor.output_shape(k).to_vec();
-            let mut values = Values::new(session.executor.output_dtype(k));
-            values.resize(shape.iter().product());
-            session.executor.fetch(k, values.as_slice_mut());
-            let offsets = session.executor.output_offsets(k).enumerate().map(|(level, count)| {
-                let mut offsets = vec![0; count];
-                session.executor.fetch_offsets(k, level, &mut offsets);
-                offsets.into_iter().map(|at| at as usize).collect()
-            });
-            Output { name: name.to_string(), shape, values, offsets: offsets.collect() }
-        });
-        Ok(Outputs { outputs: fetched.collect(), stats: session.executor.stats().clone() })
+        let outputs = names.enumerate().map(|(k, name)| fetch(&session.executor, k, name));
+        let outputs = outputs.collect::<Result<_, _>>()?;
+        Ok(Outputs { outputs, stats: session.executor.stats().clone() })
     })
+}
+
+/// Copies an output to the host.
+fn fetch<B: Backend>(executor: &Executor<B>, k: usize, name: &str) -> Result<Output, OutOfMemory> {
+    let copy = || {
+        let shape = executor.output_shape(k).to_vec();
+        let elements = shape.iter().fold(1, |elements: usize, &size| elements.saturating_mul(size));
+        let mut values = Values::zeros(executor.output_dtype(k), elements)?;
+        executor.fetch(k, values.as_slice_mut());
+        let offsets = executor.output_offsets(k).enumerate().map(|(level, count)| {
+            let mut offsets = try_vec(count)?;
+            executor.fetch_offsets(k, level, &mut offsets);
+            try_collect(offsets.into_iter().map(|at| at as usize))
+        });
+        Ok(Output { name: name.to_string(), shape, values, offsets: offsets.collect::<Result<_, _>>()? })
+    };
+    copy().map_err(|error: OutOfMemory| error.wanted_for(format_args!("a copy of output `{name}`")))
 }
 
 /// Computes the cost and the metrics for a batch, and hands them on with its number of rows.

@@ -1,6 +1,7 @@
 //! Models that PaddlePaddle saved.
 
 use paddle_core::convert::{from_wire, load_params};
+use paddle_core::memory::OutOfMemory;
 use paddle_core::wire::ProgramDesc;
 
 use crate::Error;
@@ -21,7 +22,8 @@ pub fn load_inference_model(
     let net = Network::from_program(program)?;
     let mut parameters = Parameters::create(&net)?;
     for (name, record) in &records {
-        parameters.set_values(name, |dtype| Values::from_le_bytes(dtype, &record.data))?;
+        let wanted = |error: OutOfMemory| error.wanted_for(format_args!("parameter `{name}`"));
+        parameters.set_values(name, |dtype| Values::from_le_bytes(dtype, &record.data).map_err(wanted))?;
     }
     Ok((net, parameters))
 }

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{self, Backend, Storage, Stored};
 use paddle_core::program::{DType, Disagreement, Parameter};
 use paddle_kernels::cpu::{Cpu, CpuError};
@@ -82,7 +83,8 @@ impl<B: Backend> Parameters<B> {
                 storage.insert(backend.element_bytes(var.ty.dtype), &var.name, &var.ty)?;
             }
         }
-        let mut values = backend.allocate(storage.bytes())?;
+        let values = backend.allocate(storage.bytes());
+        let mut values = values.map_err(|error| error.wanted_for(storage.needed_for("the parameters")))?;
         for (at, model) in models.iter().enumerate() {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
@@ -147,12 +149,12 @@ impl<B: Backend> Parameters<B> {
     pub(crate) fn set_values(
         &mut self,
         name: &str,
-        read: impl FnOnce(DType) -> Values,
+        read: impl FnOnce(DType) -> Result<Values, OutOfMemory>,
     ) -> Result<(), ParameterError> {
         let Some(stored) = self.storage.find(name) else {
             return Err(ParameterError::NoSuch { name: name.to_string() });
         };
-        let values = read(stored.dtype);
+        let values = read(stored.dtype)?;
         if values.len() != stored.elements() {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
@@ -323,6 +325,14 @@ pub enum ParameterError {
         /// The parameter's.
         expected: Shape,
     },
+    /// There is no memory for a copy of it.
+    OutOfMemory(OutOfMemory),
+}
+
+impl From<OutOfMemory> for ParameterError {
+    fn from(error: OutOfMemory) -> Self {
+        ParameterError::OutOfMemory(error)
+    }
 }
 
 impl fmt::Display for ParameterError {
@@ -344,6 +354,7 @@ impl fmt::Display for ParameterError {
             Self::Shape { name, found, expected } => {
                 write!(f, "parameter `{name}`: found {found}, expected {expected}")
             }
+            Self::OutOfMemory(error) => error.fmt(f),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Values that are stored by name on a device: parameters, and what updaters keep of them.
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
 use paddle_core::plan::{Backend, Storage, Stored};
 use paddle_core::program::DType;
 
@@ -21,11 +22,19 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
 }
 
 /// The elements of a value.
-pub(crate) fn values<B: Backend>(backend: &B, buffer: &B::Buffer, stored: &Stored) -> Values {
-    let mut values = Values::new(stored.dtype);
-    values.resize(stored.elements());
+pub(crate) fn values<B: Backend>(
+    backend: &B,
+    buffer: &B::Buffer,
+    stored: &Stored,
+) -> Result<Values, OutOfMemory> {
+    let values = Values::zeros(stored.dtype, stored.elements());
+    let mut values = values.map_err(|error| copy_of(&stored.name, error))?;
     backend.download(buffer, stored.offset, values.as_slice_mut());
-    values
+    Ok(values)
+}
+
+fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {
+    error.wanted_for(format_args!("a copy of `{name}`"))
 }
 
 /// A copy of a value.
@@ -36,11 +45,10 @@ pub(crate) fn get<T: Element, B: Backend>(
     name: &str,
 ) -> Result<ArrayD<T>, ParameterError> {
     let stored = find(storage, name, T::DTYPE)?;
-    let mut array = ArrayD::<T>::default(IxDyn(&stored.dims));
-    if let Some(elements) = array.as_slice_mut() {
-        backend.download(buffer, stored.offset, T::host_mut(elements));
-    }
-    Ok(array)
+    let mut elements = try_vec(stored.elements()).map_err(|error| copy_of(name, error))?;
+    backend.download(buffer, stored.offset, T::host_mut(&mut elements));
+    let array = ArrayD::from_shape_vec(IxDyn(&stored.dims), elements);
+    Ok(array.expect("there are as many elements as the shape says"))
 }
 
 /// Gives a value the elements of an array of its shape, of any layout.
@@ -62,8 +70,12 @@ where
         let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
         return Err(ParameterError::Shape { name: name.to_string(), found, expected });
     }
-    if let Some(elements) = array.as_standard_layout().as_slice() {
-        backend.upload(T::host(elements), buffer, stored.offset);
+    match array.as_slice() {
+        Some(elements) => backend.upload(T::host(elements), buffer, stored.offset),
+        None => {
+            let elements = try_collect(array.iter().copied()).map_err(|error| copy_of(name, error))?;
+            backend.upload(T::host(&elements), buffer, stored.offset);
+        }
     }
     Ok(())
 }

@@ -160,8 +160,8 @@ fn run<B: Backend>(
     let mut executor = Executor::new(backend, program, &Storage::new())?;
     executor.begin(&|i| feeds[i].feed())?;
     executor.run(Part::Compute, &mut parameters)?;
-    let mut values = Values::new(kept(executor.output_dtype(0)));
-    values.resize(executor.output_shape(0).iter().product());
+    let mut values =
+        Values::zeros(kept(executor.output_dtype(0)), executor.output_shape(0).iter().product())?;
     let to: HostSliceMut<'_> = values.as_slice_mut();
     executor.fetch(0, to);
     Ok(values)

@@ -142,8 +142,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
 
     /// Trains on one batch: cost, gradients, update.
     ///
-    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). Errors before the update leave the
-    /// parameters as they were.
+    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). Errors before the update, and those of memory, leave
+    /// the parameters as they were, and the step is not counted.
     pub fn step<S: Spec>(
         &mut self,
         net: &Network<S>,
@@ -177,12 +177,13 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         options: &Options,
     ) -> Result<(usize, Step), Error> {
         let (seed, step) = (self.seed, self.progress(model).steps);
-        self.progress(model).steps += 1;
         let (at, states) = self.plan(model, parameters, options)?;
         let rate = self.updater.learning_rate(step);
         let plan = &mut self.plans[at];
         plan.begin(seed, step, rate);
         let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
+        // One that failed is none: taken again, it draws the same random numbers.
+        self.progress(model).steps += 1;
         Ok((at, Step { cost, rows }))
     }
 

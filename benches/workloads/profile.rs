@@ -181,6 +181,10 @@ impl<B: Backend> Backend for Profiled<B> {
         self.time_other(Other::Download, || self.inner.download(from, offset, to));
     }
 
+    fn reserve(&self, kernel: &Self::Kernel, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        self.inner.reserve(&kernel.kernel, sizes)
+    }
+
     fn launch(
         &self,
         kernel: &Self::Kernel,
@@ -241,9 +245,9 @@ impl<B: Backend> Backend for Profiled<B> {
         steps: Location,
         counts: &mut Vec<usize>,
         buffers: &mut [B::Buffer],
-    ) {
+    ) -> Result<(), OutOfMemory> {
         let sort = || self.inner.order(sequences, offsets, order, steps, counts, buffers);
-        self.time_other(Other::Sequences, sort);
+        self.time_other(Other::Sequences, sort)
     }
 
     fn take_sequences(

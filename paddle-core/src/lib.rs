@@ -3,6 +3,7 @@
 
 pub mod convert;
 pub mod layers;
+pub mod memory;
 pub mod ops;
 pub mod passes;
 pub mod plan;

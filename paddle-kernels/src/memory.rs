@@ -5,26 +5,13 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ptr::NonNull;
 
+use paddle_core::memory::OutOfMemory;
+
 /// Every buffer starts on a cache line, which is also the width of the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
 /// The byte that poisoned memory is filled with: as `f32` and `f64` it reads as NaN, as an integer as -1.
 const POISON: u8 = 0xFF;
-
-/// The system would not give this many bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OutOfMemory {
-    /// The size asked for.
-    pub bytes: usize,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out of memory: cannot allocate {} bytes; feed smaller batches", self.bytes)
-    }
-}
-
-impl std::error::Error for OutOfMemory {}
 
 /// One aligned allocation of initialised bytes.
 pub struct Buffer {
@@ -50,10 +37,10 @@ impl Buffer {
         if len == 0 {
             return Ok(Buffer::new());
         }
-        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| OutOfMemory { bytes: len })?;
+        let layout = Layout::from_size_align(len, ALIGNMENT).map_err(|_| OutOfMemory::of(len))?;
         // SAFETY: the size of `layout` is not zero.
         let start = unsafe { alloc_zeroed(layout) };
-        let start = NonNull::new(start).ok_or(OutOfMemory { bytes: len })?;
+        let start = NonNull::new(start).ok_or_else(|| OutOfMemory::of(len))?;
         Ok(Buffer { start, len })
     }
 
@@ -160,8 +147,8 @@ mod tests {
         let mut buffer = Buffer::with_bytes(8).unwrap();
         buffer.bytes_mut().fill(7);
         for bytes in [usize::MAX, isize::MAX as usize, isize::MAX as usize - 63] {
-            assert_eq!(Buffer::with_bytes(bytes).unwrap_err(), OutOfMemory { bytes });
-            assert_eq!(buffer.grow(bytes).unwrap_err(), OutOfMemory { bytes });
+            assert_eq!(Buffer::with_bytes(bytes).unwrap_err(), OutOfMemory::of(bytes));
+            assert_eq!(buffer.grow(bytes).unwrap_err(), OutOfMemory::of(bytes));
         }
         assert_eq!(buffer.bytes(), [7; 8]);
     }

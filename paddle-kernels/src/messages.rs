@@ -7,7 +7,7 @@ pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelE
     let message = format!(
         "the class id of row {row} is {id}, but there are {classes} classes; ids have to be at least 0 and below {classes}"
     );
-    KernelError { message }
+    KernelError::Value { message }
 }
 
 /// Labels are of classes, and of others than the blank.
@@ -20,7 +20,7 @@ pub(crate) fn check_ctc_labels(labels: &[i64], classes: usize, blank: usize) -> 
             let message = format!(
                 "the class id of row {at} is {blank}, which is the blank; labels have to be of the other classes"
             );
-            Err(KernelError { message })
+            Err(KernelError::Value { message })
         }
         Some(at) => Err(class_out_of_range(labels[at], at, classes)),
     }
@@ -31,7 +31,7 @@ pub(crate) fn index_out_of_range(index: i64, at: usize, size: usize) -> KernelEr
     let message = format!(
         "index number {at} is {index}, but there are {size} elements along the axis; indices have to be at least 0 and below {size}"
     );
-    KernelError { message }
+    KernelError::Value { message }
 }
 
 /// An id without an entry of the table.
@@ -39,7 +39,7 @@ pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelEr
     let message = format!(
         "id number {at} is {id}, but the table has {entries} entries; ids have to be at least 0 and below {entries}"
     );
-    KernelError { message }
+    KernelError::Value { message }
 }
 
 /// Sequences, given by their offsets, have to be as long as those that belong together with them.
@@ -54,7 +54,7 @@ pub(crate) fn same_lengths(offsets: &[i64], others: &[i64]) -> Result<(), Kernel
         tokens(lengths(offsets, row)),
         tokens(lengths(others, row)),
     );
-    Err(KernelError { message })
+    Err(KernelError::Value { message })
 }
 
 fn tokens(count: i64) -> String {
@@ -63,7 +63,9 @@ fn tokens(count: i64) -> String {
 
 /// A probability that is none.
 pub(crate) fn no_probability(found: f64, row: usize) -> KernelError {
-    KernelError { message: format!("the probability of row {row} is {found}; it has to be from 0 to 1") }
+    KernelError::Value {
+        message: format!("the probability of row {row} is {found}; it has to be from 0 to 1"),
+    }
 }
 
 /// A position that its sequence does not have.
@@ -72,7 +74,7 @@ pub(crate) fn no_such_token(position: i64, row: usize, length: i64) -> KernelErr
         "position {position} is asked for in sequence {row}, which has {}; positions have to be at least 0 and below that",
         tokens(length)
     );
-    KernelError { message }
+    KernelError::Value { message }
 }
 
 /// Made sequences, given by their offsets, have to be as long as what comes to them.
@@ -87,7 +89,7 @@ pub(crate) fn made_lengths(
     };
     let message =
         format!("sequence {row} was made of {}, but {what} it are {}", tokens(found(row)), length(row));
-    Err(KernelError { message })
+    Err(KernelError::Value { message })
 }
 
 /// Sequences, given by their offsets, have to fit into rows of so many places.
@@ -101,7 +103,7 @@ pub(crate) fn enough_places(offsets: &[i64], places: usize) -> Result<(), Kernel
                 "sequence {row} has {}, but its row has {places} places; take a part of it, or more places",
                 tokens(length)
             );
-            Err(KernelError { message })
+            Err(KernelError::Value { message })
         }
     }
 }
@@ -120,5 +122,5 @@ pub(crate) fn same_elements(own: (&[i64], usize), others: (&[i64], usize)) -> Re
         elements(own, row),
         others.1
     );
-    Err(KernelError { message })
+    Err(KernelError::Value { message })
 }

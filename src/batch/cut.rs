@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::plan::Feed;
 
 use super::Table;
@@ -26,7 +27,7 @@ struct Piece {
 
 impl Cut {
     /// Takes the rows of this range, which has to be within those of the table. Inputs without rows are taken as they are.
-    pub(crate) fn take(&mut self, table: &Table, rows: &Range<usize>) {
+    pub(crate) fn take(&mut self, table: &Table, rows: &Range<usize>) -> Result<(), OutOfMemory> {
         self.inputs.resize_with(table.len(), Piece::default);
         for (k, piece) in self.inputs.iter_mut().enumerate() {
             let Feed { values, shape, offsets } = table.feed(k);
@@ -38,7 +39,8 @@ impl Cut {
                 let offsets = &offsets[piece.rows.start..=piece.rows.end];
                 let first = offsets[0];
                 taken.clear();
-                taken.extend(offsets.iter().map(|at| at - first));
+                let copied = taken.try_extend(offsets.iter().map(|at| at - first));
+                copied.map_err(|error| error.wanted_for("offsets of the sequences of a shard"))?;
                 piece.rows = first as usize..offsets[offsets.len() - 1] as usize;
             }
             if table.has_rows(k) {
@@ -47,6 +49,7 @@ impl Cut {
                 piece.elements = piece.rows.start * size..piece.rows.end * size;
             }
         }
+        Ok(())
     }
 
     /// What is fed to input `k`, of the table that it was taken of.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::OffsetsError;
 use paddle_core::program::DType;
 
@@ -119,6 +120,8 @@ pub enum BatchError {
         /// The network that it was given to.
         expected: String,
     },
+    /// There is no memory for the values.
+    OutOfMemory(OutOfMemory),
 }
 
 impl fmt::Display for BatchError {
@@ -169,6 +172,7 @@ impl fmt::Display for BatchError {
             Self::OtherNetwork { found, expected } => {
                 write!(f, "the batch was made for network `{found}`, but is given to network `{expected}`")
             }
+            Self::OutOfMemory(error) => error.fmt(f),
         }
     }
 }

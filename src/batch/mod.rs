@@ -49,7 +49,7 @@ impl<S: Spec> Batch<S> {
     /// A batch of what can be trained on.
     pub(crate) fn of(net: &Network<S>, rows: &impl Rows<S>) -> Result<Self, Error> {
         let mut scratch = Table::new(&net.model()?.signature);
-        let table = rows.columns(&mut scratch)?.clone();
+        let table = rows.columns(&mut scratch)?.try_clone()?;
         Ok(Batch { table, spec: PhantomData })
     }
 

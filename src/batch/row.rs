@@ -5,6 +5,7 @@
 //! a `Vec` or a slice: `words: Seq<i64>` a `Vec<i64>`, `Seq<Tensor<f32, 64>>` a `Vec<[f32; 64]>`. An input
 //! without rows, `rate: Tensor<f32>`, is a column too, whose value has to be the same in all rows of a batch.
 
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::program::DType;
 
 use super::BatchError;
@@ -78,13 +79,18 @@ pub struct Cell<'a> {
     /// How many arrays are open.
     pub(crate) depth: usize,
     pub(crate) fits: bool,
+    /// There is no memory for the elements.
+    pub(crate) error: Option<OutOfMemory>,
 }
 
 impl Cell<'_> {
     /// Takes an array of `len` items, which `write` hands over.
     pub fn array(&mut self, len: usize, write: impl FnOnce(&mut Self)) {
-        self.fits = self.fits && self.values.bind(self.spec, self.depth, len);
-        if self.fits {
+        match self.values.bind(self.spec, self.depth, len) {
+            Ok(fits) => self.fits = self.fits && fits,
+            Err(error) => self.error = Some(error),
+        }
+        if self.fits && self.error.is_none() {
             self.depth += 1;
             write(self);
             self.depth -= 1;
@@ -100,7 +106,10 @@ impl Cell<'_> {
             self.spec.dims[depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1))
         });
         match T::of_mut(&mut self.values.values) {
-            Some(vector) if scalar => vector.extend_from_slice(elements),
+            Some(vector) if scalar => {
+                let taken = vector.try_extend_from_slice(elements);
+                self.error = self.error.take().or(taken.err());
+            }
             _ => self.fits = false,
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension};
+use paddle_core::memory::{OutOfMemory, TryGrow, try_collect};
 use paddle_core::plan::{Feed, HostSlice, OffsetsError, check_levels};
 
 use super::row::{Cell, Column, Columns, Row};
@@ -15,8 +16,13 @@ use crate::model::{InputSpec, Signature};
 /// A size that no row has bound yet.
 const UNBOUND: usize = usize::MAX;
 
+/// There is no memory for the values of an input.
+fn of_input(spec: &InputSpec, error: OutOfMemory) -> BatchError {
+    BatchError::OutOfMemory(error.wanted_for(format_args!("input `{}` of a batch", spec.name)))
+}
+
 /// What is fed to one input.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct InputValues {
     pub(crate) values: Values,
     /// The rows of the batch first, where the input has them; of sequences, their tokens.
@@ -58,16 +64,16 @@ impl InputValues {
     }
 
     /// Whether dimension `depth` of a value may be `len`. The first row binds a size that the network leaves open.
-    pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> bool {
+    pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> Result<bool, OutOfMemory> {
         if let Some(offsets) = self.offsets.get_mut(depth) {
             let end = offsets.last().copied().unwrap_or(0) + len as i64;
-            offsets.push(end);
+            offsets.try_push(end)?;
             if depth + 1 == spec.levels {
                 self.shape[0] += len;
             }
-            return true;
+            return Ok(true);
         }
-        match self.shape.get_mut(usize::from(spec.batched) + depth - spec.levels) {
+        Ok(match self.shape.get_mut(usize::from(spec.batched) + depth - spec.levels) {
             Some(size) if *size == UNBOUND => {
                 *size = len;
                 true
@@ -75,7 +81,7 @@ impl InputValues {
             Some(size) => *size == len,
             // `[1]` stands for a scalar as well.
             None => len == 1,
-        }
+        })
     }
 
     /// Appends the value of one row.
@@ -90,9 +96,13 @@ impl InputValues {
             return Err(BatchError::Type { input, found, expected: spec.dtype });
         }
         let (before, tokens) = (self.values.len(), self.shape.first().copied().unwrap_or(0));
-        let mut cell = Cell { spec, values: self, depth: 0, fits: true };
+        let mut cell = Cell { spec, values: self, depth: 0, fits: true, error: None };
         column.write(&mut cell);
         let fits = cell.fits;
+        if let Some(error) = cell.error {
+            let what = format_args!("input `{}` of a batch, up to row {row}", spec.name);
+            return Err(BatchError::OutOfMemory(error.wanted_for(what)));
+        }
         let items = if spec.levels > 0 { self.shape[0] - tokens } else { 1 };
         // An empty `Vec` does not say how large its items would be; nor need it, where it is a sequence.
         for size in self.shape.iter_mut().filter(|size| **size == UNBOUND && items > 0) {
@@ -161,7 +171,8 @@ impl InputValues {
                 for (to, offsets) in self.offsets.iter_mut().zip(offsets) {
                     to.clear();
                     // One that does not fit is out of the range of what there can be.
-                    to.extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)));
+                    to.try_extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)))
+                        .map_err(|error| of_input(spec, error))?;
                 }
                 let tokens = array.shape().first().copied().unwrap_or(0);
                 check_levels(&self.offsets, tokens).map_err(wrong)?;
@@ -183,10 +194,11 @@ impl InputValues {
             let (input, found) = (spec.name.clone(), Shape(array.shape().to_vec()));
             return Err(BatchError::Shape { input, row: None, found, expected: spec.shown.clone() });
         }
-        match array.as_slice() {
-            Some(slice) => vector.extend_from_slice(slice),
-            None => vector.extend(array.iter()),
-        }
+        let copied = match array.as_slice() {
+            Some(slice) => vector.try_extend_from_slice(slice),
+            None => vector.try_extend(array.iter().copied()),
+        };
+        copied.map_err(|error| of_input(spec, error))?;
         let mut sizes = array.shape().iter().copied();
         let mut next = || sizes.next().unwrap_or(1);
         self.shape.iter_mut().for_each(|size| *size = next());
@@ -195,13 +207,14 @@ impl InputValues {
     }
 
     /// Gives all rows the value of the first one.
-    fn repeat_first(&mut self, spec: &InputSpec, rows: usize) {
+    fn repeat_first(&mut self, spec: &InputSpec, rows: usize) -> Result<(), OutOfMemory> {
         let of_row: usize = self.dims(spec).iter().product();
         // Of each level, what the first row has of it, again and again.
         let mut items = 1;
         for offsets in &mut self.offsets {
             let of_first = offsets[items];
             offsets.truncate(items + 1);
+            offsets.try_grow((rows - 1).saturating_mul(items))?;
             for row in 1..rows as i64 {
                 for at in 1..=items {
                     offsets.push(row * of_first + offsets[at]);
@@ -210,12 +223,23 @@ impl InputValues {
             items = of_first as usize;
         }
         self.shape[0] = rows * items;
-        self.values.repeat_first(items * of_row, rows);
+        self.values.repeat_first(items * of_row, rows)
+    }
+
+    /// A copy.
+    fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        let copy = |offsets: &Vec<i64>| try_collect(offsets.iter().copied());
+        Ok(InputValues {
+            values: self.values.try_clone()?,
+            shape: self.shape.clone(),
+            offsets: self.offsets.iter().map(copy).collect::<Result<_, _>>()?,
+            set: self.set,
+        })
     }
 }
 
 /// The columns of a batch of a network.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Table {
     pub(crate) signature: Arc<Signature>,
     inputs: Vec<InputValues>,
@@ -318,11 +342,19 @@ impl Table {
         if !spec.batched || rows == 0 {
             return Ok(None);
         }
-        let mut table = self.clone();
+        let mut table = self.try_clone()?;
         let (ours, theirs) = (&mut table.inputs[k], &self.inputs[k]);
-        ours.repeat_first(spec, rows);
+        ours.repeat_first(spec, rows).map_err(|error| of_input(spec, error))?;
         let differs = ours.offsets != theirs.offsets || !ours.values.has_bits_of(&theirs.values);
         Ok(differs.then_some(table))
+    }
+
+    /// A copy.
+    pub(crate) fn try_clone(&self) -> Result<Self, BatchError> {
+        let copy =
+            |(values, spec): (&InputValues, _)| values.try_clone().map_err(|error| of_input(spec, error));
+        let inputs = self.inputs.iter().zip(&self.signature.inputs).map(copy).collect::<Result<_, _>>()?;
+        Ok(Table { signature: Arc::clone(&self.signature), inputs })
     }
 
     /// The number of inputs.

@@ -89,7 +89,8 @@ impl Idx {
             return Err(fail(format!("images of {found:?} pixels"), format!("{dims:?}")));
         }
         let (count, size) = (word(4) as usize, dims.iter().product::<u32>() as usize);
-        let elements = bytes[header..].to_vec();
+        let mut elements = bytes;
+        elements.drain(..header);
         if Some(elements.len()) != count.checked_mul(size) {
             return Err(fail(
                 format!("{} bytes behind the header", elements.len()),

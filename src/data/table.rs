@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use paddle_core::memory::TryGrow;
+
 use super::{DataError, Sample};
 
 /// Reads a table of `N` features and a target.
@@ -36,7 +38,8 @@ pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sam
                 DataError::Number { path: path.into(), line, column, found: beginning(field) }
             })?;
         }
-        samples.push(sample);
+        let kept = samples.try_push(sample);
+        kept.map_err(|error| DataError::Io { path: path.into(), source: error.into() })?;
     }
     if samples.is_empty() {
         return Err(DataError::Empty { path: path.into(), expected: N + 1 });

@@ -24,7 +24,7 @@ pub(crate) fn write(
     write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
 ) -> Result<(), FileFault> {
     let path = destination(path).map_err(FileFault::Write)?;
-    prepare(&path, write).and_then(|(new, _file)| new.rename(&path)).map_err(FileFault::Write)?;
+    prepare(&path, write).and_then(|(new, _file)| new.rename(&path)).map_err(FileFault::write)?;
     disk::sync_folder(&path).map_err(FileFault::Unsynced)
 }
 

@@ -9,6 +9,8 @@ use std::fs::{self, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use paddle_core::memory::TryGrow;
+
 /// One operation. Tests are told of each, and say whether it fails.
 #[derive(Clone, Copy, Debug)]
 #[expect(dead_code, reason = "tests read it, some of it as text")]
@@ -102,6 +104,8 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let (mut file, mut bytes) = (open(path)?, Vec::new());
+    let length = usize::try_from(metadata(path)?.len()).unwrap_or(usize::MAX);
+    bytes.try_grow(length).map_err(|error| error.wanted_for("what the file has"))?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

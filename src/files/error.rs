@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use paddle_core::memory::OutOfMemory;
 use paddle_core::wire::WireError;
 
 use super::lock::Holder;
@@ -121,6 +122,19 @@ pub enum FileFault {
     },
     /// It is not one of PaddlePaddle's with these parameters.
     Wire(WireError),
+    /// There is no memory for what it has, or is to have.
+    OutOfMemory(OutOfMemory),
+}
+
+impl FileError {
+    /// The memory that could not be had, if that is what went wrong.
+    pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        match &self.fault {
+            FileFault::OutOfMemory(error) => Some(error),
+            FileFault::Wire(error) => error.out_of_memory(),
+            _ => None,
+        }
+    }
 }
 
 impl FileFault {
@@ -147,6 +161,20 @@ impl FileFault {
     /// Whether there is no file.
     pub(crate) fn is_absence(&self) -> bool {
         matches!(self, Self::Read(error) if error.kind() == ErrorKind::NotFound)
+    }
+
+    /// What the system did not read; or there was no memory for it.
+    pub(crate) fn read(error: io::Error) -> Self {
+        FileFault::out_of_memory(error).unwrap_or_else(FileFault::Read)
+    }
+
+    /// What the system did not write; or there was no memory for it.
+    pub(crate) fn write(error: io::Error) -> Self {
+        FileFault::out_of_memory(error).unwrap_or_else(FileFault::Write)
+    }
+
+    fn out_of_memory(error: io::Error) -> Result<Self, io::Error> {
+        error.downcast().map(FileFault::OutOfMemory)
     }
 
     /// The error for this file.
@@ -244,6 +272,7 @@ impl fmt::Display for FileFault {
                  {expected:?}; `Parameters::load` reads the parameters alone"
             ),
             Self::Wire(error) => write!(f, "{error}"),
+            Self::OutOfMemory(error) => write!(f, "{error}"),
         }
     }
 }
@@ -263,6 +292,7 @@ impl Error for FileError {
             | FileFault::Unkept(source) => Some(source),
             FileFault::NoneIntact { previous, .. } => Some(previous),
             FileFault::Wire(source) => Some(source),
+            FileFault::OutOfMemory(source) => Some(source),
             FileFault::HeaderLength { .. }
             | FileFault::Header { .. }
             | FileFault::Truncated { .. }

@@ -46,7 +46,7 @@ impl Keeper {
     fn replace(&mut self, contents: &Contents<'_>) -> Result<(), FileFault> {
         let previous = beside(&self.file);
         let new = atomic::prepare(&self.file, |out| contents.write(out));
-        let (new, _file) = new.map_err(FileFault::Write)?;
+        let (new, _file) = new.map_err(FileFault::write)?;
         let old = match self.is_worth_keeping(&previous) {
             Ok(true) => Temporary::of(&self.file).map(Some),
             Ok(false) => Ok(None),

@@ -100,17 +100,20 @@ impl<B: Backend> Parameters<B> {
         let records = self.with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
-                stored::values(self.backend(), &state.values, stored).write_le_bytes(&mut data);
+                let written =
+                    stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data);
+                written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
                 let record = TensorRecord {
                     lod: Vec::new(),
                     element: element(stored.dtype),
                     dims: dims(stored),
                     data,
                 };
-                (stored.name.clone(), record)
+                Ok((stored.name.clone(), record))
             };
-            self.iter().map(record).collect()
+            self.iter().map(record).collect::<Result<_, _>>()
         });
+        let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));
         Ok(written.map_err(|fault| fault.of(path))?)
@@ -125,14 +128,16 @@ impl<B: Backend> Parameters<B> {
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
-        let bytes = disk::read(path).map_err(|error| FileFault::Read(error).of(path))?;
+        let bytes = disk::read(path).map_err(|error| FileFault::read(error).of(path))?;
         let names = self.names().map(str::to_string).collect();
         let records = read_params(&bytes, &names).map_err(|error| FileFault::Wire(error).of(path))?;
         let (mut report, mut values) = (LoadReport::default(), Vec::new());
         for stored in self.iter() {
             let record = &records[&stored.name];
             if record.element == element(stored.dtype) && record.dims == dims(stored) {
-                values.push((stored.offset, Values::from_le_bytes(stored.dtype, &record.data)));
+                let read = Values::from_le_bytes(stored.dtype, &record.data)
+                    .map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)));
+                values.push((stored.offset, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
             } else {
                 let name = stored.name.clone();
                 let found = format!("{}{:?}", record.element, record.dims);

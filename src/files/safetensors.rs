@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use paddle_core::memory::{OutOfMemory, TryGrow, try_vec};
 use paddle_core::plan::{Backend, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
@@ -32,7 +33,7 @@ const RESERVED: &str = "__metadata__";
 pub(crate) struct Tensor<'a> {
     name: String,
     stored: &'a Stored,
-    values: Box<dyn Fn() -> Values + 'a>,
+    values: Box<dyn Fn() -> Result<Values, OutOfMemory> + 'a>,
 }
 
 impl<'a> Tensor<'a> {
@@ -95,7 +96,8 @@ impl<'a> Contents<'a> {
         let (mut bytes, mut checksums) = (Vec::new(), Vec::new());
         for tensor in &self.tensors {
             bytes.clear();
-            (tensor.values)().write_le_bytes(&mut bytes);
+            let written = (tensor.values)()?.write_le_bytes(&mut bytes);
+            written.map_err(|error| error.wanted_for(format_args!("tensor `{}`", tensor.name)))?;
             checksums.push(checksum::of(&bytes));
             out.write_all(&bytes)?;
         }
@@ -147,7 +149,7 @@ impl TensorFile {
 
     /// The same, but the header may be damaged, as long as it fits the length of the file.
     pub(super) fn open_unchecked(path: &Path) -> Result<Self, FileError> {
-        let failed = |error| FileFault::Read(error).of(path);
+        let failed = |error| FileFault::read(error).of(path);
         let length = length(path)?;
         let mut file = disk::open(path).map_err(failed)?;
         let mut bytes = vec![0; PREFIX as usize];
@@ -159,7 +161,7 @@ impl TensorFile {
             return Err(FileFault::HeaderLength { length: header, left }.of(path));
         }
         let elements = PREFIX + header;
-        bytes.resize(elements as usize, 0);
+        bytes.try_resize(elements as usize, 0).map_err(|error| failed(error.into()))?;
         file.read_exact(&mut bytes[PREFIX as usize..]).map_err(failed)?;
         let header: Metadata = serde_json::from_slice(&bytes[PREFIX as usize..])
             .map_err(|error| FileFault::Header { why: error.to_string() }.of(path))?;
@@ -258,15 +260,18 @@ impl TensorFile {
     /// The elements of a tensor whose type was compared with this one.
     pub(crate) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
         let place = self.bytes(name);
-        let mut bytes = vec![0; (place.end - place.start) as usize];
+        let wanted =
+            |error: OutOfMemory| FileFault::OutOfMemory(error.wanted_for(format_args!("tensor `{name}`")));
+        let mut bytes =
+            try_vec((place.end - place.start) as usize).map_err(|error| wanted(error).of(&self.path))?;
         let read = self.file.seek(SeekFrom::Start(place.start));
-        let read = read.and_then(|_| self.file.read_exact(&mut bytes)).map_err(FileFault::Read);
+        let read = read.and_then(|_| self.file.read_exact(&mut bytes)).map_err(FileFault::read);
         let checked = read.and_then(|()| match self.has_checksums() {
             true => self.compare_checksum(name, place, checksum::of(&bytes)),
             false => Ok(()),
         });
         checked.map_err(|fault| fault.of(&self.path))?;
-        Ok(Values::from_le_bytes(element, &bytes))
+        Values::from_le_bytes(element, &bytes).map_err(|error| wanted(error).of(&self.path))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::iter::Fuse;
 use std::mem;
 
+use paddle_core::memory::TryGrow;
+
 use super::{IntoItem, Item, Reader};
 
 /// The reader that [`Reader::batch`] returns.
@@ -30,6 +32,10 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Iterator for Batches<I, T> {
             return Some(Item::EndPass);
         }
         while self.batch.len() < self.size {
+            // Before it is read: after a failure no sample is lost.
+            if let Err(error) = self.batch.try_grow(1) {
+                return Some(Item::Failed(error.wanted_for("the samples of a batch").into()));
+            }
             match self.reader.next().map(IntoItem::into_item) {
                 Some(Item::Data(sample)) => self.batch.push(sample),
                 Some(Item::EndPass) if self.batch.is_empty() => return Some(Item::EndPass),

@@ -1,5 +1,7 @@
 //! Passes over what can be read once.
 
+use paddle_core::memory::TryGrow;
+
 use super::{IntoItem, Item, Reader};
 
 /// The reader that [`Reader::cache`] returns.
@@ -46,6 +48,10 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T: Clone> Iterator for Cache<I, T> {
         if self.left > 0
             && let Some(reader) = &mut self.reader
         {
+            // For an item and the last marker, before it is read: after a failure none is lost.
+            if let Err(error) = self.kept.try_grow(2) {
+                return Some(Item::Failed(error.wanted_for("the samples that are kept").into()));
+            }
             match reader.next().map(IntoItem::into_item) {
                 Some(Item::Failed(failure)) => return Some(Item::Failed(failure)),
                 Some(item) => self.kept.push(item),

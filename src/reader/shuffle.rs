@@ -1,5 +1,7 @@
 //! Samples in another order.
 
+use paddle_core::memory::TryGrow;
+
 use super::{IntoItem, Item, Reader};
 use crate::random::SplitMix64;
 
@@ -86,6 +88,10 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Iterator for Shuffle<I, T> {
                 Then::End => return None,
             }
             while self.buffer.len() < self.count && self.then == Then::Read {
+                // Before it is read: after a failure no sample is lost.
+                if let Err(error) = self.buffer.try_grow(1) {
+                    return Some(Item::Failed(error.wanted_for("the samples that are shuffled").into()));
+                }
                 match self.reader.next().map(IntoItem::into_item) {
                     Some(Item::Data(sample)) => self.buffer.push(sample),
                     Some(Item::Failed(failure)) => return Some(Item::Failed(failure)),

@@ -192,12 +192,15 @@ fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -
         parameters.with(|state| stored::values(parameters.backend(), &state.values, stored))
     };
     // Both sets are of the same network, and have the same places.
-    let has_moved = |name: &String| {
-        let stored = before.storage().find(name);
-        stored.is_none_or(|stored| !values(before, stored).has_bits_of(&values(after, stored)))
-    };
-    let names = trained(program)?.into_iter().map(|var| program.var(var).name.clone());
-    Ok(names.filter(|name| !has_moved(name)).collect())
+    let mut unmoved = Vec::new();
+    for name in trained(program)?.into_iter().map(|var| &program.var(var).name) {
+        if let Some(stored) = before.storage().find(name)
+            && values(before, stored)?.has_bits_of(&values(after, stored)?)
+        {
+            unmoved.push(name.clone());
+        }
+    }
+    Ok(unmoved)
 }
 
 /// The inputs that the cost, with these parameters, does not depend on: it stays the same number when all rows have the

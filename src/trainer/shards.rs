@@ -94,7 +94,7 @@ impl<B: Backend> Shards<B> {
         executor.clear_stats();
         for at in 0..shards_with_rows(count, self.count) {
             let rows = rows_of_shard(count, self.count, at);
-            self.cut.take(table, &rows);
+            self.cut.take(table, &rows)?;
             let (numbers, is_first) = self.numbers.split_at_mut(self.inputs.len());
             for (input, value) in self.inputs.iter().zip(numbers) {
                 let (rows, count) = match input.tokens {

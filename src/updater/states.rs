@@ -76,7 +76,9 @@ impl<B: Backend> States<B> {
         let name = state_name(parameter, slot);
         let offset = self.storage.bytes();
         self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
-        backend.grow(&mut self.buffer, self.storage.bytes())?;
+        let grown = backend.grow(&mut self.buffer, self.storage.bytes());
+        let what = || self.storage.needed_for("what the updater keeps of the parameters");
+        grown.map_err(|error| error.wanted_for(what()))?;
         backend.upload(values.as_slice(), &mut self.buffer, offset);
         self.keys.push(Some((parameter.to_string(), slot.to_string())));
         Ok(())
@@ -120,24 +122,30 @@ impl<B: Backend> States<B> {
         Ok(states)
     }
 
-    /// Makes room for the states of a program that are not there yet, and initialises them.
+    /// Makes room for the states of a program that are not there yet, and initialises them. After an error there are none of
+    /// them.
     pub(crate) fn extend(&mut self, backend: &B, program: &Program) -> Result<(), Error> {
-        let mut created = Vec::new();
+        let (mut storage, mut keys, mut created) = (self.storage.clone(), Vec::new(), Vec::new());
         for state in program.states() {
             let (name, ty) = (stored_name(program, state.var), program.ty(state.var));
-            let is_new = self.storage.find(&name).is_none();
-            self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
+            let is_new = storage.find(&name).is_none();
+            storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
             if is_new {
                 let key = || (program.var(state.parameter).name.clone(), state.slot.clone());
-                self.keys.push((state.slot != SUM_OF_GRADIENTS).then(key));
+                keys.push((state.slot != SUM_OF_GRADIENTS).then(key));
                 created.push(name);
             }
         }
         if created.is_empty() {
             return Ok(());
         }
-        backend.grow(&mut self.buffer, self.storage.bytes())?;
+        let grown = backend.grow(&mut self.buffer, storage.bytes());
+        let what = || storage.needed_for("what the updater keeps of the parameters");
+        grown.map_err(|error| error.wanted_for(what()))?;
         let wanted = |name: &str| created.iter().any(|created| created == name);
-        Ok(initialize_states(backend, program, &self.storage, &wanted, &mut self.buffer)?)
+        initialize_states(backend, program, &storage, &wanted, &mut self.buffer)?;
+        self.storage = storage;
+        self.keys.append(&mut keys);
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::memory::OutOfMemory;
 use crate::ops::{Mismatch, MismatchKind};
 use crate::program::{BuildError, Located, VerifyError};
 use crate::wire::{VarKind, WireError};
@@ -48,6 +49,13 @@ impl fmt::Display for ConvertError {
 }
 
 impl std::error::Error for ConvertError {}
+
+impl ConvertError {
+    /// The memory that could not be had, if that is what went wrong.
+    pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        if let Fault::Wire(error) = &self.fault { error.out_of_memory() } else { None }
+    }
+}
 
 /// What is wrong with a wire program.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::memory::OutOfMemory;
 use crate::ops::Op;
 use crate::program::DType;
 
@@ -137,7 +138,8 @@ impl Layout {
     /// The number of elements in a launch.
     #[inline]
     pub fn elements(&self, sizes: &[usize]) -> usize {
-        self.shape.iter().map(|extent| extent.get(sizes)).product()
+        // Large sizes before one of zero may have a product that is out of range.
+        self.shape.iter().fold(1, |count: usize, extent| count.saturating_mul(extent.get(sizes)))
     }
 }
 
@@ -198,21 +200,6 @@ pub struct Launch<'a> {
     pub seed: u64,
 }
 
-/// Memory cannot be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfMemory {
-    /// How many bytes were asked for.
-    pub bytes: usize,
-}
-
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot allocate {} bytes", self.bytes)
-    }
-}
-
-impl std::error::Error for OutOfMemory {}
-
 /// A group cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {
@@ -220,11 +207,33 @@ pub struct Unsupported {
     pub message: String,
 }
 
-/// A value was outside of what an operator accepts: a class id without a class.
+/// A launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelError {
-    /// What was found and what is expected.
-    pub message: String,
+pub enum KernelError {
+    /// A value was outside of what an operator accepts: a class id without a class.
+    Value {
+        /// What was found and what is expected.
+        message: String,
+    },
+    /// The operator needs memory beside its operands, which cannot be had.
+    OutOfMemory(OutOfMemory),
+}
+
+impl fmt::Display for KernelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KernelError::Value { message } => f.write_str(message),
+            KernelError::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for KernelError {}
+
+impl From<OutOfMemory> for KernelError {
+    fn from(error: OutOfMemory) -> Self {
+        KernelError::OutOfMemory(error)
+    }
 }
 
 /// A device.
@@ -252,10 +261,10 @@ pub trait Backend {
     /// Allocates memory.
     fn allocate(&self, bytes: usize) -> Result<Self::Buffer, OutOfMemory>;
 
-    /// Makes a buffer at least `bytes` long, keeping its contents.
+    /// Makes a buffer at least `bytes` long, keeping its contents. An error leaves it as it was.
     fn grow(&self, buffer: &mut Self::Buffer, bytes: usize) -> Result<(), OutOfMemory>;
 
-    /// Makes a buffer `bytes` long, with pieces of what it held at new places.
+    /// Makes a buffer `bytes` long, with pieces of what it held at new places. An error leaves it as it was.
     fn rearrange(&self, buffer: &mut Self::Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory>;
 
     /// Called at the start of a run with memory whose contents are dead; a backend for tests fills it with garbage.
@@ -266,6 +275,12 @@ pub trait Backend {
 
     /// Copies elements from the device.
     fn download(&self, from: &Self::Buffer, offset: usize, to: HostSliceMut<'_>);
+
+    /// Takes the memory that an update, launched with these sizes, needs beside its operands, so that its launch takes none:
+    /// updates are run together or not at all.
+    fn reserve(&self, _kernel: &Self::Kernel, _sizes: &[usize]) -> Result<(), OutOfMemory> {
+        Ok(())
+    }
 
     /// Runs a compiled group.
     fn launch(
@@ -330,7 +345,7 @@ pub trait Backend {
         steps: Location,
         counts: &mut Vec<usize>,
         buffers: &mut [Self::Buffer],
-    );
+    ) -> Result<(), OutOfMemory>;
 
     /// Takes the sequences whose numbers are in `index`: writes their offsets to `to`, the number of each of their tokens to
     /// `tokens`, as `u32`, and returns how many tokens there are.

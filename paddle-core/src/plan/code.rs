@@ -357,6 +357,8 @@ pub(super) struct Plan<K> {
     pub(super) code: Vec<Vec<Instruction<K>>>,
     /// The first instruction of the global block that updates.
     pub(super) update_from: usize,
+    /// From each parameter and state that is changed before, to what it was.
+    pub(super) kept: Vec<Copy>,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
     pub(super) orders: Vec<Order>,

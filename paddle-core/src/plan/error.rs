@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::backend::OutOfMemory;
 use super::offsets::OffsetsError;
+use crate::memory::OutOfMemory;
 use crate::program::{DType, Located, VerifyError};
 
 /// Why a program cannot be planned.

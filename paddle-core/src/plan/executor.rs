@@ -121,7 +121,8 @@ impl<B: Backend> Executor<B> {
     /// Takes a batch: `feed(i)` is what goes to the i-th input.
     ///
     /// Errors: an element type or shape that is not the input's, a named size that two inputs give differently, sizes
-    /// for which a check of the program does not hold, a batch that is too large.
+    /// for which a check of the program does not hold, a batch that is too large. The executor is then as it was: another
+    /// batch, or the same one once there is memory, may begin.
     pub fn begin<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
         self.begun = false;
         self.bind(feed)?;
@@ -130,12 +131,18 @@ impl<B: Backend> Executor<B> {
             self.resize()?;
             self.before.copy_from_slice(&self.bound);
         }
+        self.state.reset();
+        if self.begin_tape().is_err() {
+            // What was rounded up, or seen before, may be more than this batch needs.
+            self.before.fill(None);
+            self.state.tape.forget();
+            self.add_exact_layout()?;
+            self.begin_tape()?;
+            self.before.copy_from_slice(&self.bound);
+        }
         let Some(layout) = self.layouts.last() else {
             return Err(RunError::NotBegun);
         };
-        self.state.reset();
-        let tape = &mut self.buffers[Memory::Tape as usize];
-        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, tape)?;
         self.backend.poison(&mut self.buffers[Memory::Arena as usize]);
         self.backend.poison(&mut self.buffers[Memory::Pool as usize]);
         self.backend.poison(&mut self.buffers[Memory::Tape as usize]);
@@ -243,10 +250,19 @@ impl<B: Backend> Executor<B> {
         let fitting =
             (0..self.layouts.len()).filter(|&at| self.layouts[at].fits(&self.plan, &self.state.sizes));
         match fitting.min_by_key(|&at| self.layouts[at].total()) {
-            Some(at) => self.layouts[at..].rotate_left(1),
-            None => self.add_layout()?,
+            Some(at) => {
+                self.layouts[at..].rotate_left(1);
+                self.make_room(self.layouts.len() - 1)
+            }
+            None => self.add_layout(),
         }
-        Ok(())
+    }
+
+    /// Lays the tape for the current layout.
+    fn begin_tape(&mut self) -> Result<(), RunError> {
+        let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
+        let tape = &mut self.buffers[Memory::Tape as usize];
+        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, tape)
     }
 
     /// The shapes of the outputs.
@@ -278,40 +294,67 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Makes a layout for at least every size that was seen so far, so that later ones in between fit too.
+    /// Adds a layout for at least every size that was seen so far, so that later ones in between fit too; or, where that is
+    /// more than can be had, one for exactly this batch.
     fn add_layout(&mut self) -> Result<(), RunError> {
+        match self.rounded_layout()? {
+            Some(layout) => self.push_layout(layout).or_else(|_| self.add_exact_layout()),
+            None => self.add_exact_layout(),
+        }
+    }
+
+    /// A layout for sizes that are rounded up. None where one falls as a symbol grows, or cannot be counted.
+    fn rounded_layout(&mut self) -> Result<Option<MemoryLayout>, RunError> {
         let actual = self.state.symbols.clone();
         for (at, size) in self.state.symbols.iter_mut().enumerate() {
             let seen = self.layouts.iter().map(|layout| layout.capacities[at]).max().unwrap_or(0);
             *size = capacity(*size).max(seen);
         }
-        let mut made = self
+        let made = self
             .evaluate()
             .and_then(|()| MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes));
-        let capacities = std::mem::replace(&mut self.state.symbols, actual);
+        self.state.symbols = actual;
         self.evaluate()?;
-        // A size that falls as a symbol grows, or a capacity that does not fit into memory: exactly this batch.
-        if made.as_ref().map_or(true, |layout| !layout.fits(&self.plan, &self.state.sizes)) {
-            made = MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes);
-        } else if let Ok(layout) = &mut made {
-            layout.capacities = capacities;
+        Ok(made.ok().filter(|layout| layout.fits(&self.plan, &self.state.sizes)))
+    }
+
+    fn add_exact_layout(&mut self) -> Result<(), RunError> {
+        self.push_layout(MemoryLayout::new(&self.plan, &self.state.symbols, &self.state.sizes)?)
+    }
+
+    /// Makes a layout the current one, if there is memory for it.
+    fn push_layout(&mut self, layout: MemoryLayout) -> Result<(), RunError> {
+        self.layouts.push(layout);
+        let last = self.layouts.len() - 1;
+        if let Err(error) = self.make_room(last) {
+            self.layouts.pop();
+            return Err(error);
         }
-        let layout = made?;
-        for (memory, bytes) in [(Memory::Arena, layout.arena), (Memory::Pool, layout.pool)] {
-            if bytes > self.lengths[memory as usize] {
-                self.backend.grow(&mut self.buffers[memory as usize], bytes)?;
-                self.lengths[memory as usize] = bytes;
-            }
-        }
-        if self.layouts.len() == LAYOUTS {
+        if last == LAYOUTS {
             self.layouts.remove(0);
         }
-        self.layouts.push(layout);
+        Ok(())
+    }
+
+    /// Takes the memory of a layout. What it held is lost.
+    fn make_room(&mut self, layout: usize) -> Result<(), RunError> {
+        let layout = &self.layouts[layout];
+        for (memory, bytes) in [(Memory::Arena, layout.arena), (Memory::Pool, layout.pool)] {
+            let (buffer, length) = (&mut self.buffers[memory as usize], &mut self.lengths[memory as usize]);
+            if bytes > *length {
+                // Nothing of the run before is needed: its memory goes first.
+                *length = 0;
+                *buffer = self.backend.allocate(0)?;
+                let taken = self.backend.allocate(bytes);
+                *buffer = taken.map_err(|error| error.wanted_for(layout.needed_for(&self.plan)))?;
+                *length = bytes;
+            }
+        }
         Ok(())
     }
 
     /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
-    /// with. After an error, a batch has to begin again.
+    /// with. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
@@ -331,7 +374,11 @@ impl<B: Backend> Executor<B> {
             seed: nth_seed(self.seed, self.step),
             step: self.step,
         };
-        let result = machine.run(code);
+        let result = match part {
+            Part::Compute => machine.compute(code),
+            // Each update takes its memory before any of them changes a parameter.
+            Part::Update => machine.prepare(code).and_then(|()| machine.run(code)),
+        };
         self.begun = result.is_ok();
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
         // Only loops know how much they collect, only operators how long the sequences are that they make.

@@ -31,11 +31,15 @@ pub(super) fn capacity(size: usize) -> usize {
     rung
 }
 
-/// The bytes of a slot; `None` if they cannot be counted or addressed.
+/// The bytes of a slot; `None` if they cannot be counted or addressed. Those of a row have to be, whether or not there are rows.
 pub(super) fn bytes(slot: &Slot, sizes: &[usize]) -> Option<usize> {
-    let size = |extent: &Extent| extent.get(sizes);
-    let bytes =
-        slot.shape.iter().try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)))?;
+    count_bytes(slot, |extent| Some(extent.get(sizes)))
+}
+
+/// The same, with these sizes.
+pub(super) fn count_bytes(slot: &Slot, size: impl Fn(&Extent) -> Option<usize>) -> Option<usize> {
+    let mut extents = slot.shape.iter().rev();
+    let bytes = extents.try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)?))?;
     bytes.checked_next_multiple_of(ALIGNMENT).filter(|&bytes| bytes <= isize::MAX as usize)
 }
 
@@ -114,6 +118,13 @@ impl MemoryLayout {
             .zip(&self.room)
             .filter(|(slot, _)| is_placed(slot))
             .all(|(slot, &room)| bytes(slot, sizes).is_some_and(|bytes| bytes <= room))
+    }
+
+    /// What memory for it is needed for.
+    pub(super) fn needed_for<K>(&self, plan: &Plan<K>) -> String {
+        let largest = self.room.iter().zip(&plan.slots).max_by_key(|(room, _)| **room);
+        let largest = largest.map(|(room, slot)| format!(", of which `{}` takes {room}", slot.name));
+        format!("the values of a run{}", largest.unwrap_or_default())
     }
 
     /// The memory it takes.

@@ -4,6 +4,7 @@ use super::backend::{Backend, HostSliceMut, Location, Memory, Rows};
 use super::code::{Collected, LoopCode, LoopGradCode, LoopId, LoopKind, Prefix, Rebase, RowsOfWhile, Taken};
 use super::error::RunError;
 use super::machine::{Machine, State, nth_seed};
+use crate::memory::TryGrow;
 use crate::program::SymbolId;
 
 impl<B: Backend> Machine<'_, B> {
@@ -26,8 +27,8 @@ impl<B: Backend> Machine<'_, B> {
             (self.locate(code.offsets), self.locate(code.order), self.locate(steps.index));
         let counts = &mut self.state.counts[order];
         counts.clear();
-        self.backend.order(sequences, offsets, at, to, counts, self.buffers);
-        Ok(())
+        let ordered = self.backend.order(sequences, offsets, at, to, counts, self.buffers);
+        Ok(ordered.map_err(|error| error.wanted_for("the order in which a loop comes to sequences"))?)
     }
 
     /// Takes the sequences of the rows that there are.
@@ -45,7 +46,8 @@ impl<B: Backend> Machine<'_, B> {
         let count = self.backend.take_sequences(sequences, at[0], at[1], at[2], at[3], self.buffers);
         self.resize(tokens.size, count)?;
         let host = &mut self.state.offsets[taken];
-        host.resize(sequences + 1, 0);
+        let room = host.try_resize(sequences + 1, 0);
+        room.map_err(|error| error.wanted_for("offsets of the sequences that a block takes"))?;
         let Location { memory, offset } = at[2];
         self.backend.download(&self.buffers[memory as usize], offset, HostSliceMut::I64(host));
         Ok(())
@@ -109,7 +111,7 @@ impl<B: Backend> Machine<'_, B> {
             self.state.firsts[rows.0 as usize] += self.value(*rows);
         }
         if info.recorded {
-            self.record(code.id);
+            self.record(code.id)?;
         }
         Ok(())
     }
@@ -228,9 +230,11 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Notes what the gradient of this iteration will need to know.
-    fn record(&mut self, around: LoopId) {
+    fn record(&mut self, around: LoopId) -> Result<(), RunError> {
         let info = &self.plan.loops[around.0];
         let state = &mut *self.state;
+        let room = state.records.try_grow(info.inner.len() + info.sizes.len());
+        room.map_err(|error| error.wanted_for("the sizes of the iterations of a loop"))?;
         state.tape.push(self.plan, around, &state.sizes);
         for inner in &info.inner {
             state.records.push(state.trips[inner.0]);
@@ -238,6 +242,7 @@ impl<B: Backend> Machine<'_, B> {
         for size in &info.sizes {
             state.records.push(state.symbols[size.0 as usize]);
         }
+        Ok(())
     }
 
     /// Goes back to the last iteration that was noted.

@@ -1,14 +1,20 @@
 //! The machine: runs the instructions of a plan.
 
-use super::backend::{Backend, Elements, Extent, HostSlice, HostSliceMut, Launch, Location, Memory, Rows};
-use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, SlotId};
+use super::backend::{
+    Backend, Elements, Extent, HostSlice, HostSliceMut, KernelError, Launch, Location, Memory, Rows,
+};
+use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, Slot, SlotId};
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{Numbers, first_not_finite};
 use super::stats::RunStats;
 use super::tape::Tape;
+use crate::memory::OutOfMemory;
 use crate::ops::Join;
 use crate::program::{DType, Located, SymbolId};
+
+/// Elements that are looked at at a time.
+const PIECE: usize = 1 << 10;
 
 /// What changes during a run. Nothing in it is allocated anew once it has grown to the largest run.
 #[derive(Debug, Default)]
@@ -104,6 +110,15 @@ pub(super) struct Machine<'a, B: Backend> {
 }
 
 impl<B: Backend> Machine<'_, B> {
+    /// Runs instructions that come before the update. After an error, parameters and states are as they were.
+    pub(super) fn compute(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+        let plan = self.plan;
+        plan.kept.iter().for_each(|copy| self.copy(copy));
+        self.run(code).inspect_err(|_| {
+            plan.kept.iter().for_each(|&Copy { from, to }| self.copy(&Copy { from: to, to: from }));
+        })
+    }
+
     /// Runs the instructions of a block.
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
@@ -173,13 +188,15 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     fn elements(&self, slot: SlotId) -> usize {
-        self.plan.slots[slot.0].shape.iter().map(|extent| extent.get(&self.state.sizes)).product()
+        let sizes = self.plan.slots[slot.0].shape.iter().map(|extent| extent.get(&self.state.sizes));
+        // Large sizes before one of zero may have a product that is out of range.
+        sizes.fold(1, usize::saturating_mul)
     }
 
     pub(super) fn row_bytes(&self, slot: SlotId) -> usize {
         let slot = &self.plan.slots[slot.0];
         let behind = slot.shape.iter().skip(1).map(|extent: &Extent| extent.get(&self.state.sizes));
-        behind.product::<usize>() * slot.element_bytes
+        behind.fold(slot.element_bytes, usize::saturating_mul)
     }
 
     pub(super) fn place(&self, origin: &Origin) -> Option<Located> {
@@ -193,10 +210,33 @@ impl<B: Backend> Machine<'_, B> {
             self.state.locations.push(location);
         }
         let launch = Launch { sizes: &self.state.sizes, locations: &self.state.locations, seed: self.seed };
-        self.backend.launch(kernel, launch, self.buffers).map_err(|error| RunError::Kernel {
-            operator: origin.operators.join(" + "),
-            place: self.place(origin),
-            message: error.message,
+        self.backend.launch(kernel, launch, self.buffers).map_err(|error| match error {
+            KernelError::Value { message } => RunError::Kernel {
+                operator: origin.operators.join(" + "),
+                place: self.place(origin),
+                message,
+            },
+            KernelError::OutOfMemory(error) => self.out_of_memory(error, origin),
+        })
+    }
+
+    /// Takes the memory that updates need beside their operands.
+    pub(super) fn prepare(&self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+        for instruction in code {
+            if let Instruction::Launch { kernel, origin, .. } = instruction {
+                let reserved = self.backend.reserve(kernel, &self.state.sizes);
+                reserved.map_err(|error| self.out_of_memory(error, origin))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An operator needs memory that cannot be had.
+    fn out_of_memory(&self, error: OutOfMemory, origin: &Origin) -> RunError {
+        let operator = origin.operators.join(" + ");
+        RunError::OutOfMemory(match self.place(origin) {
+            Some(place) => error.wanted_for(format_args!("`{operator}` at {place}")),
+            None => error.wanted_for(format_args!("`{operator}`")),
         })
     }
 
@@ -207,22 +247,7 @@ impl<B: Backend> Machine<'_, B> {
         let outputs = &operands[inputs..];
         let updated = operands[..inputs].iter().filter(|slot| outputs.is_empty() && is_kept(slot));
         for &slot in outputs.iter().chain(updated) {
-            let (at, count) = (self.locate(slot), self.elements(slot));
-            let buffer = &self.buffers[at.memory as usize];
-            let found = match self.plan.slots[slot.0].dtype {
-                Some(DType::F32) => {
-                    let mut values = vec![0.0; count];
-                    self.backend.download(buffer, at.offset, HostSliceMut::F32(&mut values));
-                    first_not_finite(HostSlice::F32(&values))
-                }
-                Some(DType::F64) => {
-                    let mut values = vec![0.0; count];
-                    self.backend.download(buffer, at.offset, HostSliceMut::F64(&mut values));
-                    first_not_finite(HostSlice::F64(&values))
-                }
-                _ => None,
-            };
-            if let Some((element, found)) = found {
+            if let Some((element, found)) = self.first_not_finite(slot) {
                 return Err(RunError::NotFinite {
                     operator: Some(origin.operators.join(" + ")),
                     place: self.place(origin),
@@ -234,6 +259,30 @@ impl<B: Backend> Machine<'_, B> {
             }
         }
         Ok(())
+    }
+
+    /// The place of the first element of a value that is not finite, and what it is. They come to the host piece by piece.
+    fn first_not_finite(&self, slot: SlotId) -> Option<(usize, &'static str)> {
+        let (at, count) = (self.locate(slot), self.elements(slot));
+        let buffer = &self.buffers[at.memory as usize];
+        let Slot { dtype, element_bytes, .. } = &self.plan.slots[slot.0];
+        macro_rules! first {
+            ($variant:ident, $zero:expr) => {{
+                let mut piece = [$zero; PIECE];
+                (0..count).step_by(PIECE).find_map(|first| {
+                    let piece = &mut piece[..PIECE.min(count - first)];
+                    let offset = at.offset + first * element_bytes;
+                    self.backend.download(buffer, offset, HostSliceMut::$variant(piece));
+                    let (element, found) = first_not_finite(HostSlice::$variant(piece))?;
+                    Some((first + element, found))
+                })
+            }};
+        }
+        match dtype {
+            Some(DType::F32) => first!(F32, 0.0),
+            Some(DType::F64) => first!(F64, 0.0),
+            _ => None,
+        }
     }
 
     fn copy(&mut self, copy: &Copy) {

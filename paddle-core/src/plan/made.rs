@@ -4,6 +4,7 @@ use super::backend::{Backend, HostSlice, HostSliceMut, Memory};
 use super::code::Made;
 use super::error::RunError;
 use super::machine::Machine;
+use crate::memory::TryGrow;
 
 impl<B: Backend> Machine<'_, B> {
     /// Adds up lengths to offsets, and makes room for the tokens.
@@ -13,7 +14,8 @@ impl<B: Backend> Machine<'_, B> {
         let from = self.locate(made.lengths);
         let offsets = &mut self.state.lengths;
         offsets.clear();
-        offsets.resize(plan.slots[made.offsets.0].shape[0].get(&self.state.sizes), 0);
+        let room = offsets.try_resize(plan.slots[made.offsets.0].shape[0].get(&self.state.sizes), 0);
+        room.map_err(|error| error.wanted_for("offsets of the sequences that an operator makes"))?;
         let lengths = &mut offsets[1..];
         self.backend.download(&self.buffers[from.memory as usize], from.offset, HostSliceMut::I64(lengths));
         let mut end = 0i64;

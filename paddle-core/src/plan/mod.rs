@@ -23,9 +23,10 @@ mod stats;
 mod storage;
 mod tape;
 
+pub use crate::memory::OutOfMemory;
 pub use backend::{
     ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memory, Move, Operand, OutOfMemory, Rows, Unsupported,
+    Layout, Location, Memory, Move, Operand, Rows, Unsupported,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::backend::Extent;
-use super::backend::{ALIGNMENT, Backend, Group, GroupOp, Launch, Layout, Location, Memory, Operand};
+use super::backend::{
+    ALIGNMENT, Backend, Group, GroupOp, KernelError, Launch, Layout, Location, Memory, Operand,
+};
 use super::error::PlanError;
 use crate::program::{DType, Program, Type, UpdaterState, VarId};
 
@@ -24,7 +26,7 @@ pub struct Stored {
 impl Stored {
     /// The number of elements.
     pub fn elements(&self) -> usize {
-        self.dims.iter().product()
+        self.dims.iter().fold(1, |elements: usize, &dim| elements.saturating_mul(dim))
     }
 
     fn show(&self) -> String {
@@ -104,6 +106,15 @@ impl Storage {
     /// The place of a parameter.
     pub fn find(&self, name: &str) -> Option<&Stored> {
         self.names.get(name).map(|&at| &self.entries[at])
+    }
+
+    /// What memory for all of it is needed for: `what`, and what takes most.
+    pub fn needed_for(&self, what: &str) -> String {
+        let ends = self.entries.iter().skip(1).map(|entry| entry.offset).chain([self.bytes]);
+        let largest = self.entries.iter().zip(ends).max_by_key(|(entry, end)| end - entry.offset);
+        let largest =
+            largest.map(|(entry, end)| format!(", of which `{}` takes {}", entry.name, end - entry.offset));
+        format!("{what}{}", largest.unwrap_or_default())
     }
 
     /// All places, in the order of insertion.
@@ -223,7 +234,12 @@ fn initialize_vars<B: Backend>(
             let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;
             let locations = [Location { memory: Memory::Parameters, offset: stored.offset }];
             let launch = Launch { sizes: &[], locations: &locations, seed };
-            backend.launch(&kernel, launch, buffers).map_err(|error| failed(error.message))?;
+            backend.launch(&kernel, launch, buffers).map_err(|error| match error {
+                KernelError::Value { message } => failed(message),
+                KernelError::OutOfMemory(error) => {
+                    error.wanted_for(format_args!("the first values of `{name}`")).into()
+                }
+            })?;
         }
         Ok(())
     };

@@ -8,6 +8,7 @@
 use super::backend::{ALIGNMENT, Backend, Extent, Move};
 use super::code::{LaneId, LoopId, Plan, SlotId};
 use super::error::RunError;
+use super::layout::count_bytes;
 use crate::program::{Dim, SymbolId};
 
 /// Where lanes are, and how far they are written. Its vectors are as long as the plan's.
@@ -28,6 +29,15 @@ pub(super) struct Tape {
     /// The bytes of the buffer.
     length: usize,
     moves: Vec<Move>,
+    /// Base and room of each lane, while lanes are laid: they are taken when there is memory for them.
+    next: Vec<(usize, usize)>,
+}
+
+/// How much more room is made than is needed now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spare {
+    Some,
+    None,
 }
 
 fn too_large() -> RunError {
@@ -61,7 +71,21 @@ impl Tape {
         }
         self.largest.clear();
         self.largest.extend_from_slice(capacities);
-        self.lay(backend, plan, buffer, false)
+        let end = self.lay(plan, Spare::Some)?;
+        if end > self.length {
+            // Nothing of the run before is needed: its memory goes first.
+            self.moves.clear();
+            self.take(backend, buffer, 0)?;
+            self.take(backend, buffer, end)?;
+        }
+        self.take_places();
+        Ok(())
+    }
+
+    /// Forgets how long loops and sequences were, so that a run begins with room for the shortest.
+    pub(super) fn forget(&mut self) {
+        self.iterations.fill(1);
+        self.made.fill(0);
     }
 
     /// Where a lane's current instance begins.
@@ -83,10 +107,11 @@ impl Tape {
             return Ok(());
         }
         self.iterations[id.0] = iterations.max(known + known / 2);
-        match plan.lanes.is_empty() {
-            true => Ok(()),
-            false => self.lay(backend, plan, buffer, true),
+        if plan.lanes.is_empty() || self.grow(backend, plan, buffer, Spare::Some).is_ok() {
+            return Ok(());
         }
+        self.iterations[id.0] = iterations;
+        self.grow(backend, plan, buffer, Spare::None).inspect_err(|_| self.iterations[id.0] = known)
     }
 
     /// Makes sure that there is room for so many tokens of sequences that are made.
@@ -104,7 +129,11 @@ impl Tape {
         }
         let known = self.made[made];
         self.made[made] = tokens.max(known + known / 2);
-        self.lay(backend, plan, buffer, true)
+        if self.grow(backend, plan, buffer, Spare::Some).is_ok() {
+            return Ok(());
+        }
+        self.made[made] = tokens;
+        self.grow(backend, plan, buffer, Spare::None).inspect_err(|_| self.made[made] = known)
     }
 
     /// Goes on to the next instances of what a loop saves.
@@ -133,14 +162,44 @@ impl Tape {
         Some(product)
     }
 
-    /// Places the lanes one behind the other.
-    fn lay<B: Backend>(
+    /// Lays the lanes anew, with what is on them.
+    fn grow<B: Backend>(
         &mut self,
         backend: &B,
         plan: &Plan<B::Kernel>,
         buffer: &mut B::Buffer,
-        keep: bool,
+        spare: Spare,
     ) -> Result<(), RunError> {
+        let end = self.lay(plan, spare)?;
+        self.moves.clear();
+        for ((&from, &room), &(to, next)) in self.base.iter().zip(&self.room).zip(&self.next) {
+            self.moves.push(Move { from, to, bytes: room.min(next) });
+        }
+        self.take(backend, buffer, end.max(self.length))?;
+        self.take_places();
+        Ok(())
+    }
+
+    /// Makes the buffer so long, with what is moved.
+    fn take<B: Backend>(
+        &mut self,
+        backend: &B,
+        buffer: &mut B::Buffer,
+        length: usize,
+    ) -> Result<(), RunError> {
+        let taken = backend.rearrange(buffer, length, &self.moves);
+        taken.map_err(|error| error.wanted_for("what loops keep of their iterations"))?;
+        self.length = length;
+        Ok(())
+    }
+
+    fn take_places(&mut self) {
+        let places = self.base.iter_mut().zip(&mut self.room).zip(&self.next);
+        places.for_each(|((base, room), next)| (*base, *room) = *next);
+    }
+
+    /// Finds places for the lanes, one behind the other. Returns the end of the last.
+    fn lay<K>(&mut self, plan: &Plan<K>, spare: Spare) -> Result<usize, RunError> {
         // Grown sizes depend on those in front of them only.
         for at in 0..self.largest.len() {
             let symbol = SymbolId(at as u32);
@@ -153,46 +212,34 @@ impl Tape {
                 let most = most.filter_map(|most| usize::try_from(most.evaluate(&value)?).ok()).min();
                 // A bound may be far off: room in advance is a few times what was needed.
                 let seen = self.made[made];
-                self.largest[at] = most.map_or(seen, |most| most.min(seen.saturating_mul(4)).max(seen));
+                let ahead = if spare == Spare::Some { seen.saturating_mul(4) } else { seen };
+                self.largest[at] = most.map_or(seen, |most| most.min(ahead).max(seen));
             } else if let Some(bound) = plan.bounds[at] {
                 self.largest[at] = self.largest[bound.0 as usize];
             }
         }
         let mut end = 0usize;
-        self.moves.clear();
-        for (at, lane) in plan.lanes.iter().enumerate() {
+        self.next.clear();
+        for lane in &plan.lanes {
             let bytes = self.largest_instance(plan, lane.slot).ok_or_else(too_large)?;
             let instances = self.instances(plan, lane.around).ok_or_else(too_large)?;
             let room = bytes.checked_mul(instances).ok_or_else(too_large)?;
-            if keep {
-                self.moves.push(Move { from: self.base[at], to: end, bytes: self.room[at].min(room) });
-            }
-            (self.base[at], self.room[at]) = (end, room);
+            self.next.push((end, room));
             end = end.checked_add(room).filter(|&end| end <= isize::MAX as usize).ok_or_else(too_large)?;
         }
-        if keep || end > self.length {
-            self.length = end.max(self.length);
-            backend.rearrange(buffer, self.length, &self.moves)?;
-        }
-        Ok(())
+        Ok(end)
     }
 
     /// The bytes of a slot at the largest sizes.
     fn largest_instance<K>(&self, plan: &Plan<K>, slot: SlotId) -> Option<usize> {
         let value = |symbol: SymbolId| i64::try_from(self.largest[symbol.0 as usize]).ok();
-        let size = |extent: &Extent| match extent {
+        count_bytes(&plan.slots[slot.0], |extent| match extent {
             Extent::Fixed(size) => Some(*size),
             Extent::Bound(at) => {
                 let dim: &Dim = &plan.extents[*at];
                 dim.evaluate(&value).and_then(|size| usize::try_from(size).ok())
             }
-        };
-        let slot = &plan.slots[slot.0];
-        let bytes = slot
-            .shape
-            .iter()
-            .try_fold(slot.element_bytes, |bytes, extent| bytes.checked_mul(size(extent)?))?;
-        bytes.checked_next_multiple_of(ALIGNMENT)
+        })
     }
 }
 

@@ -16,6 +16,9 @@ enum Atom {
     FloorDiv(Box<Dim>, Box<Dim>),
 }
 
+/// A size is not longer than this. A short program may multiply and divide sizes until one takes all memory.
+const MOST_ATOMS: usize = 1 << 12;
+
 /// A product of atoms with powers, sorted by atom; empty for the constant term.
 type Monomial = Vec<(Atom, u32)>;
 
@@ -64,7 +67,7 @@ pub trait Arithmetic {
     fn floor_div(&self, a: Self::Size, b: Self::Size) -> Option<Self::Size>;
 }
 
-/// Arithmetic on sizes left the range of 64-bit integers.
+/// Arithmetic on sizes left the range of 64-bit integers, or what sizes may be made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimOverflow;
 
@@ -257,7 +260,22 @@ impl Dim {
             }
         }
         merged.retain(|(_, coefficient)| *coefficient != 0);
-        Ok(Dim { terms: merged })
+        let dim = Dim { terms: merged };
+        if dim.atoms() > MOST_ATOMS { Err(DimOverflow) } else { Ok(dim) }
+    }
+
+    /// How long it is: its terms, and their factors, each as often as its power says.
+    fn atoms(&self) -> usize {
+        let of_factor = |(atom, power): &(Atom, u32)| {
+            let atoms = match atom {
+                Atom::Symbol(_) => 1,
+                Atom::FloorDiv(n, d) => 1 + n.atoms() + d.atoms(),
+            };
+            atoms.saturating_mul(*power as usize)
+        };
+        let of_term =
+            |(monomial, _): &(Monomial, i64)| monomial.iter().map(of_factor).fold(1, usize::saturating_add);
+        self.terms.iter().map(of_term).fold(0, usize::saturating_add)
     }
 }
 
@@ -339,7 +357,11 @@ impl std::ops::Mul for &Dim {
     type Output = Result<Dim, DimOverflow>;
 
     fn mul(self, other: &Dim) -> Self::Output {
-        let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
+        let count = self.terms.len().saturating_mul(other.terms.len());
+        if count > MOST_ATOMS {
+            return Err(DimOverflow);
+        }
+        let mut terms = Vec::with_capacity(count);
         for (m1, c1) in &self.terms {
             for (m2, c2) in &other.terms {
                 let mut monomial = m1.clone();
@@ -424,6 +446,28 @@ mod tests {
         assert_eq!(left, right);
         assert_ne!(left, t());
         assert_eq!((&t() - &t()).unwrap(), Dim::from(0));
+    }
+
+    #[test]
+    fn sizes_that_would_take_all_memory_overflow() {
+        let one = Dim::from(1);
+        type Longer = fn(&Dim, &Dim) -> Result<Dim, DimOverflow>;
+        let ways: [Longer; 3] = [
+            |size, _| size * size,
+            |size, one| &(size + one)? * &(size + one)?,
+            |size, one| size.floor_div(&(size + one)?).ok_or(DimOverflow),
+        ];
+        for longer in ways {
+            let mut size = t();
+            let made = (0..64).try_for_each(|_| longer(&size, &one).map(|made| size = made));
+            assert_eq!(made, Err(DimOverflow));
+            assert!(text(&size).len() < 1 << 20);
+        }
+        let mut halves = t();
+        for _ in 0..100 {
+            halves = (&halves + &one).unwrap().floor_div(&Dim::from(2)).unwrap();
+        }
+        assert_eq!(halves.evaluate(&|_| Some(1 << 40)), Some(1));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fmt;
 use prost::DecodeError;
 
 use super::{AttrType, VarKind};
+use crate::memory::OutOfMemory;
 
 /// Bytes that are not what they should be, or a tensor that cannot be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +112,21 @@ pub enum WireError {
         /// The name of the last parameter, if there is any.
         last: Option<String>,
     },
+    /// There is no memory for the elements of a tensor.
+    OutOfMemory(OutOfMemory),
+}
+
+impl WireError {
+    /// The memory that could not be had, if that is what went wrong.
+    pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
+        if let Self::OutOfMemory(error) = self { Some(error) } else { None }
+    }
+}
+
+impl From<OutOfMemory> for WireError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
 }
 
 impl fmt::Display for WireError {
@@ -161,6 +177,7 @@ impl fmt::Display for WireError {
             Self::TrailingBytes { count, last: None } => {
                 write!(f, "the program has no parameters, but the file has {count} bytes")
             }
+            Self::OutOfMemory(error) => error.fmt(f),
         }
     }
 }

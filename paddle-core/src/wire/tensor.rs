@@ -20,6 +20,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ProgramDesc, TensorDesc, VarKind, WireError};
+use crate::memory::{TryGrow, try_collect};
+
+/// The bytes of a tensor beside its levels, its description and its elements.
+const PREFIXES: usize = 4 + 8 + 4 + 4;
 
 /// A tensor as it is stored. The levels are not compared with the dimensions.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +73,10 @@ pub fn write_params(params: &BTreeMap<String, TensorRecord>) -> Result<Vec<u8>, 
 }
 
 fn of_parameter(name: &str, cause: WireError) -> WireError {
-    WireError::Parameter { name: name.to_owned(), cause: Box::new(cause) }
+    match cause {
+        WireError::OutOfMemory(error) => error.wanted_for(format_args!("parameter `{name}`")).into(),
+        cause => WireError::Parameter { name: name.to_owned(), cause: Box::new(cause) },
+    }
 }
 
 /// Reads one tensor and moves `input` past it. Every length is compared with what is left before anything is
@@ -83,14 +90,15 @@ pub fn read_tensor(input: &mut &[u8]) -> Result<TensorRecord, WireError> {
         let (offsets, []) = take(input, length, "a sequence level")?.as_chunks() else {
             return Err(WireError::LodLength { length });
         };
-        lod.push(offsets.iter().copied().map(u64::from_le_bytes).collect());
+        lod.push(try_collect(offsets.iter().copied().map(u64::from_le_bytes))?);
     }
     version(input, "the tensor part")?;
     let length = i32::from_le_bytes(array(input, "the length of the description")?);
     let length = u64::try_from(length).map_err(|_| WireError::DescLength { length })?;
     let TensorDesc { data_type, dims, .. } = TensorDesc::decode(take(input, length, "the description")?)?;
     let element = VarKind::try_from(data_type)?;
-    let data = take(input, data_length(element, &dims)? as u64, "the data")?.to_vec();
+    let mut data = Vec::new();
+    data.try_extend_from_slice(take(input, data_length(element, &dims)? as u64, "the data")?)?;
     Ok(TensorRecord { lod, element, dims, data })
 }
 
@@ -106,6 +114,8 @@ pub fn write_tensor(tensor: &TensorRecord, output: &mut Vec<u8>) -> Result<(), W
     let desc_length = i32::try_from(desc.len())
         .map_err(|_| WireError::TensorSize { dims: dims.clone(), element: *element })?;
 
+    let offsets: usize = lod.iter().map(|level| size_of::<u64>() + size_of_val(level.as_slice())).sum();
+    output.try_grow(PREFIXES + offsets + desc.len() + data.len())?;
     output.extend(0_u32.to_le_bytes());
     output.extend((lod.len() as u64).to_le_bytes());
     for level in lod {

@@ -142,7 +142,7 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
         let (before, round, mut launches) = (processor_seconds(), Instant::now(), 0.0);
         while round.elapsed() < ROUND {
             let launch = Launch { sizes: &sizes, locations: &locations, seed: 0 };
-            cpu.launch(&kernel, launch, black_box(&mut buffers)).map_err(|error| error.message)?;
+            cpu.launch(&kernel, launch, black_box(&mut buffers)).map_err(|error| error.to_string())?;
             launches += 1.0;
         }
         best = best.min((processor_seconds() - before) / launches);

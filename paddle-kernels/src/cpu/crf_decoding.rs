@@ -50,8 +50,8 @@ impl<T: Float> Body for Decoding<T> {
                 share(&machine.team, offsets, piece, shared, &|piece| {
                     decode(machine.isa, labels, weights, emission, piece);
                 });
-            });
-        });
+            })
+        })??;
         Ok(())
     }
 }

@@ -7,11 +7,11 @@ use paddle_core::ops::Custom;
 use paddle_core::plan::{Extent, HostSlice, HostSliceMut, KernelError, Unsupported};
 use paddle_core::program::DType;
 
-use super::bytes_mut;
 use super::kernel::{Body, Compiled, Machine, Single, with_element};
 use super::number::Element;
 use super::operands::{Operands, Reads};
 use super::pieces::pieces;
+use super::{bytes_mut, truths, truths_mut};
 use crate::custom::{Input, Inputs, MOST_AXES, Operator, Output, Shape, call, linked};
 
 /// Elements that a kernel gets and writes at a time, where the operator is row-wise.
@@ -57,7 +57,7 @@ pub(super) fn compile(single: &Single<'_>, op: &Custom) -> Result<Compiled, Unsu
 
 /// The elements of an input as kernels get them; truth values are bytes elsewhere.
 enum Held<'a> {
-    Bool(Vec<bool>),
+    Bool(&'a [bool]),
     I32(&'a [i32]),
     I64(&'a [i64]),
     F32(&'a [f32]),
@@ -67,7 +67,7 @@ enum Held<'a> {
 impl<'a> Held<'a> {
     fn of(reads: &Reads<'a>, i: usize, dtype: DType) -> Self {
         match dtype {
-            DType::Bool => Held::Bool(reads.get::<u8>(i).iter().map(|&truth| truth != 0).collect()),
+            DType::Bool => Held::Bool(truths(reads.get(i))),
             DType::I32 => Held::I32(reads.get(i)),
             DType::I64 => Held::I64(reads.get(i)),
             DType::F32 => Held::F32(reads.get(i)),
@@ -105,9 +105,8 @@ written!(i32 I32, i64 I64, f32 F32, f64 F64);
 
 impl Written for u8 {
     fn with_host(out: &mut [u8], write: impl FnOnce(HostSliceMut<'_>)) {
-        let mut truths = vec![cfg!(debug_assertions); out.len()];
-        write(HostSliceMut::Bool(&mut truths));
-        out.iter_mut().zip(truths).for_each(|(out, truth)| *out = u8::from(truth));
+        out.fill(u8::from(cfg!(debug_assertions)));
+        write(HostSliceMut::Bool(truths_mut(out)));
     }
 }
 
@@ -173,7 +172,7 @@ impl<T: Written> Body for Run<T> {
             }
         });
         match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, message)) => Err(KernelError { message }),
+            Some((_, message)) => Err(KernelError::Value { message }),
             None => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! Compiled groups.
 
+use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupported};
 
@@ -25,6 +26,11 @@ pub(super) struct Machine {
 
 /// The arithmetic of a kernel.
 pub(super) trait Body: Send + Sync {
+    /// See [`Backend::reserve`](paddle_core::plan::Backend::reserve).
+    fn reserve(&self, _signature: &Signature, _sizes: &[usize]) -> Result<(), OutOfMemory> {
+        Ok(())
+    }
+
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError>;
 }
 
@@ -149,6 +155,10 @@ impl Kernel {
     pub(super) fn compile(group: &Group) -> Result<Kernel, Unsupported> {
         let (signature, body) = compile(group)?;
         Ok(Kernel { signature, body })
+    }
+
+    pub(super) fn reserve(&self, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        self.body.reserve(&self.signature, sizes)
     }
 
     pub(super) fn launch(

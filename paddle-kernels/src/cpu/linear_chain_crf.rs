@@ -276,8 +276,8 @@ impl<T: Float> Body for Cost<T> {
                 share(&machine.team, offsets, part, shared, &|piece| {
                     costs(machine.isa, &weights, emission, label, piece);
                 });
-            });
-        });
+            })
+        })??;
         Ok(())
     }
 }
@@ -325,8 +325,8 @@ impl<T: Float> Body for Grad<T> {
                         *out = T::of((0..parts).map(of_part).sum());
                     }
                 });
-            });
-        });
+            })
+        })??;
         Ok(())
     }
 }

@@ -84,7 +84,7 @@ use paddle_core::plan::{
 };
 use paddle_core::program::DType;
 
-use crate::memory::{self, Buffer};
+use crate::memory::Buffer;
 use crate::team::Team;
 use isa::{Isa, IsaError};
 pub use kernel::Kernel;
@@ -194,10 +194,6 @@ impl std::error::Error for CpuError {
     }
 }
 
-fn out_of_memory(error: memory::OutOfMemory) -> OutOfMemory {
-    OutOfMemory { bytes: error.bytes }
-}
-
 /// The bytes of host elements.
 fn bytes<T: number::Plain>(slice: &[T]) -> &[u8] {
     // SAFETY: a plain type has no padding.
@@ -208,6 +204,20 @@ fn bytes<T: number::Plain>(slice: &[T]) -> &[u8] {
 fn bytes_mut<T: number::Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and every bit pattern is a value.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
+}
+
+/// Truth values, which are bytes in the memories.
+fn truths(bytes: &[u8]) -> &[bool] {
+    assert!(bytes.iter().all(|&byte| byte <= 1), "a truth value is 0 or 1");
+    // SAFETY: a truth value is a byte that is 0 or 1, as these are.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// Truth values, to be written.
+fn truths_mut(bytes: &mut [u8]) -> &mut [bool] {
+    assert!(bytes.iter().all(|&byte| byte <= 1), "a truth value is 0 or 1");
+    // SAFETY: as above, and every truth value is a byte.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
 }
 
 impl Backend for Cpu {
@@ -231,15 +241,15 @@ impl Backend for Cpu {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
-        Buffer::with_bytes(bytes).map_err(out_of_memory)
+        Buffer::with_bytes(bytes)
     }
 
     fn grow(&self, buffer: &mut Buffer, bytes: usize) -> Result<(), OutOfMemory> {
-        buffer.grow(bytes).map_err(out_of_memory)
+        buffer.grow(bytes)
     }
 
     fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
-        let mut arranged = Buffer::with_bytes(bytes).map_err(out_of_memory)?;
+        let mut arranged = Buffer::with_bytes(bytes)?;
         for &Move { from, to, bytes } in moves {
             arranged.bytes_mut()[to..][..bytes].copy_from_slice(&buffer.bytes()[from..][..bytes]);
         }
@@ -273,6 +283,10 @@ impl Backend for Cpu {
             HostSliceMut::F32(to) => get(bytes_mut(to)),
             HostSliceMut::F64(to) => get(bytes_mut(to)),
         }
+    }
+
+    fn reserve(&self, kernel: &Kernel, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        kernel.reserve(sizes)
     }
 
     fn launch(&self, kernel: &Kernel, launch: Launch<'_>, buffers: &mut [Buffer]) -> Result<(), KernelError> {
@@ -330,8 +344,8 @@ impl Backend for Cpu {
         steps: Location,
         counts: &mut Vec<usize>,
         buffers: &mut [Buffer],
-    ) {
-        sequences::order(Memories::new(buffers), sequences, offsets, order, steps, counts);
+    ) -> Result<(), OutOfMemory> {
+        sequences::order(Memories::new(buffers), sequences, offsets, order, steps, counts)
     }
 
     fn take_sequences(

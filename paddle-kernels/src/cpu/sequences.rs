@@ -1,6 +1,7 @@
 //! Offsets of sequences, and the order in which loops go along them.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::plan::Location;
 
 use super::operands::Memories;
@@ -22,7 +23,7 @@ pub(super) fn order(
     order: Location,
     steps: Location,
     counts: &mut Vec<usize>,
-) {
+) -> Result<(), OutOfMemory> {
     // SAFETY: what is written is checked to be apart below, before anything is.
     let at = unsafe { memories.read::<i64>(offsets, sequences + 1) };
     let tokens = length(&[at[0], at[sequences]]);
@@ -38,7 +39,7 @@ pub(super) fn order(
     // is put: behind those that are longer.
     let longest = at.windows(2).map(length).max().unwrap_or(0);
     counts.clear();
-    counts.resize(2 * longest + 1, 0);
+    counts.try_resize(2 * longest + 1, 0)?;
     let (longer, next) = counts.split_at_mut(longest);
     for pair in at.windows(2) {
         if let Some(last) = length(pair).checked_sub(1) {
@@ -61,6 +62,7 @@ pub(super) fn order(
             *to = narrow(at[sequence as usize] as usize + step);
         }
     }
+    Ok(())
 }
 
 /// Takes sequences by their numbers: their offsets, and the numbers of their tokens. Returns how many tokens.

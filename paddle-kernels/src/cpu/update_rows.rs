@@ -1,8 +1,9 @@
 //! `update_rows`.
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{MOST_STATES, Power, Rule, UpdateRows, WithRule};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
@@ -44,6 +45,17 @@ struct LookedUp {
 }
 
 impl LookedUp {
+    /// Makes room for so many ids.
+    fn reserve(&mut self, ids: usize) -> Result<(), OutOfMemory> {
+        self.places.clear();
+        self.ids.clear();
+        self.starts.clear();
+        self.places.try_grow(ids)?;
+        self.ids.try_grow(ids)?;
+        self.starts.try_grow(ids + 1)
+    }
+
+    /// There has to be room.
     fn set<'a>(&mut self, lookups: impl Iterator<Item = &'a [i64]>, padding_idx: i64) {
         self.places.clear();
         for (lookup, ids) in lookups.enumerate() {
@@ -101,7 +113,18 @@ impl WithRule for Compile<'_> {
     }
 }
 
+impl<T: Float, R: Rule> Kernel<T, R> {
+    fn looked_up(&self) -> MutexGuard<'_, LookedUp> {
+        self.looked_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<T: Float, R: Rule> Body for Kernel<T, R> {
+    fn reserve(&self, signature: &Signature, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        let ids = (0..self.lookups).map(|lookup| signature.reads[2 + 2 * lookup].1.elements(sizes));
+        self.looked_up().reserve(ids.sum())
+    }
+
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
         let (entries, size) = (self.entries.get(operands.sizes()), self.size.get(operands.sizes()));
         let (reads, writes) = operands.split();
@@ -110,12 +133,13 @@ impl<T: Float, R: Rule> Body for Kernel<T, R> {
         for lookup in 0..self.lookups {
             check(ids(lookup), entries)?;
         }
+        let mut looked_up = self.looked_up();
+        looked_up.reserve((0..self.lookups).map(|lookup| ids(lookup).len()).sum())?;
+        looked_up.set((0..self.lookups).map(ids), self.padding_idx);
         let rate = reads.get::<T>(0)[0];
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
         // Powers of rules that keep rows all advance.
         let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
-        let mut looked_up = self.looked_up.lock().unwrap_or_else(PoisonError::into_inner);
-        looked_up.set((0..self.lookups).map(ids), self.padding_idx);
         let LookedUp { places, ids, starts } = &*looked_up;
         rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
             let places = &places[starts[at]..starts[at + 1]];

@@ -66,7 +66,7 @@ impl<T: Float> Body for Ctc<T> {
             share(&machine.team, offsets, part, shared, &|piece| {
                 losses(machine.isa, classes, labels, logits, piece);
             });
-        });
+        })?;
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::OutOfMemory;
+use paddle_core::memory::{OutOfMemory, TryGrow};
+use paddle_core::plan::Move;
 use paddle_core::program::DType;
 
 use super::values::{Element, Values};
@@ -26,11 +27,18 @@ pub(super) struct Copied {
 impl Buffer {
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         let (size, more) = (self.bytes.len(), bytes.saturating_sub(self.bytes.len()));
-        self.bytes.try_reserve_exact(more).map_err(|_| OutOfMemory { bytes })?;
-        self.written.try_reserve_exact(more).map_err(|_| OutOfMemory { bytes })?;
+        self.bytes.try_grow(more)?;
+        self.written.try_grow(more)?;
         self.bytes.resize(size + more, 0);
         self.written.resize(size + more, false);
         Ok(())
+    }
+
+    /// Takes over a piece of another memory, with what is not written of it.
+    pub(super) fn copy_from(&mut self, from: &Buffer, piece: Move) {
+        let (there, here) = (piece.from..piece.from + piece.bytes, piece.to..piece.to + piece.bytes);
+        self.bytes[here.clone()].copy_from_slice(&from.bytes[there.clone()]);
+        self.written[here].copy_from_slice(&from.written[there]);
     }
 
     pub(super) fn forget(&mut self) {

@@ -11,7 +11,7 @@ use crate::custom::{Input, Inputs, Operator, Output, Shape, call, linked};
 /// `None` if no kernels are linked.
 pub(super) fn arithmetic(op: &Custom) -> Option<Arithmetic> {
     let (op, operator) = (op.clone(), linked(op)?);
-    Some(Box::new(move |call| compute(&op, operator, call).map_err(|message| KernelError { message })))
+    Some(Box::new(move |call| compute(&op, operator, call).map_err(|message| KernelError::Value { message })))
 }
 
 /// What is in an output before it is written, and again: what differs afterwards was not written, or is made of it.

@@ -65,10 +65,11 @@ mod update_rows;
 mod values;
 mod warpctc;
 
+use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
     Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Move, Operand,
-    OutOfMemory, Rows, Unsupported,
+    Rows, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -76,6 +77,10 @@ pub use self::buffer::Buffer;
 use self::call::{Arithmetic, Call, infallible};
 use self::normalise::Normalisation;
 use self::values::Values;
+
+/// Copies of each element of the operands of a launch that there has to be memory for before it begins: the arithmetic takes
+/// memory as it comes, and where it cannot be had in the middle, the process ends.
+const COPIES: usize = 8;
 
 /// The reference backend.
 #[derive(Clone, Copy, Debug)]
@@ -282,9 +287,7 @@ impl Backend for Reference {
 
     fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
         let mut arranged = self.allocate(bytes)?;
-        for piece in moves {
-            arranged.copy_in(piece.to, &buffer.copy_out(piece.from, piece.bytes));
-        }
+        moves.iter().for_each(|&piece| arranged.copy_from(buffer, piece));
         *buffer = arranged;
         Ok(())
     }
@@ -305,6 +308,7 @@ impl Backend for Reference {
     fn launch(&self, kernel: &Kernel, launch: Launch<'_>, buffers: &mut [Buffer]) -> Result<(), KernelError> {
         let group = &kernel.group;
         placement::check(*self, group, launch);
+        room(group, launch)?;
         let mut written = Vec::new();
         for (op, step) in group.ops.iter().zip(&kernel.steps) {
             let results = step(&Call { backend: *self, group, op, launch, buffers, written: &written })?;
@@ -404,7 +408,7 @@ impl Backend for Reference {
         steps: Location,
         counts: &mut Vec<usize>,
         buffers: &mut [Buffer],
-    ) {
+    ) -> Result<(), OutOfMemory> {
         let offsets = read_offsets(sequences, offsets, buffers);
         let length = |sequence: usize| offsets[sequence + 1] - offsets[sequence];
         let mut sorted: Vec<usize> = (0..sequences).collect();
@@ -423,6 +427,7 @@ impl Backend for Reference {
         let sorted: Vec<u32> = sorted.into_iter().map(|sequence| sequence as u32).collect();
         memory_mut(buffers, order).write(order.offset, &sorted);
         memory_mut(buffers, steps).write(steps.offset, &tokens);
+        Ok(())
     }
 
     fn take_sequences(
@@ -500,6 +505,13 @@ impl Backend for Reference {
         let sum = elementwise::add(&read(to), &read(from));
         memory_mut(buffers, to).write_values(to.offset, &sum);
     }
+}
+
+/// Fails where there is no memory for some copies of the operands, which the arithmetic makes as it likes.
+fn room(group: &Group, launch: Launch<'_>) -> Result<(), OutOfMemory> {
+    let layouts = group.inputs.iter().chain(&group.outputs).chain(&group.temporaries);
+    let elements = layouts.fold(0usize, |sum, layout| sum.saturating_add(layout.elements(launch.sizes)));
+    Vec::<[f64; COPIES]>::new().try_grow(elements)
 }
 
 fn memory(buffers: &[Buffer], at: Location) -> &Buffer {

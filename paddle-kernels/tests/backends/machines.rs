@@ -15,7 +15,7 @@ pub(crate) fn results(case: &Case, cpu: &Cpu, before: u8) -> Vec<Vec<u8>> {
     }
     placed.upload();
     let mut expected: Vec<Vec<u8>> = placed.buffers.iter().map(|buffer| buffer.bytes().to_vec()).collect();
-    placed.launch().unwrap_or_else(|error| panic!("{}: {:?}", error.message, case.group));
+    placed.launch().unwrap_or_else(|error| panic!("{error}: {:?}", case.group));
     let mut found = Vec::new();
     for (layout, location) in placed.written() {
         let memory = location.memory as usize;

@@ -36,7 +36,7 @@ fn refuses_numbers_without_an_element<B: Backend>(backend: &B) {
                 "index number 1 is {bad}, but there are 4 elements along the axis; indices have to be at least 0 and \
                  below 4"
             );
-            assert_eq!(case.run(backend), Err(KernelError { message }), "{sample:?}");
+            assert_eq!(case.run(backend), Err(KernelError::Value { message }), "{sample:?}");
         }
     }
 }
@@ -50,7 +50,7 @@ fn refuses_ids_without_a_column<B: Backend>(backend: &B) {
     };
     let message =
         "the class id of row 1 is -1, but there are 4 classes; ids have to be at least 0 and below 4";
-    assert_eq!(one_hot(false), Err(KernelError { message: message.to_string() }));
+    assert_eq!(one_hot(false), Err(KernelError::Value { message: message.to_string() }));
     let rows = one_hot(true).unwrap()[0].floats();
     assert_eq!(rows, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
 }
@@ -63,7 +63,7 @@ fn refuses_what_is_no_probability<B: Backend>(backend: &B) {
         let mut case = Case::of(&sample, &mut Draw::new(1));
         case.inputs[0] = Host::F32(vec![0.5, bad]);
         let message = format!("the probability of row 1 is {bad}; it has to be from 0 to 1");
-        assert_eq!(case.run(backend), Err(KernelError { message }));
+        assert_eq!(case.run(backend), Err(KernelError::Value { message }));
     }
 }
 

@@ -434,7 +434,7 @@ fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {
         let message = format!(
             "the class id of row 1 is {bad}, but there are 4 classes; ids have to be at least 0 and below 4"
         );
-        assert_eq!(case.run(backend), Err(KernelError { message }));
+        assert_eq!(case.run(backend), Err(KernelError::Value { message }));
     }
 }
 
@@ -447,7 +447,7 @@ fn refuses_ids_without_an_entry<B: Backend>(backend: &B) {
         let message = format!(
             "id number 2 is {bad}, but the table has 4 entries; ids have to be at least 0 and below 4"
         );
-        assert_eq!(case.run(backend), Err(KernelError { message }));
+        assert_eq!(case.run(backend), Err(KernelError::Value { message }));
     }
 }
 

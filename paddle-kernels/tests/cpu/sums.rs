@@ -150,7 +150,7 @@ fn the_first_row_without_a_class_is_reported() {
             for threads in [1, 3] {
                 let cpu = Cpu::with_threads(threads).unwrap();
                 for case in [&forward, &grad] {
-                    let message = case.run(&cpu, 0).unwrap_err().message;
+                    let message = case.run(&cpu, 0).unwrap_err().to_string();
                     for part in [format!("row {first} "), bad.to_string(), format!("{classes} classes")] {
                         assert!(message.contains(&part), "{message}");
                     }

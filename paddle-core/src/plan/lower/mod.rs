@@ -390,6 +390,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             input.sequences = sequences.collect();
         }
         let update_from = self.update_from.unwrap_or(code.len());
+        let kept = self.kept_values();
         self.code[0] = code;
         let mut extents_of = vec![Vec::new(); program.symbols().len()];
         for (at, extent) in self.extents.iter().enumerate() {
@@ -413,6 +414,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(Plan {
             code: self.code,
             update_from,
+            kept,
             slots: self.slots,
             spaces: self.spaces,
             orders: self.orders,
@@ -432,6 +434,30 @@ impl<'a, B: Backend> Lowering<'a, B> {
             numbers: self.numbers,
             stats: self.stats,
         })
+    }
+}
+
+impl<B: Backend> Lowering<'_, B> {
+    /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
+    fn kept_values(&mut self) -> Vec<Copy> {
+        let program = self.program;
+        let operators = self.live.iter().map(|at| &program.block(at.0).ops[at.1]);
+        let computing = operators.filter(|operator| operator.site.role != Role::Optimize);
+        let changed = computing.flat_map(|operator| {
+            operator.op.operation().changes().iter().filter_map(|&k| operator.inputs.get(k))
+        });
+        let changed: BTreeSet<VarId> = changed.copied().collect();
+        let mut kept = Vec::new();
+        for var in changed {
+            if let Some(&from) = self.slot_of.get(&var)
+                && matches!(self.slots[from.0].home, Home::Parameter(_) | Home::State(_))
+            {
+                let to = self.slot_like(var, Home::Arena);
+                self.slots[to.0].life = (0, self.now);
+                kept.push(Copy { from, to });
+            }
+        }
+        kept
     }
 }
 
