@@ -4,7 +4,7 @@ use super::backend::{Backend, Elements, Extent, HostSlice, HostSliceMut, Launch,
 use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, SlotId};
 use super::error::RunError;
 use super::layout::MemoryLayout;
-use super::numbers::{Numbers, first_not_finite};
+use super::numbers::{NotFinite, Numbers, badness, first_not_finite, worst};
 use super::stats::RunStats;
 use super::tape::Tape;
 use crate::ops::Join;
@@ -109,12 +109,13 @@ impl<B: Backend> Machine<'_, B> {
         for instruction in code {
             match instruction {
                 Instruction::Launch { kernel, operands, inputs, origin, product } => {
+                    let allowed = self.allowed(&operands[..*inputs]);
                     self.launch(kernel, operands, origin)?;
                     if let Some(product) = product {
                         self.state.stats.count(product.counter, product.rows.get(&self.state.sizes));
                     }
-                    if self.plan.numbers == Numbers::Finite {
-                        self.check_numbers(operands, *inputs, origin)?;
+                    if self.plan.numbers != Numbers::Any {
+                        self.check_numbers(operands, *inputs, allowed, origin)?;
                     }
                 }
                 Instruction::Gather { space, from, to } => {
@@ -200,31 +201,33 @@ impl<B: Backend> Machine<'_, B> {
         })
     }
 
-    /// What was just written has to be finite: the outputs, or, of an update, the parameters and states among the inputs.
-    fn check_numbers(&self, operands: &[SlotId], inputs: usize, origin: &Origin) -> Result<(), RunError> {
+    /// How bad the numbers may be that are computed from these, which what is computed may overwrite.
+    fn allowed(&self, read: &[SlotId]) -> u8 {
+        match self.plan.numbers {
+            Numbers::Any | Numbers::Finite => 0,
+            Numbers::Traced => read.iter().map(|&slot| badness(self.look(slot, worst))).max().unwrap_or(0),
+        }
+    }
+
+    /// What was just written has to be finite, or no worse than allowed: the outputs, or, of an update, the parameters and
+    /// states among the inputs.
+    fn check_numbers(
+        &self,
+        operands: &[SlotId],
+        inputs: usize,
+        allowed: u8,
+        origin: &Origin,
+    ) -> Result<(), RunError> {
         let is_kept =
             |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
-        let outputs = &operands[inputs..];
-        let updated = operands[..inputs].iter().filter(|slot| outputs.is_empty() && is_kept(slot));
+        let (read, outputs) = operands.split_at(inputs);
+        let updated = read.iter().filter(|slot| outputs.is_empty() && is_kept(slot));
+        let look = if self.plan.numbers == Numbers::Traced { worst } else { first_not_finite };
         for &slot in outputs.iter().chain(updated) {
-            let (at, count) = (self.locate(slot), self.elements(slot));
-            let buffer = &self.buffers[at.memory as usize];
-            let found = match self.plan.slots[slot.0].dtype {
-                Some(DType::F32) => {
-                    let mut values = vec![0.0; count];
-                    self.backend.download(buffer, at.offset, HostSliceMut::F32(&mut values));
-                    first_not_finite(HostSlice::F32(&values))
-                }
-                Some(DType::F64) => {
-                    let mut values = vec![0.0; count];
-                    self.backend.download(buffer, at.offset, HostSliceMut::F64(&mut values));
-                    first_not_finite(HostSlice::F64(&values))
-                }
-                _ => None,
-            };
-            if let Some((element, found)) = found {
+            let found = self.look(slot, look);
+            if let Some((element, found)) = found.filter(|_| badness(found) > allowed) {
                 return Err(RunError::NotFinite {
-                    operator: Some(origin.operators.join(" + ")),
+                    operator: origin.operators.join(" + "),
                     place: self.place(origin),
                     value: self.plan.slots[slot.0].name.clone(),
                     element,
@@ -234,6 +237,25 @@ impl<B: Backend> Machine<'_, B> {
             }
         }
         Ok(())
+    }
+
+    /// Looks at the elements of a value, if they are floating-point numbers.
+    fn look(&self, slot: SlotId, look: fn(HostSlice<'_>) -> Option<NotFinite>) -> Option<NotFinite> {
+        let (at, count) = (self.locate(slot), self.elements(slot));
+        let buffer = &self.buffers[at.memory as usize];
+        match self.plan.slots[slot.0].dtype? {
+            DType::F32 => {
+                let mut values = vec![0.0; count];
+                self.backend.download(buffer, at.offset, HostSliceMut::F32(&mut values));
+                look(HostSlice::F32(&values))
+            }
+            DType::F64 => {
+                let mut values = vec![0.0; count];
+                self.backend.download(buffer, at.offset, HostSliceMut::F64(&mut values));
+                look(HostSlice::F64(&values))
+            }
+            DType::Bool | DType::I32 | DType::I64 => None,
+        }
     }
 
     fn copy(&mut self, copy: &Copy) {
