@@ -25,7 +25,7 @@ impl<B: Backend> Parameters<B> {
     /// Writes a safetensors file, as a whole or not at all: after an error or a kill, the file that was there is as it
     /// was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        Ok(self.with(|state| {
+        Ok(self.read_with(|state| {
             let parameters = self.iter();
             let tensors =
                 parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
@@ -93,7 +93,7 @@ impl<B: Backend> Parameters<B> {
     /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let records = self.with(|state| {
+        let records = self.read_with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
                 stored::values(self.backend(), &state.values, stored).write_le_bytes(&mut data);
@@ -136,7 +136,6 @@ impl<B: Backend> Parameters<B> {
                 report.mismatched.push(Mismatch { parameter: name.clone(), tensor: name, found, expected });
             }
         }
-        report.loaded = values.len();
         if !report.mismatched.is_empty() {
             return Err(FileFault::Differs(report).of(path).into());
         }
