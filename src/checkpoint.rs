@@ -192,7 +192,7 @@ pub(crate) fn write<B: Backend>(
         records.push(record);
     }
     let (backend, text) = (parameters.backend(), Checkpoint { trainers: records }.text());
-    parameters.with(|state| {
+    parameters.read_with(|state| {
         let of_parameters = parameters.iter();
         let of_parameters =
             of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, &state.values));

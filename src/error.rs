@@ -14,12 +14,14 @@ use paddle_kernels::cpu::CpuError;
 
 use crate::batch::BatchError;
 use crate::files::FileError;
-use crate::infer::OutputError;
 use crate::interrupt::InterruptError;
 use crate::operator::OperatorError;
 use crate::options::NoShards;
+use crate::outputs::OutputError;
 use crate::parameters::ParameterError;
+use crate::setting::SettingError;
 use crate::train_loop::{NoBatch, ReaderFailed};
+use crate::trainer::CostNotFinite;
 
 /// Everything that can go wrong between a network and its results.
 ///
@@ -69,6 +71,10 @@ pub enum Error {
     Interrupt(InterruptError),
     /// A batch was to be cut into no shards.
     Shards(NoShards),
+    /// The number of an updater, a learning rate or another setting is out of its range.
+    Setting(SettingError),
+    /// The cost of a step is NaN or infinite.
+    CostNotFinite(CostNotFinite),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
 }
@@ -129,7 +135,9 @@ impl Error {
     /// The same with the place in what a reader yields, if it is of a batch, and not of the network or of anything else.
     pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
         match self {
-            Error::Batch(_) | Error::Run(_) => BatchFailed { pass, batch, error: Box::new(self) }.into(),
+            Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) => {
+                BatchFailed { pass, batch, error: Box::new(self) }.into()
+            }
             error => error,
         }
     }
@@ -195,6 +203,8 @@ kinds! {
     OutOfMemory(OutOfMemory);
     Interrupt(InterruptError);
     Shards(NoShards);
+    Setting(SettingError);
+    CostNotFinite(CostNotFinite);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

@@ -4,15 +4,16 @@ use paddle_core::plan::Backend;
 
 use crate::Error;
 use crate::batch::Rows;
-use crate::infer::{OutputError, with_metrics};
+use crate::infer::{Draws, with_metrics};
 use crate::metrics::{Mean, Metric};
 use crate::network::{Network, Spec};
+use crate::outputs::OutputError;
 use crate::parameters::Parameters;
 use crate::reader::{IntoItem, Item};
 use crate::train_loop::{NoBatch, ReaderFailed};
 
-/// The cost and the metrics of a network over all batches of a reader, as it is used: nothing is random, and nothing
-/// changes. Markers of passes are of no account.
+/// The cost and the metrics of a network over all batches of a reader, as it is used: nothing is dropped, and nothing
+/// changes. Markers of passes are of no account. What the network draws is new in each batch, and the same in each call.
 ///
 /// Batches are weighted by their rows; ratios, such as `accuracy(..)` or `sum(a) / sum(b)`, by what they are divided by.
 ///
@@ -53,7 +54,8 @@ where
             Item::EndPass => continue,
             Item::Failed(failure) => return Err(ReaderFailed { pass: 0, batch: batches, failure }.into()),
         };
-        let tested = with_metrics(net, parameters, batch, |count, of_batch, measured| {
+        let draws = Draws { seed: 0, step: batches as u64 };
+        let tested = with_metrics(net, parameters, batch, draws, |count, of_batch, measured| {
             rows += count;
             cost.add(Metric { value: of_batch, weight: count as f64 });
             metrics.iter_mut().zip(measured.iter()).for_each(|(mean, metric)| mean.add(metric));

@@ -13,6 +13,7 @@ use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameters::Parameters;
 use crate::reader::IntoItem;
+use crate::train_loop::Ended;
 
 /// What a handler is given: the moment, and what it needs then.
 pub struct Event<'a, B: Backend = Cpu> {
@@ -20,6 +21,7 @@ pub struct Event<'a, B: Backend = Cpu> {
     model: &'a Model,
     parameters: &'a Parameters<B>,
     stats: Option<&'a RunStats>,
+    ended: Option<Ended>,
     stopped: Cell<bool>,
 }
 
@@ -29,8 +31,9 @@ impl<'a, B: Backend> Event<'a, B> {
         model: &'a Model,
         parameters: &'a Parameters<B>,
         stats: Option<&'a RunStats>,
+        ended: Option<Ended>,
     ) -> Self {
-        Event { kind, model, parameters, stats, stopped: Cell::new(false) }
+        Event { kind, model, parameters, stats, ended, stopped: Cell::new(false) }
     }
 
     /// The moment.
@@ -57,6 +60,11 @@ impl<'a, B: Backend> Event<'a, B> {
     /// On how many rows the products of the batch that ends here ran; none elsewhere.
     pub fn stats(&self) -> Option<&'a RunStats> {
         self.stats
+    }
+
+    /// Why the training ends, in `EndTraining`; none elsewhere.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
     }
 
     /// The parameters as they are now.

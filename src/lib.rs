@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use paddle::reader::{DataSet, Reader};
-//! use paddle::{Options, Parameters, Sgd, Trainer, infer, network};
+//! use paddle::{Ended, Options, Parameters, Sgd, Trainer, infer, network};
 //!
 //! let cost = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
 //!     let line = fc(x, 1);
@@ -18,12 +18,13 @@
 //! let rows = [cost.row([0.0, 1.0], 3.0), cost.row([1.0, 0.0], 2.0), cost.row([1.0, 1.0], 4.0)];
 //! let reader = rows.passes(500).batch(3);
 //! let mut trainer = Trainer::new(Sgd::new(0.5));
-//! trainer.train(&cost, &mut parameters, reader, Options::default(), |event| {
+//! let ended = trainer.train(&cost, &mut parameters, reader, Options::default(), |event| {
 //!     if event.cost().is_some_and(|cost| cost < 1e-9) {
 //!         event.stop();
 //!     }
 //!     Ok(())
 //! })?;
+//! assert_eq!(ended, Ended::Stopped);
 //!
 //! let outputs = infer(&price, &parameters, [[2.0, 2.0]])?;
 //! assert!((outputs.at::<f32>(0)?[[0, 0]] - 7.0).abs() < 1e-3);
@@ -64,6 +65,7 @@ mod model;
 mod network;
 pub mod operator;
 mod options;
+mod outputs;
 mod parameter_name;
 mod parameters;
 pub mod plot;
@@ -72,6 +74,7 @@ mod progress;
 mod random;
 pub mod reader;
 mod session;
+mod setting;
 pub mod sharing;
 mod stored;
 mod summary;
@@ -86,11 +89,12 @@ pub use error::{BatchFailed, Error};
 pub use evaluate::{Tested, test};
 pub use event::{Event, EventKind};
 pub use files::{FileError, Load};
-pub use infer::{OutputError, Outputs, infer, infer_with};
+pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
 pub use network::{Dynamic, Network, Spec};
 pub use options::{NoShards, Options};
+pub use outputs::{OutputError, Outputs};
 pub use paddle_core as core;
 pub use paddle_core::passes::clip::Clip;
 pub use paddle_core::passes::optimize::Decay;
@@ -102,8 +106,10 @@ pub use paddle_macros::network;
 pub use paddle_macros::{__import, __import_items};
 pub use parameter_name::{ParameterGroup, ParameterName};
 pub use parameters::{Networks, ParameterError, Parameters};
-pub use summary::{Summary, summary};
-pub use trainer::{Outcome, Trainer};
+pub use setting::SettingError;
+pub use summary::{Summary, summary, summary_with};
+pub use train_loop::Ended;
+pub use trainer::{CostNotFinite, Outcome, Trainer};
 pub use updater::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Schedule, Sgd,
     Updater,

@@ -8,13 +8,17 @@ use paddle_core::plan::Numbers;
 use paddle_core::program::Program;
 
 use crate::parameter_name::ParameterGroup;
+use crate::setting::SettingError;
 
-/// Settings of one call of [`Trainer::train`](crate::Trainer::train), or of a [`step`](crate::Trainer::step_with).
+/// Settings of one call of [`Trainer::train`](crate::Trainer::train), or of a [`step`](crate::Trainer::step_with), which those
+/// concern that say what is computed: [`freeze`](Self::freeze), [`shards`](Self::shards), [`check_numbers`](Self::check_numbers),
+/// [`allow_nan`](Self::allow_nan).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// In any order.
     pub(crate) frozen: Vec<ParameterGroup>,
     pub(crate) numbers: Numbers,
+    pub(crate) allows_nan: bool,
     pub(crate) progress: bool,
     pub(crate) log: Option<PathBuf>,
     pub(crate) curve: Option<PathBuf>,
@@ -22,7 +26,7 @@ pub struct Options {
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) checkpoint_every: u64,
     /// As many as the network says, if nothing is said.
-    shards: Option<usize>,
+    pub(crate) shards: Option<usize>,
 }
 
 /// A batch was to be cut into no shards.
@@ -70,6 +74,16 @@ impl Options {
         NonZero::new(u32::try_from(shards).unwrap_or(u32::MAX)).ok_or(NoShards)
     }
 
+    /// Whether one setting lacks another.
+    pub(crate) fn check(&self) -> Result<(), SettingError> {
+        if self.checkpoint_every == 0 || self.checkpoint.is_some() {
+            return Ok(());
+        }
+        let (found, expected) = ("missing".to_string(), "given by `checkpoint(path)`".to_string());
+        let setting = format!("the file of `checkpoint_every({})`", self.checkpoint_every);
+        Err(SettingError { setting, found, expected })
+    }
+
     /// With a checkpoint in this file at the end of each pass and when the training is stopped, from which
     /// [`resume`](crate::Trainer::resume) goes on. The file is replaced as a whole or not at all, and the one before it is kept, in
     /// [`checkpoint::previous`](crate::checkpoint::previous); [`checkpoint`](crate::checkpoint) says what else is beside it.
@@ -81,44 +95,68 @@ impl Options {
         self
     }
 
-    /// With that checkpoint also after every so many steps; 0 is never.
+    /// With that checkpoint also after every so many steps; 0 is never. Without a file for it, it is an error of `train`.
     pub fn checkpoint_every(mut self, steps: u64) -> Self {
         self.checkpoint_every = steps;
         self
     }
 
-    /// With an error at the first operator that gives NaN or an infinity, which names it, its place in the source and
-    /// the step. Steps are slow: nothing is fused, and every value is looked at.
+    /// With an error at the first operator that gives NaN or an infinity, gradients and updates included, which names it,
+    /// its place in the source and the step. Steps are slow: nothing is fused, and every value is looked at.
     pub fn check_numbers(mut self) -> Self {
         self.numbers = Numbers::Finite;
         self
     }
 
-    /// With progress on the standard error stream: on a terminal one bar, with the pass, cost and metrics of the batch,
-    /// rows per second and, from the second pass on, the time that is left of the pass; elsewhere a line when a pass
-    /// ends, at most one a second. Builds without `--release` are warned of.
+    /// With steps that update whatever their cost is, and trainings that go on whatever the parameters are.
     ///
-    /// What a handler prints at the begin and end of passes goes above the bar.
+    /// Otherwise a step whose cost is NaN or infinite is an error, [`CostNotFinite`](crate::CostNotFinite), which says where
+    /// in the source the number comes from: no parameter has changed, no statistics have moved. A cost may be finite though
+    /// its gradient is not. So `train` looks at the parameters, too, at the end of each pass and before each checkpoint: if one is
+    /// not finite, the training ends with an error that names it, and no checkpoint is written.
+    pub fn allow_nan(mut self) -> Self {
+        self.allows_nan = true;
+        self
+    }
+
+    /// With progress on the standard error stream. Builds without `--release` are warned of in a line, once.
+    ///
+    /// On a terminal it is one bar, with the pass, cost and metrics of the batch, rows per second and, from the second pass
+    /// on, the time that is left of the pass. What a handler prints at the begin and end of passes goes above the bar. When
+    /// the training ends, a line with the last figures stays.
+    ///
+    /// Elsewhere it is lines, one for a pass when it ends, and one for a batch when ten seconds have passed without any. Passes that
+    /// end within a second of the line before have none, but the last pass or batch of the training has one in any case.
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// With a line of JSON for each event, appended to this file: `event`, `seconds` since the beginning of the training and,
-    /// where there are any, `pass`, `batch`, `rows`, `cost` and `metrics` by name. NaN and infinities are `null`.
+    /// With lines of JSON, appended to this file: `begin_training`, `begin_pass`, `end_iteration`, `end_pass` and
+    /// `end_training` are their `event`s, and `error` is the last where the training fails.
+    ///
+    /// Each line has `run`, which tells the lines of one call of `train` from those of others, and `seconds` since the call.
+    /// `begin_training` has the `network`, the `time` in seconds since 1970 and the `version` of this library; `end_training` says
+    /// why, as `ended`: `finished`, `stopped` or `interrupted`; an `error` has a `message`. The lines have, where there are any,
+    /// `pass`, `batch`, `rows`, `cost` and `metrics` by name, and `step`: in `end_iteration` the number of the step, elsewhere that of the
+    /// next one, which is not 0 at the begin of a training that goes on. NaN and infinities are `null`.
     pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
         self.log = Some(path.into());
         self
     }
 
-    /// With a picture, in SVG, of the cost and the metrics over the batches, written when the training ends or is stopped.
+    /// With a picture, in SVG, of the cost and the metrics over the batches that the trainer has trained the network on. It is
+    /// written when the training ends, for whatever reason, and with each [`checkpoint`](Self::checkpoint).
+    ///
+    /// A training that goes on, after [`resume`](crate::Trainer::resume) or by another call of `train`, goes on with the
+    /// picture that is in the file: what that shows of the batches so far is kept. One from the beginning replaces it.
     pub fn curve(mut self, path: impl Into<PathBuf>) -> Self {
         self.curve = Some(path.into());
         self
     }
 
     /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, a [`checkpoint`](Self::checkpoint) is saved if there
-    /// is to be one, and only `EndTraining` follows. A second Ctrl-C ends the process, as does one when no training is running.
+    /// is to be one, only `EndTraining` follows, and `train` returns [`Ended::Interrupted`](crate::Ended). A second Ctrl-C ends the process, as does one when no training is running.
     pub fn interruptible(mut self) -> Self {
         self.interruptible = true;
         self

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::memory::OutOfMemory;
@@ -30,13 +30,13 @@ pub struct Parameters<B: Backend = Cpu> {
     storage: Storage,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
-    state: Mutex<State<B>>,
+    state: RwLock<State<B>>,
+    inference: Mutex<Inference<B>>,
 }
 
-/// What inference with a shared reference changes, too: a run takes the buffer out and puts it back.
+/// What runs read, any number of them at a time, and what a run with a shared reference may change, alone.
 pub(crate) struct State<B: Backend> {
     pub(crate) values: B::Buffer,
-    pub(crate) inference: Inference<B>,
 }
 
 impl Parameters<Cpu> {
@@ -89,8 +89,8 @@ impl<B: Backend> Parameters<B> {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
         }
-        let state = Mutex::new(State { values, inference: Inference::new() });
-        Ok(Parameters { backend, storage, identity: Arc::new(()), state })
+        let (state, inference) = (RwLock::new(State { values }), Mutex::new(Inference::new()));
+        Ok(Parameters { backend, storage, identity: Arc::new(()), state, inference })
     }
 
     /// The number of parameters.
@@ -129,7 +129,7 @@ impl<B: Backend> Parameters<B> {
 
     /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        Ok(self.with(|state| stored::get(&self.backend, &self.storage, &state.values, name.as_ref()))?)
+        Ok(self.read_with(|state| stored::get(&self.backend, &self.storage, &state.values, name.as_ref()))?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
@@ -181,7 +181,29 @@ impl<B: Backend> Parameters<B> {
 
     /// Uses the values, while nobody else does.
     pub(crate) fn with<R>(&self, action: impl FnOnce(&mut State<B>) -> R) -> R {
-        action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the values, beside others who do.
+    pub(crate) fn read_with<R>(&self, action: impl FnOnce(&State<B>) -> R) -> R {
+        action(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Uses what is kept for inference, for a moment.
+    pub(crate) fn inference<R>(&self, action: impl FnOnce(&mut Inference<B>) -> R) -> R {
+        action(&mut self.inference.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Errors if an element of a parameter is NaN or infinite.
+    pub(crate) fn check_finite(&self) -> Result<(), Error> {
+        self.read_with(|state| {
+            self.iter().try_for_each(|stored| {
+                let values = stored::values(&self.backend, &state.values, stored)?;
+                let Some((element, found)) = values.first_not_finite() else { return Ok(()) };
+                let (name, found) = (stored.name.clone(), found.to_string());
+                Err(ParameterError::NotFinite { name, element, found }.into())
+            })
+        })
     }
 }
 
@@ -316,6 +338,15 @@ pub enum ParameterError {
         /// The parameter's.
         expected: DType,
     },
+    /// An element of it is NaN or infinite, after a step whose cost was finite.
+    NotFinite {
+        /// The name.
+        name: String,
+        /// Which element, the last axis fastest.
+        element: usize,
+        /// What it is: `NaN`, `inf` or `-inf`.
+        found: String,
+    },
     /// It has another shape.
     Shape {
         /// The name.
@@ -350,6 +381,13 @@ impl fmt::Display for ParameterError {
             }
             Self::Type { name, found, expected } => {
                 write!(f, "parameter `{name}`: found elements of type {found}, expected {expected}")
+            }
+            Self::NotFinite { name, element, found } => {
+                write!(
+                    f,
+                    "element {element} of parameter `{name}` is {found} after an update; a smaller learning rate, or gradients \
+                     that are clipped, may keep it finite"
+                )
             }
             Self::Shape { name, found, expected } => {
                 write!(f, "parameter `{name}`: found {found}, expected {expected}")

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Part, Storage};
+use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Storage};
 use paddle_core::program::{DType, Program};
 
 use crate::Error;
@@ -48,6 +48,11 @@ impl<B: Backend> Session<B> {
             && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
     }
 
+    /// Whether another one was planned for the same network and parameters.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        Weak::ptr_eq(&self.model, &other.model) && Weak::ptr_eq(&self.parameters, &other.parameters)
+    }
+
     /// Which parameters it was planned for.
     pub(crate) fn parameters(&self) -> &Weak<()> {
         &self.parameters
@@ -58,14 +63,8 @@ impl<B: Backend> Session<B> {
         self.model.strong_count() > 0 && self.parameters.strong_count() > 0
     }
 
-    /// Feeds a batch, then `scalars` to the inputs behind those of the network, and computes. Returns the number of
-    /// rows.
-    pub(crate) fn compute<S: Spec>(
-        &mut self,
-        rows: &impl Rows<S>,
-        scalars: &[Values],
-        parameters: &mut B::Buffer,
-    ) -> Result<usize, Error> {
+    /// Feeds a batch, then `scalars` to the inputs behind those of the network. Returns the number of rows.
+    pub(crate) fn feed<S: Spec>(&mut self, rows: &impl Rows<S>, scalars: &[Values]) -> Result<usize, Error> {
         let table = rows.columns(&mut self.scratch)?;
         let count = table.rows()?;
         let inputs = table.len();
@@ -74,7 +73,6 @@ impl<B: Backend> Session<B> {
             None => table.feed(k),
             Some(k) => fed(&scalars[k]),
         })?;
-        self.executor.run(Part::Compute, parameters)?;
         Ok(count)
     }
 

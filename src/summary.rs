@@ -2,20 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::marker::PhantomData;
 
 use paddle_core::passes::backward::backward;
+use paddle_core::passes::freeze::freeze;
 use paddle_core::program::{BlockId, Definition, Dim, Operator, Program, VarId};
 
 use crate::Error;
 use crate::model::Model;
+use crate::options::Options;
 use crate::parameters::Networks;
 
 /// The layers and the parameters of a network (`&net`), or of several (`(&a, &b)`), to be printed.
 ///
 /// Of each network, the table lists what is fed, and the calls of layers in their order, each with the type of its result,
 /// the operators that it became, and the parameters that it uses; the calls of an unrolled loop are one line. Then it lists all
-/// parameters, and what a step of each network does to them: they are `trained`, `moved` (statistics), only `used`, or not
-/// there.
+/// parameters, and what a step of each network does to them: they are `trained`, `moved` (statistics), only `used`, as are those
+/// that no gradient reaches or whose learning rate is 0, or not there. [`summary_with`] knows which are `frozen`, too.
 ///
 /// ```
 /// use paddle::{network, summary};
@@ -30,10 +33,62 @@ use crate::parameters::Networks;
 /// # Ok::<(), paddle::Error>(())
 /// ```
 pub fn summary<N: Networks>(networks: N) -> Result<Summary, Error> {
+    let options = networks.models()?.iter().map(|_| Options::default()).collect::<Vec<_>>();
+    of(networks, &options.iter().collect::<Vec<_>>())
+}
+
+/// The same of networks that are trained with settings, one for each network in their order: parameters that these
+/// freeze are `frozen`.
+///
+/// ```
+/// use paddle::attribute::network;
+/// use paddle::{Options, summary_with};
+///
+/// #[network]
+/// mod gan {
+///     fn judge(x: Tensor<f32, _, 1>) -> _ {
+///         fc(x, 1, param = "D")
+///     }
+///
+///     pub fn d_cost(x: Tensor<f32, _, 1>) -> Tensor<f32> {
+///         mean(softplus(-judge(x)))
+///     }
+///
+///     pub fn g_cost(noise: Tensor<f32, _, 2>) -> Tensor<f32> {
+///         mean(softplus(-judge(fc(noise, 1, param = "G"))))
+///     }
+/// }
+///
+/// # fn main() -> Result<(), paddle::Error> {
+/// let (of_d, of_g) = (Options::default(), Options::default().freeze(gan::params::D));
+/// let table = summary_with((&gan::d_cost(), &gan::g_cost()), [&of_d, &of_g])?.to_string();
+/// let lines: Vec<_> = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+/// assert!(lines.contains(&vec!["D.b", "f32[1]", "1", "trained", "frozen"]));
+/// assert!(lines.contains(&vec!["G.b", "f32[1]", "1", "-", "trained"]));
+/// # Ok(())
+/// # }
+/// ```
+pub fn summary_with<N: Networks, const COUNT: usize>(
+    networks: N,
+    options: [&Options; COUNT],
+) -> Result<Summary, Error> {
+    let () = OneEach::<N, COUNT>::CHECK;
+    of(networks, &options)
+}
+
+/// Has rustc refuse to build a call with too few settings, or too many.
+struct OneEach<N, const COUNT: usize>(PhantomData<N>);
+
+impl<N: Networks, const COUNT: usize> OneEach<N, COUNT> {
+    const CHECK: () =
+        assert!(N::PARAMS.len() == COUNT, "`summary_with` takes one `Options` for each network");
+}
+
+fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {
     let models = networks.models()?;
     let mut parameters = BTreeMap::new();
-    for (at, model) in models.iter().enumerate() {
-        for (parameter, change) in changes(&model.program) {
+    for (at, (model, options)) in models.iter().zip(options).enumerate() {
+        for (parameter, change) in changes(&model.program, options)? {
             let line = parameters
                 .entry(model.program.var(parameter).name.clone())
                 .or_insert_with(|| ParameterLine::new(&model.program, parameter, models.len()));
@@ -180,6 +235,8 @@ enum Change {
     /// The network does not have it.
     Absent,
     Used,
+    /// The settings keep it as it is.
+    Frozen,
     /// An operator changes it, as it does statistics.
     Moved,
     /// It has a gradient.
@@ -191,15 +248,20 @@ impl fmt::Display for Change {
         f.write_str(match self {
             Change::Absent => "-",
             Change::Used => "used",
+            Change::Frozen => "frozen",
             Change::Moved => "moved",
             Change::Trained => "trained",
         })
     }
 }
 
-/// The parameters of a program, each with what a step does to it.
-fn changes(program: &Program) -> Vec<(VarId, Change)> {
+/// The parameters of a program, each with what a step with these settings does to it.
+///
+/// Errors: the settings freeze what cannot be frozen.
+fn changes(program: &Program, options: &Options) -> Result<Vec<(VarId, Change)>, Error> {
     let mut training = program.clone();
+    let is_frozen = |name: &str| options.frozen.iter().any(|group| group.contains(name));
+    freeze(&mut training, &is_frozen)?;
     let can_be_trained = backward(&mut training).is_ok();
     let trained = |parameter: VarId| training.gradients().iter().any(|pair| pair.parameter == parameter);
     let operators = || program.blocks().iter().flat_map(|block| &block.ops);
@@ -210,9 +272,10 @@ fn changes(program: &Program) -> Vec<(VarId, Change)> {
         operators().any(moves)
     };
     let change = |parameter| match can_be_trained {
+        _ if is_frozen(&program.var(parameter).name) => Change::Frozen,
         true if trained(parameter) => Change::Trained,
         true if moved(parameter) => Change::Moved,
         _ => Change::Used,
     };
-    program.parameters().map(|parameter| (parameter, change(parameter))).collect()
+    Ok(program.parameters().map(|parameter| (parameter, change(parameter))).collect())
 }

@@ -8,6 +8,7 @@
 //!   there were batches since the last one.
 //! - `BeginIteration` and `EndIteration` enclose each batch.
 //! - After a stop only `EndTraining` follows. A stop in `BeginPass` or `BeginIteration` drops the batch.
+//! - The call returns why it [ended](Ended). A stop in `EndTraining` comes too late, and changes nothing.
 //! - A reader that ends without a batch is an error, and so is one that yields a failure.
 
 use std::error::Error;
@@ -25,7 +26,7 @@ use crate::reader::{Failure, IntoItem, Item};
 /// ```
 /// use paddle::event::EventKind;
 /// use paddle::reader::{DataSet, Reader};
-/// use paddle::train_loop::{Metric, Step, Training, run};
+/// use paddle::train_loop::{Ended, Metric, Step, Training, run};
 /// use std::error::Error;
 /// use std::ops::ControlFlow;
 ///
@@ -54,7 +55,8 @@ use crate::reader::{Failure, IntoItem, Item};
 ///
 /// let mut mean = Mean(0.0);
 /// let mut passes = 0;
-/// run(&mut mean, [4.5, 5.0, 5.5].passes(1000).batch(2), &mut passes)?;
+/// let ended = run(&mut mean, [4.5, 5.0, 5.5].passes(1000).batch(2), &mut passes)?;
+/// assert_eq!(ended, Ended::Stopped);
 /// assert!((mean.0 - 5.0).abs() < 0.7);
 /// assert!(passes < 1000);
 /// # Ok::<(), Box<dyn Error>>(())
@@ -81,6 +83,28 @@ pub trait Training {
 
     /// Is told of each event in its turn; `Break` stops the training.
     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
+}
+
+/// Why a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ended {
+    /// The reader has ended.
+    Finished,
+    /// A handler has stopped it.
+    Stopped,
+    /// Ctrl-C has stopped it ([`Options::interruptible`](crate::Options::interruptible)), whether or not a handler has, too.
+    Interrupted,
+}
+
+impl fmt::Display for Ended {
+    /// `finished`, `stopped` or `interrupted`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ended::Finished => "finished",
+            Ended::Stopped => "stopped",
+            Ended::Interrupted => "interrupted",
+        })
+    }
 }
 
 /// What one step reports beside its metrics.
@@ -136,7 +160,7 @@ pub fn run<T: Training>(
     training: &mut T,
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
     passes: &mut usize,
-) -> Result<(), T::Error> {
+) -> Result<Ended, T::Error> {
     let position = Position::before(*passes);
     resume(training, reader, position, passes)
 }
@@ -150,18 +174,22 @@ pub fn resume<T: Training>(
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
     mut position: Position,
     passes: &mut usize,
-) -> Result<(), T::Error> {
+) -> Result<Ended, T::Error> {
     let metrics = training.metrics();
     position.means.resize(1 + metrics, Mean::default());
     *passes = position.pass + usize::from(position.batches > 0);
     let measured = vec![Metric::default(); metrics];
     let mut run = Run { training, passes, position, measured, metrics: vec![0.0; metrics] };
-    match run.read(reader) {
-        Ok(()) => {}
-        Err(Halt::Stop) => run.training.reached(&run.position, true)?,
+    let ended = match run.read(reader) {
+        Ok(()) => Ended::Finished,
+        Err(Halt::Stop) => {
+            run.training.reached(&run.position, true)?;
+            Ended::Stopped
+        }
         Err(Halt::Error(error)) => return Err(error),
-    }
-    run.training.handle(EventKind::EndTraining).map(drop)
+    };
+    let _too_late = run.training.handle(EventKind::EndTraining)?;
+    Ok(ended)
 }
 
 /// Why the loop left its reader.
@@ -266,29 +294,29 @@ mod tests {
     }
 
     #[derive(Debug, PartialEq)]
-    enum Ended {
+    enum Failed {
         NoBatch,
         Reader(ReaderFailed),
         At(String),
     }
 
-    impl From<ReaderFailed> for Ended {
+    impl From<ReaderFailed> for Failed {
         fn from(failed: ReaderFailed) -> Self {
             Self::Reader(failed)
         }
     }
 
-    impl From<NoBatch> for Ended {
+    impl From<NoBatch> for Failed {
         fn from(NoBatch: NoBatch) -> Self {
             Self::NoBatch
         }
     }
 
     impl Recorder {
-        fn record(&mut self, moment: String) -> Result<ControlFlow<()>, Ended> {
+        fn record(&mut self, moment: String) -> Result<ControlFlow<()>, Failed> {
             self.trace.push(moment.clone());
             if !self.fail_at.is_empty() && moment.starts_with(self.fail_at) {
-                return Err(Ended::At(moment));
+                return Err(Failed::At(moment));
             }
             let stop = !self.stop_at.is_empty() && moment.starts_with(self.stop_at);
             Ok(if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -297,18 +325,18 @@ mod tests {
 
     impl Training for Recorder {
         type Batch = (usize, f32);
-        type Error = Ended;
+        type Error = Failed;
 
         fn metrics(&self) -> usize {
             1
         }
 
-        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [Metric]) -> Result<Step, Ended> {
+        fn step(&mut self, (rows, cost): (usize, f32), metrics: &mut [Metric]) -> Result<Step, Failed> {
             metrics[0] = Metric { value: 10.0 * cost, weight: rows as f64 };
             self.record(format!("step({rows})")).map(|_| Step { rows, cost })
         }
 
-        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Ended> {
+        fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Failed> {
             self.record(match event {
                 EventKind::BeginTraining => "BT".to_string(),
                 EventKind::BeginPass { pass } => format!("BP{pass}"),
@@ -326,7 +354,7 @@ mod tests {
 
     fn trace(items: Items) -> String {
         let mut recorder = Recorder::default();
-        run(&mut recorder, items, &mut 0).unwrap();
+        assert_eq!(run(&mut recorder, items, &mut 0), Ok(Ended::Finished));
         recorder.trace.join(" ")
     }
 
@@ -337,14 +365,14 @@ mod tests {
 
     fn stopped(stop_at: &'static str) -> String {
         let mut recorder = Recorder { stop_at, ..Recorder::default() };
-        run(&mut recorder, endless(), &mut 0).unwrap();
+        assert_eq!(run(&mut recorder, endless(), &mut 0), Ok(Ended::Stopped));
         recorder.trace.join(" ")
     }
 
     fn failed(fail_at: &'static str) -> String {
         let mut recorder = Recorder { fail_at, ..Recorder::default() };
         let error = run(&mut recorder, endless().take(6), &mut 0).unwrap_err();
-        assert_eq!(error, Ended::At(recorder.trace.last().unwrap().clone()));
+        assert_eq!(error, Failed::At(recorder.trace.last().unwrap().clone()));
         recorder.trace.join(" ")
     }
 
@@ -371,12 +399,12 @@ mod tests {
         struct Rows(Vec<usize>);
         impl Training for Rows {
             type Batch = Vec<u8>;
-            type Error = Ended;
-            fn step(&mut self, batch: Vec<u8>, _: &mut [Metric]) -> Result<Step, Ended> {
+            type Error = Failed;
+            fn step(&mut self, batch: Vec<u8>, _: &mut [Metric]) -> Result<Step, Failed> {
                 self.0.push(batch.len());
                 Ok(Step { rows: batch.len(), cost: 0.0 })
             }
-            fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, Ended> {
+            fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, Failed> {
                 Ok(ControlFlow::Continue(()))
             }
         }
@@ -410,7 +438,7 @@ mod tests {
     fn a_reader_without_a_batch_is_an_error() {
         for items in [vec![], vec![EndPass, EndPass]] {
             let (mut recorder, mut passes) = (Recorder::default(), 0);
-            assert_eq!(run(&mut recorder, items, &mut passes), Err(Ended::NoBatch));
+            assert_eq!(run(&mut recorder, items, &mut passes), Err(Failed::NoBatch));
             assert_eq!((recorder.trace.join(" ").as_str(), passes), ("BT", 0));
         }
     }
@@ -420,7 +448,7 @@ mod tests {
         let failure = || Item::Failed("torn".into());
         let end = |items: Items| {
             let mut recorder = Recorder::default();
-            let Err(Ended::Reader(failed)) = run(&mut recorder, items, &mut 0) else {
+            let Err(Failed::Reader(failed)) = run(&mut recorder, items, &mut 0) else {
                 panic!("it has not failed")
             };
             format!("{}; {failed}", recorder.trace.join(" "))
@@ -456,8 +484,8 @@ mod tests {
     #[test]
     fn a_stop_at_the_end_of_training_is_without_effect() {
         let mut recorder = Recorder { stop_at: "ET", ..Recorder::default() };
-        run(&mut recorder, [Data((1, 2.0)), Data((3, 6.0))], &mut 0).unwrap();
-        assert_eq!(recorder.trace.join(" "), ONE_PASS);
+        let ended = run(&mut recorder, [Data((1, 2.0)), Data((3, 6.0))], &mut 0);
+        assert_eq!((ended, recorder.trace.join(" ").as_str()), (Ok(Ended::Finished), ONE_PASS));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The trainer: steps, and the loop over a reader.
 
+mod call;
 pub(crate) mod checkpoint;
+mod not_finite;
 mod plan;
 mod shards;
 
 use std::marker::PhantomData;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
@@ -14,14 +15,16 @@ use paddle_core::passes::optimize::{Decay, Settings};
 use paddle_core::plan::{Backend, RunStats};
 use paddle_kernels::cpu::Cpu;
 
-use self::plan::Plan;
+use self::call::Call;
+pub use self::not_finite::CostNotFinite;
+use self::plan::{Moment, Plan};
 use crate::Error;
 use crate::batch::Rows;
 use crate::element::Element;
-use crate::event::{Event, EventKind};
-use crate::files::keeper::{Keeper, warn};
+use crate::event::Event;
+use crate::files::keeper::Keeper;
 use crate::interrupt::Interrupt;
-use crate::metrics::{Metric, Metrics};
+use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::options::Options;
@@ -29,8 +32,9 @@ use crate::parameters::{ParameterError, Parameters};
 use crate::position::Position;
 use crate::progress::Watchers;
 use crate::reader::IntoItem;
+use crate::setting::{Range, SettingError};
 use crate::stored;
-use crate::train_loop::{self, Step, Training};
+use crate::train_loop::{self, Ended, Step};
 use crate::updater::Updater;
 use crate::updater::states::States;
 
@@ -142,8 +146,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
 
     /// Trains on one batch: cost, gradients, update.
     ///
-    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). Errors before the update, and those of memory, leave
-    /// the parameters as they were, and the step is not counted.
+    /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). A cost that is NaN or infinite is an error,
+    /// [`CostNotFinite`], unless [`Options::allow_nan`] is said. A step that ends in an error does not count, and leaves the
+    /// parameters as they were, but for one that [`Options::check_numbers`] ends in the middle of its update.
     pub fn step<S: Spec>(
         &mut self,
         net: &Network<S>,
@@ -163,7 +168,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
         let () = S::TRAINED_IN_PART;
-        let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, rows, options)?;
+        let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, &rows, options)?;
         let Plan { metrics, session, .. } = &self.plans[at];
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })
     }
@@ -173,23 +178,49 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         &mut self,
         model: &Arc<Model>,
         parameters: &mut Parameters<B>,
-        rows: impl Rows<S>,
+        rows: &impl Rows<S>,
         options: &Options,
     ) -> Result<(usize, Step), Error> {
         let (seed, step) = (self.seed, self.progress(model).steps);
         let (at, states) = self.plan(model, parameters, options)?;
         let rate = self.updater.learning_rate(step);
-        let plan = &mut self.plans[at];
-        plan.begin(seed, step, rate);
-        let (rows, cost) = plan.step(&rows, parameters.buffer(), &mut self.states[states].buffer)?;
-        // One that failed is none: taken again, it draws the same random numbers.
+        Range::NotNegative.check(format_args!("the learning rate of step {step}"), rate)?;
+        let moment = Moment { seed, step, rate };
+        let (plan, buffer) = (&mut self.plans[at], &mut self.states[states].buffer);
+        plan.begin(moment);
+        let (count, cost) = plan.compute(rows, parameters.buffer(), buffer)?;
+        if !cost.is_finite() && !options.allows_nan {
+            plan.go_back(parameters.buffer())?;
+            let cause = self.cause(model, parameters, rows, options, states, moment).map(Box::new);
+            return Err(CostNotFinite { step, cost, cause }.into());
+        }
+        plan.update(parameters.buffer(), buffer)?;
         self.progress(model).steps += 1;
-        Ok((at, Step { cost, rows }))
+        Ok((at, Step { cost: cost as f32, rows: count }))
     }
 
-    /// Trains on all batches of a reader, and tells `handler` of each event.
+    /// Whether all settings are such that it can train.
+    fn check(&self) -> Result<(), SettingError> {
+        self.updater.check()?;
+        match self.settings.clip {
+            Some(Clip::Value(bound)) => Range::Positive.check("the bound of `Clip::Value`", bound)?,
+            Some(Clip::Norm(bound)) => Range::Positive.check("the bound of `Clip::Norm`", bound)?,
+            Some(Clip::GlobalNorm(bound)) => {
+                Range::Positive.check("the bound of `Clip::GlobalNorm`", bound)?
+            }
+            None => {}
+        }
+        match self.settings.decay {
+            Some(Decay::L1(factor)) => Range::NotNegative.check("the factor of `Decay::L1`", factor),
+            Some(Decay::L2(factor)) => Range::NotNegative.check("the factor of `Decay::L2`", factor),
+            None => Ok(()),
+        }
+    }
+
+    /// Trains on all batches of a reader, and tells `handler` of each event. Returns why it ended.
     ///
-    /// [`train_loop`] says when which event comes.
+    /// [`train_loop`] says when which event comes. Settings that nothing can be done with are errors before the first one;
+    /// a cost that is NaN or infinite is an error with pass and batch, see [`step`](Self::step).
     pub fn train<S: Spec, R>(
         &mut self,
         net: &Network<S>,
@@ -197,16 +228,18 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         reader: R,
         options: Options,
         handler: impl FnMut(&Event<'_, B>) -> Result<(), Error>,
-    ) -> Result<(), Error>
+    ) -> Result<Ended, Error>
     where
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
         let () = S::TRAINED_IN_PART;
         let model = net.model()?;
-        let (watchers, interrupt) =
-            (Watchers::new(&options, model)?, options.interruptible.then(Interrupt::catch).transpose()?);
+        self.check()?;
+        options.check()?;
         let keeper = options.checkpoint.as_deref().map(Keeper::of).transpose()?;
         let progress = self.progress(model);
+        let watchers = Watchers::new(&options, model, progress.steps)?;
+        let interrupt = options.interruptible.then(Interrupt::catch).transpose()?;
         let mut passes = progress.passes;
         let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
         let mut call = Call {
@@ -216,6 +249,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             at: (0, 0),
             rows: 0,
             plan: None,
+            stopped: None,
             trainer: self,
             model,
             parameters,
@@ -223,7 +257,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             handler,
             batch: PhantomData,
         };
-        let result = train_loop::resume(&mut call, reader, position, &mut passes);
+        let mut result = train_loop::resume(&mut call, reader, position, &mut passes);
+        match &mut result {
+            Ok(ended) => *ended = call.stopped.unwrap_or(Ended::Finished),
+            Err(error) => call.watchers.fail(error),
+        }
         self.progress(model).passes = passes;
         result
     }
@@ -262,6 +300,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let at = match self.plans.iter().position(known) {
             Some(at) => at,
             None => {
+                self.check()?;
                 self.plans.retain(|plan| plan.session.is_alive());
                 let states = &mut self.states[states];
                 self.plans.push(Plan::new(
@@ -325,78 +364,5 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let known = self.states.iter().position(|states| states.is_of(parameters));
         let stored = known.and_then(|at| Some((at, self.states[at].stored(name, slot)?)));
         stored.ok_or_else(|| ParameterError::NoSuchState { name: name.to_string(), slot: slot.to_string() })
-    }
-}
-
-/// One call of [`Trainer::train`]. `D` is what the reader yields.
-struct Call<'a, S: Spec, D, U, B: Backend, H> {
-    trainer: &'a mut Trainer<U, B>,
-    model: &'a Arc<Model>,
-    parameters: &'a mut Parameters<B>,
-    options: &'a Options,
-    handler: H,
-    watchers: Watchers,
-    interrupt: Option<Interrupt>,
-    keeper: Option<Keeper>,
-    /// The pass and the batch that are trained on.
-    at: (usize, usize),
-    /// The rows of the step before.
-    rows: usize,
-    /// Which plan of the trainer it was taken by.
-    plan: Option<usize>,
-    batch: PhantomData<fn(S, D)>,
-}
-
-impl<S, D, U, B, H> Training for Call<'_, S, D, U, B, H>
-where
-    S: Spec,
-    D: Rows<S>,
-    U: Updater,
-    B: Backend + Clone,
-    H: FnMut(&Event<'_, B>) -> Result<(), Error>,
-{
-    type Batch = D;
-    type Error = Error;
-
-    fn metrics(&self) -> usize {
-        self.model.metrics().count()
-    }
-
-    fn step(&mut self, batch: D, metrics: &mut [Metric]) -> Result<Step, Error> {
-        let (plan, step) = self
-            .trainer
-            .step_planned::<S>(self.model, self.parameters, batch, self.options)
-            .map_err(|error| error.of_batch(self.at))?;
-        let measured = self.trainer.plans[plan].metrics.iter();
-        metrics.iter_mut().zip(measured).for_each(|(to, metric)| *to = metric);
-        (self.rows, self.plan) = (step.rows, Some(plan));
-        Ok(step)
-    }
-
-    fn reached(&mut self, position: &Position, stopped: bool) -> Result<(), Error> {
-        let Some(keeper) = &mut self.keeper else { return Ok(()) };
-        let steps = self.trainer.progress(self.model).steps;
-        // Of 0, there is no multiple but itself.
-        let is_due = steps.is_multiple_of(self.options.checkpoint_every);
-        if is_due || position.batches() == 0 || stopped {
-            match self.trainer.write_checkpoint(self.model, self.parameters, position, keeper) {
-                Err(error) if error.fault.is_written() => warn(error),
-                written => written?,
-            }
-        }
-        Ok(())
-    }
-
-    fn handle(&mut self, kind: EventKind<'_>) -> Result<ControlFlow<()>, Error> {
-        if let EventKind::BeginIteration { pass, batch } = kind {
-            self.at = (pass, batch);
-        }
-        self.watchers.see(kind, self.rows)?;
-        let ended = matches!(kind, EventKind::EndIteration { .. }).then_some(self.plan).flatten();
-        let stats = ended.map(|plan| self.trainer.plans[plan].session.executor.stats());
-        let event = Event::new(kind, self.model, self.parameters, stats);
-        self.watchers.aside(kind, || (self.handler)(&event))?;
-        let stopped = event.stopped() || self.interrupt.as_ref().is_some_and(Interrupt::came);
-        Ok(if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

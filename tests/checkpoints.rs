@@ -8,7 +8,7 @@ use paddle::files::FileFault;
 use paddle::reader::{DataSet, Item, Reader};
 use paddle::updater::schedule;
 use paddle::{
-    Adam, Clip, Error, Event, EventKind, Load, Options, Parameters, Sgd, Trainer, Updater, checkpoint,
+    Adam, Clip, Ended, Error, Event, EventKind, Load, Options, Parameters, Sgd, Trainer, Updater, checkpoint,
 };
 
 #[paddle::attribute::network]
@@ -81,7 +81,7 @@ impl<U: Updater> Run<U> {
         reader: impl Iterator<Item = Item<Vec<&'static Row>>>,
         options: Options,
         until: Option<(usize, Interruption)>,
-    ) -> Result<(), Error> {
+    ) -> Result<Ended, Error> {
         let (trace, events) = (&mut self.trace, &mut self.events);
         let handler = |event: &Event<'_>| {
             if let Some(cost) = event.cost() {

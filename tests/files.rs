@@ -432,3 +432,56 @@ fn a_handler_saves() {
     assert!(matches!(failed, Err(Error::File(_))));
     fs::remove_file(path).unwrap();
 }
+
+/// What has another shape is there: it is said what it is, and what it should be.
+#[test]
+fn parameters_of_another_shape_are_not_missing() {
+    #[paddle::attribute::network]
+    mod wider {
+        pub fn two(x: Tensor<f32, _, 5>) -> Tensor<f32, _, 3> {
+            fc(tanh(fc(x, 7, param = "first")), 3, param = "second")
+        }
+
+        pub fn cost(x: Tensor<f32, _, 4>) -> Tensor<f32> {
+            mean(square(fc(x, 2, param = "cost")))
+        }
+    }
+    let narrow = || Parameters::create(&nets::two()).unwrap();
+    let wide = || Parameters::create(&wider::two()).unwrap();
+    for (mut reader, written, found, expected) in
+        [(narrow(), wide(), "F32[5, 7]", "F32[3, 4]"), (wide(), narrow(), "F32[3, 4]", "F32[5, 7]")]
+    {
+        let path = path("other-shapes");
+        written.save(&path).unwrap();
+        let own_name = |name: &str| Some(name.to_string());
+        for load in [Load::Strict, Load::Intersect, Load::Map(&own_name)] {
+            let text = reader.load(&path, load).unwrap_err().to_string();
+            let line = format!("`first.w` is {found} there, but {expected} is expected");
+            assert!(
+                text.contains("the file has parameters of other types") && text.contains(&line),
+                "{text}"
+            );
+            assert!(
+                !text.contains("lacks") && !text.contains("does not have") && !text.contains("Intersect"),
+                "{text}"
+            );
+        }
+        // Another name in the file.
+        let moved = |name: &str| (name == "first.b").then(|| "second.w".to_string());
+        let text = reader.load(&path, Load::Map(&moved)).unwrap_err().to_string();
+        assert!(text.contains("`second.w` is ") && text.contains("is expected for `first.b`"), "{text}");
+        written.save_pdiparams(&path).unwrap();
+        let text = reader.load_pdiparams(&path).unwrap_err().to_string();
+        assert!(text.contains("the file has parameters of other types: `first.w` is "), "{text}");
+        fs::remove_file(path).unwrap();
+    }
+
+    let (path, net, other) = (path("other-shape-of-a-checkpoint"), nets::cost(), wider::cost());
+    let (mut parameters, mut trainer) = (Parameters::create(&net).unwrap(), Trainer::new(Sgd::new(0.1)));
+    trainer.step(&net, &mut parameters, [[1.0; 3]]).unwrap();
+    trainer.save_checkpoint(&net, &parameters, &path).unwrap();
+    let mut parameters = Parameters::create(&other).unwrap();
+    let error = Trainer::new(Sgd::new(0.1)).resume(&other, &mut parameters, &path).unwrap_err().to_string();
+    assert!(error.contains("`cost.w` is F32[3, 2] there, but F32[4, 2] is expected"), "{error}");
+    fs::remove_file(path).unwrap();
+}

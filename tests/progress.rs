@@ -8,11 +8,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use networks::{LINE, network};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Dynamic, Error, Event, Network, Options, Parameters, Sgd, Trainer};
+use paddle::{Dynamic, Ended, Error, Event, Network, Options, Parameters, Sgd, Trainer};
 
 type Sample = ([f32; 3], f32);
 
@@ -25,7 +26,7 @@ fn train(
     passes: usize,
     options: Options,
     handler: impl FnMut(&Event<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<Ended, Error> {
     let net: Network<Dynamic<Sample>> = network(LINE);
     let mut parameters = Parameters::create(&net)?;
     let reader = ROWS.iter().passes(passes).batch(2);
@@ -49,24 +50,127 @@ fn the_log_has_a_line_for_each_event() {
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let events: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
-    let call = [
-        "begin_training",
-        "begin_pass",
-        "begin_iteration",
-        "end_iteration",
-        "begin_iteration",
-        "end_iteration",
-        "end_pass",
-        "end_training",
-    ];
+    let call = ["begin_training", "begin_pass", "end_iteration", "end_iteration", "end_pass", "end_training"];
     assert_eq!(events, [call, call].concat());
     // The first two rows, before any update: (1 + 4) / 2; all three: what a handler sees.
-    assert_eq!((&lines[3]["rows"], &lines[3]["cost"]), (&2.into(), &2.5.into()));
-    assert_eq!(lines[3]["metrics"]["average"], 0.0);
-    assert_eq!((&lines[5]["pass"], &lines[5]["batch"], &lines[5]["rows"]), (&0.into(), &1.into(), &1.into()));
-    assert!(lines[6]["cost"].as_f64().unwrap() > 2.5);
+    assert_eq!((&lines[2]["rows"], &lines[2]["cost"]), (&2.into(), &2.5.into()));
+    assert_eq!(lines[2]["metrics"]["average"], 0.0);
+    assert_eq!((&lines[3]["pass"], &lines[3]["batch"], &lines[3]["rows"]), (&0.into(), &1.into(), &1.into()));
+    assert_eq!([2, 3, 5].map(|k| lines[k]["step"].as_u64().unwrap()), [0, 1, 2]);
+    assert!(lines[4]["cost"].as_f64().unwrap() > 2.5);
+    assert_eq!(lines[5]["ended"], "finished");
     assert!(lines.iter().all(|line| line["seconds"].as_f64().unwrap() >= 0.0));
+    // A run is known by its name, and says when it began.
+    let (first, second) = lines.split_at(call.len());
+    assert!([first, second].iter().all(|run| run.iter().all(|line| line["run"] == run[0]["run"])));
+    assert_ne!(first[0]["run"], second[0]["run"]);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    assert!((now - first[0]["time"].as_f64().unwrap()).abs() < 600.0);
+    assert_eq!(first[0]["version"], env!("CARGO_PKG_VERSION"));
     fs::remove_file(path).unwrap();
+}
+
+/// A process that was killed leaves a part of a line; a training that fails says why.
+#[test]
+fn the_log_goes_on_after_a_torn_line_and_ends_with_the_error() {
+    let path = file("torn.jsonl");
+    fs::write(&path, "{\"event\":\"end_it").unwrap();
+    let error = train(1, Options::default().log(&path), |event| match event.kind() {
+        EventKind::EndIteration { batch: 1, .. } => Err(Error::Handler("no \"more\"".into())),
+        _ => Ok(()),
+    });
+    assert!(error.is_err());
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (6, "{\"event\":\"end_it"));
+    let last: serde_json::Value = serde_json::from_str(lines[5]).unwrap();
+    let begun: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
+    assert_eq!((&last["event"], &last["message"]), (&"error".into(), &"no \"more\"".into()));
+    assert_eq!(last["run"], begun["run"]);
+    fs::remove_file(path).unwrap();
+}
+
+/// The training in one call, and in several with a checkpoint, or in which the first was ended by an error, draw the same
+/// curve.
+#[test]
+fn a_training_that_goes_on_goes_on_with_its_curve() {
+    let net: Network<Dynamic<Sample>> = network(LINE);
+    let checkpoint = file("curve.checkpoint");
+    // Trains until this step, and returns the picture.
+    let train = |path: &PathBuf, resumes, until, stop: fn(&Event<'_>) -> Result<(), Error>| {
+        let mut parameters = Parameters::create(&net).unwrap();
+        let mut trainer = Trainer::new(Sgd::new(0.1));
+        if resumes {
+            trainer.resume(&net, &mut parameters, &checkpoint).unwrap();
+        }
+        let mut steps = trainer.steps(&net).unwrap();
+        let options = Options::default().curve(path).checkpoint(&checkpoint).checkpoint_every(4);
+        let reader = ROWS.iter().passes(7).batch(2);
+        let result = trainer.train(&net, &mut parameters, reader, options, |event| {
+            if let EventKind::EndIteration { .. } = event.kind() {
+                steps += 1;
+                if steps == until {
+                    return stop(event);
+                }
+            }
+            Ok(())
+        });
+        (result.ok(), fs::read_to_string(path).unwrap())
+    };
+    let stop: fn(&Event<'_>) -> Result<(), Error> = |event| {
+        event.stop();
+        Ok(())
+    };
+    let (whole, parts) = (file("whole.svg"), file("parts.svg"));
+    let (ended, expected) = train(&whole, false, 99, stop);
+    assert_eq!(ended, Some(Ended::Finished));
+    let points = |picture: &str| {
+        let curve = picture.lines().find(|line| line.contains("#0000FF")).unwrap();
+        let points = curve.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+        points.split_whitespace().count()
+    };
+    assert_eq!(points(&expected), 14);
+
+    let (ended, first) = train(&parts, false, 5, stop);
+    assert_eq!((ended, points(&first)), (Some(Ended::Stopped), 5));
+    assert_eq!(train(&parts, true, 9, stop).0, Some(Ended::Stopped));
+    assert_eq!(train(&parts, true, 99, stop), (Some(Ended::Finished), expected.clone()));
+
+    // After an error it goes back to the checkpoint, and so does the curve.
+    let (ended, torn) = train(&parts, false, 7, |_| Err(Error::Handler("enough".into())));
+    assert_eq!((ended, points(&torn)), (None, 7));
+    assert_eq!(train(&parts, true, 99, stop).1, expected);
+
+    // A training from the beginning replaces it; what is no picture of these curves is replaced, too.
+    assert_eq!(points(&train(&parts, false, 3, stop).1), 3);
+    fs::write(&parts, "no picture").unwrap();
+    let (_, rest) = train(&parts, true, 99, stop);
+    assert_eq!(points(&rest), 11);
+    for path in [whole, parts, checkpoint] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_training_says_why_it_ended() {
+    let ends = |at: EventKind<'static>| {
+        let mut told = None;
+        let ended = train(2, Options::default(), |event| {
+            if event.kind() == at {
+                event.stop();
+            }
+            told = event.ended();
+            assert_eq!(told.is_some(), event.kind() == EventKind::EndTraining);
+            Ok(())
+        });
+        assert_eq!(told, Some(ended.unwrap()));
+        told.unwrap()
+    };
+    assert_eq!(ends(EventKind::BeginTraining), Ended::Stopped);
+    assert_eq!(ends(EventKind::BeginIteration { pass: 1, batch: 0 }), Ended::Stopped);
+    // Too late, and never.
+    assert_eq!(ends(EventKind::EndTraining), Ended::Finished);
+    assert_eq!(ends(EventKind::BeginPass { pass: 7 }), Ended::Finished);
 }
 
 #[test]
@@ -117,7 +221,9 @@ fn the_curve_is_drawn_at_the_end_and_after_a_stop() {
 #[test]
 fn a_child_trains() {
     match env::var(CHILD).as_deref() {
-        Ok("lines") => train(40, Options::default().progress(), |_| Ok(())).unwrap(),
+        Ok("lines") => {
+            train(40, Options::default().progress(), |_| Ok(())).unwrap();
+        }
         Ok("error") => {
             let result = train(9, Options::default().progress(), |event| match event.kind() {
                 EventKind::EndPass { pass: 1, .. } => Err(Error::Handler("enough".into())),
@@ -128,7 +234,7 @@ fn a_child_trains() {
         // Each is interrupted; what it prints says how far it is.
         Ok("interrupted") => {
             let mut after_the_last_step = Vec::new();
-            train(usize::MAX, Options::default().interruptible(), |event| {
+            let ended = train(usize::MAX, Options::default().interruptible(), |event| {
                 match event.kind() {
                     EventKind::EndIteration { batch: 0, pass: 3, .. } => {
                         println!("ready");
@@ -139,6 +245,7 @@ fn a_child_trains() {
                 Ok(())
             })
             .unwrap();
+            assert_eq!(ended, Ended::Interrupted);
             println!("stopped {}", after_the_last_step.last().unwrap());
             // A training that is not interruptible, and a Ctrl-C that ends the process.
             println!("ready");

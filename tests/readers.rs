@@ -9,7 +9,7 @@ use events::word;
 use networks::{LINE, network};
 use paddle::reader::{DataSet, IntoItem, Item, LengthsDiffer, Panicked, Reader};
 use paddle::train_loop::{NoBatch, ReaderFailed};
-use paddle::{Batch, Dynamic, Error, Network, Options, Parameters, Rows, Sgd, Trainer, test};
+use paddle::{Batch, Dynamic, Ended, Error, Network, Options, Parameters, Rows, Sgd, Trainer, test};
 
 type Sample = ([f32; 3], f32);
 type Line = Network<Dynamic<Sample>>;
@@ -20,7 +20,7 @@ fn samples(count: usize) -> Vec<Sample> {
 }
 
 /// The events of a training, each with the number of rows it was trained on, and the weights at its end.
-fn trained<R>(reader: R) -> (String, Result<(), Error>, Vec<f32>)
+fn trained<R>(reader: R) -> (String, Result<Ended, Error>, Vec<f32>)
 where
     R: IntoIterator<Item: IntoItem<Data: Rows<Dynamic<Sample>>>>,
 {
@@ -50,7 +50,7 @@ fn adapters_that_keep_the_samples_train_alike() {
     assert_eq!(trace, TWO_PASSES);
     assert!(expected.iter().all(|&weight| weight != 0.0));
 
-    let check = |(trace, result, weights): (String, Result<(), Error>, Vec<f32>)| {
+    let check = |(trace, result, weights): (String, Result<Ended, Error>, Vec<f32>)| {
         result.unwrap();
         assert_eq!((trace.as_str(), &weights), (TWO_PASSES, &expected));
     };
@@ -80,7 +80,7 @@ fn a_shuffled_pass_is_the_same_in_every_run() {
 #[test]
 fn readers_without_batches() {
     let none = Vec::<Sample>::new;
-    let check = |(trace, result, _): (String, Result<(), Error>, Vec<f32>)| {
+    let check = |(trace, result, _): (String, Result<Ended, Error>, Vec<f32>)| {
         assert!(matches!(result, Err(Error::NoBatch(NoBatch))), "{result:?}");
         assert_eq!(trace, "BT");
     };
@@ -94,7 +94,7 @@ fn readers_without_batches() {
 }
 
 /// Says where the reader failed.
-fn failure(result: Result<(), Error>) -> ReaderFailed {
+fn failure(result: Result<Ended, Error>) -> ReaderFailed {
     match result {
         Err(Error::Reader(failed)) => failed,
         other => panic!("the reader has not failed: {other:?}"),

@@ -1,7 +1,7 @@
 //! The table of a model, as users print it.
 
 use paddle::attribute::network;
-use paddle::summary;
+use paddle::{Options, summary, summary_with};
 
 #[network]
 mod pair {
@@ -77,4 +77,37 @@ fn noise_and_constants() {
     assert_eq!(lines.len(), 7, "{table}");
     assert!(lines[2].trim_start().starts_with("dropout"), "{table}");
     assert_eq!(lines[6], "0 elements in 0 parameters");
+}
+
+/// What a table says of a parameter.
+fn said(table: &str, parameter: &str) -> Vec<String> {
+    let line = table.lines().find(|line| line.split_whitespace().next() == Some(parameter)).unwrap();
+    line.rsplit(']').next().unwrap().split_whitespace().skip(1).map(str::to_string).collect()
+}
+
+#[test]
+fn what_is_not_trained_is_not_said_to_be() {
+    let (cost, vector) = (pair::cost(), pair::vector());
+    let (frozen, free) = (Options::default().freeze(pair::params::norm), Options::default());
+    let table = summary_with((&cost, &vector), [&frozen, &free]).unwrap().to_string();
+    // Statistics, too: none is moved.
+    for parameter in ["norm.scale", "norm.shift", "norm.mean", "norm.variance"] {
+        assert_eq!(said(&table, parameter), ["frozen", "used"], "{parameter}");
+    }
+    assert_eq!(said(&table, "tower.w"), ["trained", "used"]);
+    assert_eq!(said(&table, "few.w"), ["trained", "-"]);
+
+    #[network]
+    mod partly {
+        pub fn cost(x: Tensor<f32, _, 4>) -> Tensor<f32> {
+            let fixed = fc(x, 4, lr = 0.0);
+            let slow = fc(fixed, 4, lr = 0.1);
+            mean(square(fc(slow, 1)))
+        }
+    }
+    let table = summary(&partly::cost()).unwrap().to_string();
+    assert_eq!(
+        ["fixed.w", "slow.w", "fc.w"].map(|name| said(&table, name)[0].clone()),
+        ["used", "trained", "trained"]
+    );
 }

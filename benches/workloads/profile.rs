@@ -169,6 +169,10 @@ impl<B: Backend> Backend for Profiled<B> {
         self.inner.rearrange(buffer, bytes, moves)
     }
 
+    fn share(&self, buffer: &B::Buffer) -> B::Buffer {
+        self.inner.share(buffer)
+    }
+
     fn poison(&self, buffer: &mut B::Buffer) {
         self.inner.poison(buffer);
     }

@@ -97,7 +97,7 @@ fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 
 /// Opens a file to write behind its end, made if it is not there.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
-    let open = || OpenOptions::new().append(true).create(true).open(path);
+    let open = || OpenOptions::new().read(true).append(true).create(true).open(path);
     Ok(File { file: perform(Operation::Open(path), open)?, path: path.to_path_buf() })
 }
 

@@ -248,10 +248,13 @@ impl fmt::Display for FileFault {
                 write!(f, "the file has {length} bytes, but these parameters take {most} at most")
             }
             Self::Differs(report) => {
-                write!(
-                    f,
-                    "the file does not have these parameters: {report}; `Load::Intersect` takes what fits"
-                )
+                let lacks_or_has = !report.missing.is_empty() || !report.extra.is_empty();
+                match (report.mismatched.is_empty(), lacks_or_has) {
+                    (false, false) => write!(f, "the file has parameters of other types: {report}")?,
+                    _ => write!(f, "the file does not have these parameters: {report}")?,
+                }
+                // Where nothing fits, there is nothing to take.
+                if report.loaded > 0 { f.write_str("; `Load::Intersect` takes what fits") } else { Ok(()) }
             }
             Self::Name { name } => {
                 write!(f, "a file cannot have a tensor `{name}`: it has one, or the format reserves the name")

@@ -24,7 +24,7 @@ impl<B: Backend> Parameters<B> {
     /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
     /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        Ok(self.with(|state| {
+        Ok(self.read_with(|state| {
             let parameters = self.iter();
             let tensors =
                 parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
@@ -97,7 +97,7 @@ impl<B: Backend> Parameters<B> {
     /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let records = self.with(|state| {
+        let records = self.read_with(|state| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
                 let written =
@@ -145,7 +145,6 @@ impl<B: Backend> Parameters<B> {
                 report.mismatched.push(Mismatch { parameter: name.clone(), tensor: name, found, expected });
             }
         }
-        report.loaded = values.len();
         if !report.mismatched.is_empty() {
             return Err(FileFault::Differs(report).of(path).into());
         }

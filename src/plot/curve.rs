@@ -5,13 +5,17 @@ use std::path::Path;
 
 use plotters::prelude::{BLUE, ChartBuilder, IntoDrawingArea, LineSeries, SVGBackend, WHITE};
 
+use super::data;
 use crate::files::FileError;
 
 /// The size of the picture, for each curve.
 const SIZE: (u32, u32) = (800, 300);
 
 /// The most points of a curve: about two per pixel.
-const POINTS: usize = 2048;
+pub(super) const POINTS: usize = 2048;
+
+/// As many batches that a picture does not have are drawn as a gap; behind more, a curve begins anew.
+const LONGEST_GAP: u64 = 1 << 24;
 
 /// Curves, one below the other, of values over the steps of a training.
 ///
@@ -41,31 +45,73 @@ impl Curve {
         Curve { series: names.into_iter().map(|name| Series::new(name.into())).collect() }
     }
 
+    /// The curves of these names that a picture shows which was saved in this file, up to so many steps: for a training that
+    /// goes on from there. What the picture does not have of these steps is left out, as is all of it where the file has other
+    /// curves, or none.
+    pub fn resume<N: Into<String>>(
+        names: impl IntoIterator<Item = N>,
+        path: impl AsRef<Path>,
+        steps: u64,
+    ) -> Self {
+        let new = Curve::new(names);
+        let kept = if steps == 0 { None } else { data::read(path.as_ref()) };
+        let is_same =
+            |series: &Vec<Series>| series.iter().map(|s| &s.name).eq(new.series.iter().map(|s| &s.name));
+        let mut series = kept.filter(is_same).unwrap_or(new.series);
+        series.iter_mut().for_each(|series| series.cut(steps));
+        Curve { series }
+    }
+
     /// Adds the values of a step, in the order of the names. NaN and infinities are gaps.
     pub fn add(&mut self, values: impl IntoIterator<Item = f32>) {
         self.series.iter_mut().zip(values).for_each(|(series, value)| series.add(value));
     }
 
-    /// Draws them into a file, as SVG. It is written as a whole or not at all.
+    /// Draws them into a file, as SVG, which also has the values, for [`resume`](Self::resume). It is written as a whole or not
+    /// at all.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        super::write(path.as_ref(), draw(&self.series))
+        let picture = draw(&self.series).map(|picture| data::add(picture, &self.series));
+        super::write(path.as_ref(), picture)
     }
 }
 
 /// One curve. Of long trainings a point is the mean over several batches.
-#[derive(Clone, Debug)]
-struct Series {
-    name: String,
-    points: Vec<f64>,
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Series {
+    pub(super) name: String,
+    /// The batches before the first point, which are not known.
+    pub(super) first: u64,
+    pub(super) points: Vec<f64>,
     /// The batches of a point.
-    stride: usize,
+    pub(super) stride: usize,
     /// The sum of those that are not a point yet, and their number.
-    rest: (f64, usize),
+    pub(super) rest: (f64, usize),
 }
 
 impl Series {
     fn new(name: String) -> Self {
-        Series { name, points: Vec::new(), stride: 1, rest: (0.0, 0) }
+        Series { name, first: 0, points: Vec::new(), stride: 1, rest: (0.0, 0) }
+    }
+
+    /// Goes back, or on, to so many batches.
+    fn cut(&mut self, batches: u64) {
+        let Series { first, stride, rest, .. } = *self;
+        let drawn = first + (self.points.len() * stride) as u64;
+        let known = drawn + rest.1 as u64;
+        if batches < first || batches.saturating_sub(known) > LONGEST_GAP {
+            *self = Series { first: batches, ..Series::new(std::mem::take(&mut self.name)) };
+        } else if batches >= drawn {
+            // Of some of the batches of a sum, only the mean is known.
+            let wanted = (batches.min(known) - drawn) as usize;
+            self.rest =
+                if wanted == rest.1 { rest } else { (rest.0 / rest.1 as f64 * wanted as f64, wanted) };
+            (known..batches).for_each(|_| self.add(f32::NAN));
+        } else {
+            let (whole, wanted) = ((batches - first) as usize / stride, (batches - first) as usize % stride);
+            // NaN of no batches is 0.
+            self.rest = if wanted == 0 { (0.0, 0) } else { (self.points[whole] * wanted as f64, wanted) };
+            self.points.truncate(whole);
+        }
     }
 
     fn add(&mut self, value: f32) {
@@ -86,8 +132,13 @@ impl Series {
 
     /// The points that can be drawn: the number of the last batch, and the value.
     fn drawn(&self) -> impl Iterator<Item = (f64, f64)> {
-        let at = |(i, &value): (usize, &f64)| (((i + 1) * self.stride) as f64, value);
+        let at = |(i, &value): (usize, &f64)| (self.batches(i + 1) as f64, value);
         self.points.iter().enumerate().map(at).filter(|(_, value)| value.is_finite())
+    }
+
+    /// The number of the last batch of so many points.
+    fn batches(&self, points: usize) -> u64 {
+        self.first + (points * self.stride) as u64
     }
 
     /// From the least value to the largest, and not empty.
@@ -125,13 +176,13 @@ fn draw(series: &[Series]) -> io::Result<String> {
         area.fill(&WHITE).map_err(io::Error::other)?;
         for (area, series) in area.split_evenly((series.len(), 1)).iter().zip(series) {
             let (least, most) = series.range();
-            let batches = (series.points.len() * series.stride).max(1) as f64;
+            let batches = series.batches(series.points.len()).max(series.first + 1) as f64;
             let mut chart = ChartBuilder::on(area)
                 .margin(12)
                 .caption(&series.name, ("sans-serif", 18))
                 .x_label_area_size(36)
                 .y_label_area_size(72)
-                .build_cartesian_2d(0.0..batches, least..most)
+                .build_cartesian_2d(series.first as f64..batches, least..most)
                 .map_err(io::Error::other)?;
             let count = |value: &f64| format!("{value:.0}");
             let value = |value: &f64| label(*value, (least, most));
@@ -168,6 +219,44 @@ mod tests {
             assert_eq!(point, 4.0 * i as f64 + 1.5);
         }
         assert_eq!(series.drawn().last().unwrap().0, 3.0 * POINTS as f64);
+    }
+
+    /// The curve of these steps.
+    fn of(steps: std::ops::Range<u64>) -> Series {
+        let mut series = Series { first: steps.start, ..Series::new("cost".to_string()) };
+        steps.for_each(|i| series.add(i as f32));
+        series
+    }
+
+    #[test]
+    fn a_curve_goes_back_to_a_step() {
+        // Short ones, and such of whose points each is several steps.
+        for steps in [0, 1, 100, 2047, 2048, 2049, 5000, 8191] {
+            for back in [0, 1, 99, 100, 2048, 4999] {
+                let mut series = of(0..steps);
+                series.cut(back);
+                let batches = series.batches(series.points.len()) + series.rest.1 as u64;
+                assert_eq!(batches, back, "{steps}");
+                let shown: Vec<_> = of(0..steps.min(back)).points;
+                if series.stride == 1 {
+                    assert_eq!(series.points[..shown.len()], shown, "{steps} {back}");
+                }
+                assert!(series.points[shown.len().min(series.points.len())..].iter().all(|x| x.is_nan()));
+            }
+            // Where it is, nothing changes, the rest of a point included.
+            let mut series = of(0..steps);
+            series.cut(steps);
+            assert_eq!(series, of(0..steps));
+        }
+    }
+
+    #[test]
+    fn a_curve_without_its_beginning_says_so() {
+        for mut series in [Series::new("cost".to_string()), of(9..12)] {
+            let begun = if series.first == 0 { u64::MAX / 4 } else { 5 };
+            series.cut(begun);
+            assert_eq!((series.first, series.points.len()), (begun, 0));
+        }
     }
 
     #[test]

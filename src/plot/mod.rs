@@ -1,6 +1,7 @@
 //! Pictures of trainings and of what networks make.
 
 mod curve;
+mod data;
 mod grid;
 
 use std::io::{self, Write};

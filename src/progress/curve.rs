@@ -2,22 +2,24 @@
 
 use std::iter;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Moment, Watcher};
+use crate::Error;
 use crate::event::EventKind;
 use crate::files::FileError;
 use crate::plot;
 
-/// Draws a picture when the training ends: a curve for the cost, and one for each metric.
+/// Draws a picture when the training ends, and with each checkpoint: a curve for the cost, and one for each metric.
 pub(super) struct Curve {
     path: PathBuf,
     curve: plot::Curve,
 }
 
 impl Curve {
-    pub(super) fn new(path: &Path, metrics: &[String]) -> Self {
+    pub(super) fn new(path: &Path, metrics: &[String], steps: u64) -> Self {
         let names = iter::once("cost").chain(metrics.iter().map(String::as_str));
-        Curve { path: path.to_path_buf(), curve: plot::Curve::new(names) }
+        Curve { path: path.to_path_buf(), curve: plot::Curve::resume(names, path, steps) }
     }
 }
 
@@ -28,11 +30,20 @@ impl Watcher for Curve {
                 self.curve.add(iter::once(cost).chain(metrics.iter().copied()));
                 Ok(())
             }
-            EventKind::EndTraining => self.curve.save(&self.path),
+            EventKind::EndTraining => self.keep(),
             EventKind::BeginTraining
             | EventKind::BeginPass { .. }
             | EventKind::BeginIteration { .. }
             | EventKind::EndPass { .. } => Ok(()),
         }
+    }
+
+    fn keep(&mut self) -> Result<(), FileError> {
+        self.curve.save(&self.path)
+    }
+
+    fn fail(&mut self, _error: &Error, _elapsed: Duration) {
+        // The error of the training is the one that is heard of.
+        let _ = self.keep();
     }
 }

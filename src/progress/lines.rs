@@ -14,7 +14,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// How long it takes until a line tells of a pass that goes on.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A line at the end of a pass, and now and then in a long one.
+/// A line at the end of a pass, one in a long pass now and then, and one when the training ends.
 pub(super) struct Lines<W> {
     out: W,
     /// When the last line was written.
@@ -74,7 +74,8 @@ mod tests {
         let mut lines = Lines::new(&mut out);
         for &(seconds, kind) in events {
             let (elapsed, names) = (Duration::from_secs(seconds), &["accuracy".to_string()][..]);
-            let moment = Moment { kind, network: "net", names, rows: 4, elapsed, rate: 250.4 };
+            let (rows, steps, ended, rate) = (4, 1, None, 250.4);
+            let moment = Moment { kind, network: "net", names, rows, steps, ended, elapsed, rate };
             lines.see(&moment).unwrap();
         }
         String::from_utf8(out).unwrap()

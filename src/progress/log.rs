@@ -1,11 +1,14 @@
-//! A line of JSON for each event.
+//! Lines of JSON for the events of a training.
 
-use std::fmt::Write as _;
-use std::io::{BufWriter, Write};
+use std::fmt::{self, Write as _};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Moment, Watcher};
+use crate::Error;
 use crate::event::EventKind;
 use crate::files::disk::{self, File};
 use crate::files::{FileError, FileFault};
@@ -13,35 +16,107 @@ use crate::files::{FileError, FileFault};
 /// How long lines may wait to be in the file.
 const PERIOD: Duration = Duration::from_secs(1);
 
+/// How many bytes of lines may wait.
+const MOST_WAITING: usize = 1 << 13;
+
 pub(super) struct Log {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: File,
+    /// Since 1970.
+    begun: Duration,
+    run: String,
+    /// Whole lines that are not in the file yet. They are written at once, so that those of several processes do not mix.
+    waiting: String,
     /// When all lines were in the file.
     flushed: Duration,
 }
 
 impl Log {
     pub(super) fn open(path: &Path) -> Result<Self, FileError> {
-        let file = disk::append(path)
-            .map_err(|error| FileError { path: path.to_path_buf(), fault: FileFault::Write(error) })?;
-        Ok(Log { path: path.to_path_buf(), file: BufWriter::new(file), flushed: Duration::ZERO })
+        let failed = |error| FileFault::Write(error).of(path);
+        let mut file = disk::append(path).map_err(failed)?;
+        // A process that was killed may have left a part of a line.
+        let waiting =
+            if ends_a_line(path, &mut file).map_err(failed)? { String::new() } else { "\n".to_string() };
+        // Before 1970 a clock is wrong.
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = run_id(begun);
+        Ok(Log { path: path.to_path_buf(), file, begun, run, waiting, flushed: Duration::ZERO })
+    }
+
+    fn flush(&mut self) -> Result<(), FileError> {
+        let written = self.file.write_all(self.waiting.as_bytes());
+        self.waiting.clear();
+        written.map_err(|error| FileFault::Write(error).of(&self.path))
     }
 }
 
 impl Watcher for Log {
     fn see(&mut self, moment: &Moment<'_>) -> Result<(), FileError> {
-        let mut written = writeln!(self.file, "{}", line(moment));
-        let ends = matches!(moment.kind, EventKind::EndPass { .. } | EventKind::EndTraining);
-        if ends || moment.elapsed - self.flushed >= PERIOD {
-            written = written.and_then(|()| self.file.flush());
-            self.flushed = moment.elapsed;
+        if let EventKind::BeginIteration { .. } = moment.kind {
+            return Ok(());
         }
-        written.map_err(|error| FileError { path: self.path.clone(), fault: FileFault::Write(error) })
+        self.waiting += &line(moment, &self.run, self.begun);
+        let ends = matches!(moment.kind, EventKind::EndPass { .. } | EventKind::EndTraining);
+        let late = moment.elapsed - self.flushed >= PERIOD || self.waiting.len() >= MOST_WAITING;
+        if ends || late {
+            self.flushed = moment.elapsed;
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self) -> Result<(), FileError> {
+        self.flush()
+    }
+
+    fn fail(&mut self, error: &Error, elapsed: Duration) {
+        let mut line = Line::new("error", &self.run, elapsed);
+        line.add("message", string(&error.to_string()));
+        self.waiting += &line.end();
+        // The error of the training is the one that is heard of.
+        let _ = self.flush();
     }
 }
 
-/// `{"event":"end_pass","seconds":1.5,"pass":0,"cost":0.25,"metrics":{"accuracy":0.5}}`.
-fn line(moment: &Moment<'_>) -> String {
+/// Whether what is in a file ends with the end of a line. What cannot be read back, a pipe or a device, has no end.
+fn ends_a_line(path: &Path, file: &mut File) -> io::Result<bool> {
+    if !disk::metadata(path)?.is_file() || file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// What no other run has that writes to the same file: when it began, in which process, as which one there.
+fn run_id(begun: Duration) -> String {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    format!("{:x}-{:x}-{:x}", begun.as_micros(), process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A line that is being written.
+struct Line(String);
+
+impl Line {
+    fn new(event: &str, run: &str, elapsed: Duration) -> Self {
+        let seconds = elapsed.as_secs_f64();
+        Line(format!("{{\"event\":\"{event}\",\"run\":\"{run}\",\"seconds\":{seconds:.6}"))
+    }
+
+    fn add(&mut self, key: &str, value: impl fmt::Display) {
+        // A `String` takes all that is written.
+        let _ = write!(self.0, ",\"{key}\":{value}");
+    }
+
+    fn end(self) -> String {
+        self.0 + "}\n"
+    }
+}
+
+/// `{"event":"end_pass","run":"63f-1a-0","seconds":1.5,"pass":0,"step":7,"cost":0.25,"metrics":{"accuracy":0.5}}`.
+fn line(moment: &Moment<'_>, run: &str, begun: Duration) -> String {
     let (name, pass, batch) = match moment.kind {
         EventKind::BeginTraining => ("begin_training", None, None),
         EventKind::BeginPass { pass } => ("begin_pass", Some(pass), None),
@@ -50,25 +125,29 @@ fn line(moment: &Moment<'_>) -> String {
         EventKind::EndPass { pass, .. } => ("end_pass", Some(pass), None),
         EventKind::EndTraining => ("end_training", None, None),
     };
-    let mut line = format!("{{\"event\":\"{name}\",\"seconds\":{:.6}", moment.elapsed.as_secs_f64());
-    let mut add = |key: &str, value: String| {
-        // A `String` takes all that is written.
-        let _ = write!(line, ",{}:{value}", string(key));
-    };
+    let mut line = Line::new(name, run, moment.elapsed);
     if let EventKind::BeginTraining = moment.kind {
-        add("network", string(moment.network));
+        line.add("network", string(moment.network));
+        line.add("time", format_args!("{:.3}", begun.as_secs_f64()));
+        line.add("version", string(env!("CARGO_PKG_VERSION")));
     }
-    pass.into_iter().for_each(|pass| add("pass", pass.to_string()));
-    batch.into_iter().for_each(|batch| add("batch", batch.to_string()));
+    pass.into_iter().for_each(|pass| line.add("pass", pass));
+    batch.into_iter().for_each(|batch| line.add("batch", batch));
+    // A step is known by the number of those before it.
+    let before = u64::from(matches!(moment.kind, EventKind::EndIteration { .. }));
+    line.add("step", moment.steps - before);
     if let EventKind::EndIteration { .. } = moment.kind {
-        add("rows", moment.rows.to_string());
+        line.add("rows", moment.rows);
     }
     if let Some(cost) = moment.kind.cost() {
-        add("cost", number(cost));
+        line.add("cost", number(cost));
         let metrics = moment.metrics().map(|(name, value)| format!("{}:{}", string(name), number(value)));
-        add("metrics", format!("{{{}}}", metrics.collect::<Vec<_>>().join(",")));
+        line.add("metrics", format_args!("{{{}}}", metrics.collect::<Vec<_>>().join(",")));
     }
-    line + "}"
+    if let Some(ended) = moment.ended {
+        line.add("ended", format_args!("\"{ended}\""));
+    }
+    line.end()
 }
 
 /// JSON has no NaN and no infinities.
@@ -83,31 +162,46 @@ fn string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train_loop::Ended;
 
     fn of(kind: EventKind<'_>) -> String {
         let names = ["accuracy".to_string(), "a \"b\"\n".to_string()];
         let elapsed = Duration::from_millis(1500);
-        line(&Moment { kind, network: "gan::d0", names: &names, rows: 4, elapsed, rate: 1.0 })
+        let ended = (kind == EventKind::EndTraining).then_some(Ended::Stopped);
+        let (network, names) = ("gan::d0", &names[..]);
+        let moment = Moment { kind, network, names, rows: 4, steps: 7, ended, elapsed, rate: 1.0 };
+        line(&moment, "r", Duration::from_millis(9500))
     }
 
     #[test]
     fn a_line_for_each_event() {
         let metrics = &[0.1, f32::NAN];
+        let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
             of(EventKind::BeginTraining),
-            r#"{"event":"begin_training","seconds":1.500000,"network":"gan::d0"}"#
-        );
-        assert_eq!(
-            of(EventKind::BeginIteration { pass: 1, batch: 2 }),
-            r#"{"event":"begin_iteration","seconds":1.500000,"pass":1,"batch":2}"#
+            format!(
+                r#"{{"event":"begin_training","run":"r","seconds":1.500000,"network":"gan::d0","time":9.500,"version":"{version}","step":7}}"#
+            ) + "\n"
         );
         assert_eq!(
             of(EventKind::EndIteration { pass: 1, batch: 2, cost: 1e-9, metrics }),
-            r#"{"event":"end_iteration","seconds":1.500000,"pass":1,"batch":2,"rows":4,"cost":0.000000001,"metrics":{"accuracy":0.1,"a \"b\"\n":null}}"#
+            r#"{"event":"end_iteration","run":"r","seconds":1.500000,"pass":1,"batch":2,"step":6,"rows":4,"cost":0.000000001,"metrics":{"accuracy":0.1,"a \"b\"\n":null}}
+"#
         );
         assert_eq!(
             of(EventKind::EndPass { pass: 1, cost: f32::INFINITY, metrics: &[] }),
-            r#"{"event":"end_pass","seconds":1.500000,"pass":1,"cost":null,"metrics":{}}"#
+            r#"{"event":"end_pass","run":"r","seconds":1.500000,"pass":1,"step":7,"cost":null,"metrics":{}}
+"#
         );
+        assert_eq!(
+            of(EventKind::EndTraining),
+            r#"{"event":"end_training","run":"r","seconds":1.500000,"step":7,"ended":"stopped"}
+"#
+        );
+    }
+
+    #[test]
+    fn no_two_runs_have_one_name() {
+        assert_ne!(run_id(Duration::ZERO), run_id(Duration::ZERO));
     }
 }

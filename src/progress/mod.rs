@@ -14,10 +14,12 @@ use self::bar::Bar;
 use self::curve::Curve;
 use self::lines::Lines;
 use self::log::Log;
+use crate::Error;
 use crate::event::EventKind;
 use crate::files::FileError;
 use crate::model::Model;
 use crate::options::Options;
+use crate::train_loop::Ended;
 
 /// An event, and what is known then.
 struct Moment<'a> {
@@ -28,6 +30,10 @@ struct Moment<'a> {
     names: &'a [String],
     /// The rows of the batch that ends here.
     rows: usize,
+    /// The steps that the network was trained by, this one included.
+    steps: u64,
+    /// Why the training ends here.
+    ended: Option<Ended>,
     /// Since the training began.
     elapsed: Duration,
     /// The rows per second of the pass so far.
@@ -44,12 +50,22 @@ impl Moment<'_> {
 /// One way to see a training.
 trait Watcher {
     fn see(&mut self, moment: &Moment<'_>) -> Result<(), FileError>;
+
+    /// A checkpoint was written: what was seen so far is to outlast the process, too.
+    fn keep(&mut self) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    /// The training ends with an error. There is no other error then, whatever can be written.
+    fn fail(&mut self, _error: &Error, _elapsed: Duration) {}
 }
 
 /// All that watch one training.
 pub(crate) struct Watchers {
     network: String,
     names: Vec<String>,
+    /// The steps that the network was trained by so far.
+    steps: u64,
     begun: Instant,
     /// When the pass began, and its rows.
     pass: (Duration, usize),
@@ -58,8 +74,8 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    /// Those that were asked for.
-    pub(crate) fn new(options: &Options, model: &Model) -> Result<Self, FileError> {
+    /// Those that were asked for, of a network that was trained by so many steps.
+    pub(crate) fn new(options: &Options, model: &Model, steps: u64) -> Result<Self, FileError> {
         let names: Vec<_> = model.metrics().map(|(_, metric)| metric.name.clone()).collect();
         let mut others: Vec<Box<dyn Watcher>> = Vec::new();
         let mut bar = None;
@@ -75,11 +91,12 @@ impl Watchers {
             others.push(Box::new(Log::open(path)?));
         }
         if let Some(path) = &options.curve {
-            others.push(Box::new(Curve::new(path, &names)));
+            others.push(Box::new(Curve::new(path, &names, steps)));
         }
         Ok(Watchers {
             network: model.signature.network.clone(),
             names,
+            steps,
             begun: Instant::now(),
             pass: (Duration::ZERO, 0),
             bar,
@@ -87,15 +104,23 @@ impl Watchers {
         })
     }
 
-    /// Tells them of an event; `rows` are those of the batch that ends here.
-    pub(crate) fn see(&mut self, kind: EventKind<'_>, rows: usize) -> Result<(), FileError> {
+    /// Tells them of an event; `rows` are those of the batch that ends here, `ended` says why the training does.
+    pub(crate) fn see(
+        &mut self,
+        kind: EventKind<'_>,
+        rows: usize,
+        ended: Option<Ended>,
+    ) -> Result<(), FileError> {
         if self.bar.is_none() && self.others.is_empty() {
             return Ok(());
         }
         let elapsed = self.begun.elapsed();
         match kind {
             EventKind::BeginPass { .. } => self.pass = (elapsed, 0),
-            EventKind::EndIteration { .. } => self.pass.1 += rows,
+            EventKind::EndIteration { .. } => {
+                self.pass.1 += rows;
+                self.steps += 1;
+            }
             EventKind::BeginTraining
             | EventKind::BeginIteration { .. }
             | EventKind::EndPass { .. }
@@ -103,11 +128,22 @@ impl Watchers {
         }
         let rate = self.pass.1 as f64 / (elapsed - self.pass.0).as_secs_f64().max(1e-9);
         let (network, names) = (self.network.as_str(), self.names.as_slice());
-        let moment = Moment { kind, network, names, rows, elapsed, rate };
+        let moment = Moment { kind, network, names, rows, steps: self.steps, ended, elapsed, rate };
         if let Some(bar) = &mut self.bar {
             bar.see(&moment)?;
         }
         self.others.iter_mut().try_for_each(|watcher| watcher.see(&moment))
+    }
+
+    /// Tells them that a checkpoint was written.
+    pub(crate) fn keep(&mut self) -> Result<(), FileError> {
+        self.others.iter_mut().try_for_each(|watcher| watcher.keep())
+    }
+
+    /// Tells them that the training ends with an error.
+    pub(crate) fn fail(&mut self, error: &Error) {
+        let elapsed = self.begun.elapsed();
+        self.others.iter_mut().for_each(|watcher| watcher.fail(error, elapsed));
     }
 
     /// Does what may print. At a batch the bar stays where it is: to clear and draw it takes longer than small batches.

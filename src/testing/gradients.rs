@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paddle_core::passes::backward::backward;
-use paddle_core::plan::{HostSliceMut, Numbers, Storage};
+use paddle_core::plan::{HostSliceMut, Numbers, Part, Storage};
 use paddle_core::program::{DType, Program, VarId};
 use paddle_kernels::differences::{Compared, DifferenceError, STEP};
 use paddle_kernels::reference::Reference;
@@ -111,7 +111,8 @@ impl Outputs {
         rows: &impl Rows<S>,
         parameters: &mut Parameters<Reference>,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        self.session.compute(rows, &[], parameters.buffer())?;
+        self.session.feed(rows, &[])?;
+        self.session.executor.run(Part::Compute, parameters.buffer())?;
         let executor = &self.session.executor;
         let fetch = |output: usize| {
             let mut values = vec![0.0; executor.output_shape(output).iter().product()];

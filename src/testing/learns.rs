@@ -6,7 +6,7 @@ use paddle_core::passes::trained;
 
 use crate::Error;
 use crate::batch::{Batch, Rows};
-use crate::infer::with_metrics;
+use crate::infer::{Draws, with_metrics};
 use crate::network::{Network, Spec};
 use crate::options::Options;
 use crate::parameters::Parameters;
@@ -137,7 +137,8 @@ fn learn<S: Spec>(
 /// The costs of steps that update nothing.
 fn untrained<S: Spec>(net: &Network<S>, rows: &impl Rows<S>) -> Result<Vec<f64>, Error> {
     let (mut parameters, mut trainer) = (Parameters::create(net)?, Trainer::new(Sgd::new(0.0)));
-    let cost = |_| Ok(trainer.step(net, &mut parameters, rows)?.cost().into());
+    let options = Options::default().allow_nan();
+    let cost = |_| Ok(trainer.step_with(net, &mut parameters, rows, &options)?.cost().into());
     (0..WINDOW).map(cost).collect()
 }
 
@@ -163,8 +164,9 @@ impl Run {
         let (before, mut parameters) = (Parameters::create(net)?, Parameters::create(net)?);
         let mut trainer = Trainer::new(Adam::new(rate));
         let (mut costs, mut has_learned) = (Vec::new(), false);
+        let options = Options::default().allow_nan();
         while costs.len() < STEPS && !has_learned {
-            let cost = f64::from(trainer.step(net, &mut parameters, rows)?.cost());
+            let cost = f64::from(trainer.step_with(net, &mut parameters, rows, &options)?.cost());
             costs.push(cost);
             if !cost.is_finite() {
                 break;
@@ -189,7 +191,7 @@ impl Run {
 fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
     let program = net.program()?;
     let values = |parameters: &Parameters, stored| {
-        parameters.with(|state| stored::values(parameters.backend(), &state.values, stored))
+        parameters.read_with(|state| stored::values(parameters.backend(), &state.values, stored))
     };
     // Both sets are of the same network, and have the same places.
     let mut unmoved = Vec::new();
@@ -212,7 +214,8 @@ fn idle<S: Spec>(
 ) -> Result<Vec<String>, Error> {
     let cost = |batch: &Batch<S>| {
         let mut found = 0.0;
-        with_metrics(net, parameters, batch, |_, cost, _| found = cost).map(|()| found)
+        let draws = Draws { seed: 0, step: 0 };
+        with_metrics(net, parameters, batch, draws, |_, cost, _| found = cost).map(|()| found)
     };
     let (batch, mut idle) = (Batch::of(net, rows)?, Vec::new());
     let whole = cost(&batch)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::plan::{Backend, Numbers};
+use paddle_core::plan::{Backend, Numbers, Part, RunError};
 use paddle_core::program::{Program, VarId};
 
 use super::shards::Shards;
@@ -22,6 +22,15 @@ use crate::session::Session;
 use crate::updater::Updater;
 use crate::updater::states::States;
 
+/// What a step is a function of, beside the batch and the parameters.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) seed: u64,
+    pub(super) step: u64,
+    /// The learning rate.
+    pub(super) rate: f64,
+}
+
 /// A network's forward, backward and update for one set of parameters, of which some are frozen.
 pub(super) struct Plan<B: Backend> {
     frozen: Vec<ParameterGroup>,
@@ -31,7 +40,7 @@ pub(super) struct Plan<B: Backend> {
     pub(super) session: Session<B>,
     in_shards: Option<Shards<B>>,
     /// The learning rate, once per element type of parameters.
-    pub(super) rates: Vec<Values>,
+    rates: Vec<Values>,
     pub(super) metrics: Metrics,
 }
 
@@ -50,7 +59,8 @@ impl<B: Backend + Clone> Plan<B> {
         if shards.get() > 1 {
             let (session, in_shards, metrics, rates) =
                 Shards::new(model, parameters, options, states, &is_frozen, updater, settings)?;
-            return Ok(Plan { frozen, numbers, shards, session, in_shards: Some(in_shards), rates, metrics });
+            let in_shards = Some(in_shards);
+            return Ok(Plan { frozen, numbers, shards, session, in_shards, rates, metrics });
         }
         let mut program = model.program.clone();
         let metrics = Metrics::new(model, &mut program)?;
@@ -77,30 +87,57 @@ impl<B: Backend> Plan<B> {
             && shards == Some(self.shards)
     }
 
-    /// Says which step of which seed is next, and how fast it learns.
-    pub(super) fn begin(&mut self, seed: u64, step: u64, rate: f64) {
+    /// Says which step is next.
+    pub(super) fn begin(&mut self, Moment { seed, step, rate }: Moment) {
         self.rates.iter_mut().for_each(|value| value.set_scalar(rate));
-        let update = self.in_shards.as_mut().map(|shards| &mut shards.update);
+        let update = self.in_shards.as_mut().map(|shards| &mut shards.updating);
         for executor in [Some(&mut self.session.executor), update].into_iter().flatten() {
             executor.set_seed(seed);
             executor.set_step(step);
         }
     }
 
-    /// Returns the rows and the cost.
-    pub(super) fn step<S: Spec>(
+    /// All but the update. Returns the rows and the cost. An error leaves the parameters as they were.
+    pub(super) fn compute<S: Spec>(
         &mut self,
         rows: &impl Rows<S>,
         parameters: &mut B::Buffer,
         states: &mut B::Buffer,
-    ) -> Result<(usize, f32), Error> {
-        if let Some(shards) = &mut self.in_shards {
-            return shards.step(&mut self.session, rows, &self.rates, &mut self.metrics, parameters, states);
+    ) -> Result<(usize, f64), Error> {
+        match &mut self.in_shards {
+            Some(shards) => shards.compute(&mut self.session, rows, &mut self.metrics, parameters, states),
+            None => self.compute_whole(rows, parameters),
         }
-        let rows = self.session.compute(rows, &self.rates, parameters)?;
-        let cost = self.session.scalar(0) as f32;
+    }
+
+    fn compute_whole<S: Spec>(
+        &mut self,
+        rows: &impl Rows<S>,
+        parameters: &mut B::Buffer,
+    ) -> Result<(usize, f64), Error> {
+        let rows = self.session.feed(rows, &self.rates)?;
+        self.session.executor.run(Part::Compute, parameters)?;
         self.metrics.take(&self.session, rows);
-        self.session.executor.update(parameters, states)?;
-        Ok((rows, cost))
+        Ok((rows, self.session.scalar(0)))
+    }
+
+    /// Takes back what [`compute`](Self::compute) has changed. In shards that is nothing: what changes statistics is no sum over rows.
+    pub(super) fn go_back(&mut self, parameters: &mut B::Buffer) -> Result<(), RunError> {
+        match self.in_shards {
+            Some(_) => Ok(()),
+            None => self.session.executor.go_back(parameters),
+        }
+    }
+
+    /// The update.
+    pub(super) fn update(
+        &mut self,
+        parameters: &mut B::Buffer,
+        states: &mut B::Buffer,
+    ) -> Result<(), RunError> {
+        match &mut self.in_shards {
+            Some(shards) => shards.update(&self.rates, parameters, states),
+            None => self.session.executor.update(parameters, states),
+        }
     }
 }

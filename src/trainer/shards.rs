@@ -10,7 +10,7 @@ use paddle_core::ops::GradientError;
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::optimize::Settings;
 use paddle_core::passes::shard::{ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard};
-use paddle_core::plan::{Backend, Executor, Part};
+use paddle_core::plan::{Backend, Executor, Part, RunError};
 use paddle_core::program::RowsId;
 
 use super::plan::scalars;
@@ -30,7 +30,7 @@ use crate::updater::states::States;
 pub(super) struct Shards<B: Backend> {
     count: NonZero<u32>,
     /// Updates the parameters from the sums of the gradients.
-    pub(super) update: Executor<B>,
+    pub(super) updating: Executor<B>,
     cut: Cut,
     inputs: Vec<ShardInput>,
     /// What the inputs are fed with; behind them, whether this is the first shard.
@@ -65,7 +65,7 @@ impl<B: Backend + Clone> Shards<B> {
         let update = Executor::with_states(backend, &update, storage, &states.storage, options.numbers)?;
         let shards = Shards {
             count: compute.shards(),
-            update,
+            updating: update,
             cut: Cut::default(),
             inputs: sharding.inputs,
             numbers: scalars(&compute, &compute.inputs()[model.program.inputs().len()..]),
@@ -76,16 +76,15 @@ impl<B: Backend + Clone> Shards<B> {
 }
 
 impl<B: Backend> Shards<B> {
-    /// Returns the rows and the cost.
-    pub(super) fn step<S: Spec>(
+    /// Computes all shards, and adds up their gradients. Returns the rows and the cost.
+    pub(super) fn compute<S: Spec>(
         &mut self,
         session: &mut Session<B>,
         rows: &impl Rows<S>,
-        rates: &[Values],
         metrics: &mut Metrics,
         parameters: &mut B::Buffer,
         states: &mut B::Buffer,
-    ) -> Result<(usize, f32), Error> {
+    ) -> Result<(usize, f64), Error> {
         let Session { scratch, executor, .. } = session;
         let table = rows.columns(scratch)?;
         let count = table.rows()?;
@@ -117,9 +116,18 @@ impl<B: Backend> Shards<B> {
             executor.update(parameters, states)?;
         }
         self.metrics.finish(count, metrics);
-        self.update.begin(&|k| fed(&rates[k]))?;
-        self.update.update(parameters, states)?;
-        Ok((count, cost as f32))
+        Ok((count, cost))
+    }
+
+    /// Updates the parameters from the sums.
+    pub(super) fn update(
+        &mut self,
+        rates: &[Values],
+        parameters: &mut B::Buffer,
+        states: &mut B::Buffer,
+    ) -> Result<(), RunError> {
+        self.updating.begin(&|k| fed(&rates[k]))?;
+        self.updating.update(parameters, states)
     }
 }
 

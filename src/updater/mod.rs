@@ -11,6 +11,7 @@ pub use self::schedule::Schedule;
 pub use self::table::{
     AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd,
 };
+use crate::setting::SettingError;
 
 /// A rule that updates a parameter. It is written as operators of the program, so every backend has it.
 ///
@@ -61,7 +62,8 @@ pub use self::table::{
 /// # Ok::<(), paddle::Error>(())
 /// ```
 pub trait Updater {
-    /// The learning rate of a step. Steps are counted from 0, for each network that the trainer trains.
+    /// The learning rate of a step. Steps are counted from 0, for each network that the trainer trains. One that is negative
+    /// or not finite ends the step with an error.
     fn learning_rate(&self, step: u64) -> f64;
 
     /// Appends the operators that update one parameter.
@@ -70,5 +72,10 @@ pub trait Updater {
     /// Whether L2 decay is left to [`update`](Self::update), as [`Update::decay`], and not added to the gradient.
     fn decouples_decay(&self) -> bool {
         false
+    }
+
+    /// Whether the numbers of the rule are such that it can update. It is asked before a first step.
+    fn check(&self) -> Result<(), SettingError> {
+        Ok(())
     }
 }

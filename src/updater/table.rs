@@ -6,10 +6,11 @@ use paddle_core::program::BuildError;
 
 use super::Updater;
 use super::schedule::{Rate, Schedule};
+use crate::setting::{Range, SettingError};
 
 macro_rules! updaters {
     ($($(#[doc = $doc:literal])* $name:ident {
-        $($(#[doc = $of:literal])* $setter:ident($($number:ident),+);)*
+        $($(#[doc = $of:literal])* $setter:ident($($number:ident: $range:ident),+);)*
     })*) => {$(
         $(#[doc = $doc])*
         #[derive(Clone, Debug)]
@@ -31,6 +32,15 @@ macro_rules! updaters {
                     self
                 }
             )*
+
+            /// Whether all numbers are in their ranges.
+            fn check_numbers(&self) -> Result<(), SettingError> {
+                $($({
+                    let setting = concat!("`", stringify!($number), "` of `", stringify!($name), "::", stringify!($setter), "`");
+                    Range::$range.check(setting, self.rule.$number)?;
+                })+)*
+                Ok(())
+            }
         }
     )*};
 }
@@ -46,6 +56,10 @@ macro_rules! plain {
             fn update(&self, update: &mut Update<'_>) -> Result<(), BuildError> {
                 update.apply(self.rule)
             }
+
+            fn check(&self) -> Result<(), SettingError> {
+                self.check_numbers()
+            }
         }
     )*};
 }
@@ -56,16 +70,16 @@ updaters! {
     /// Zeiler, "ADADELTA: an adaptive learning rate method", 2012, algorithm 1, with a learning rate.
     AdaDelta {
         /// The decay rate `ρ`; 0.95 otherwise.
-        rho(rho);
+        rho(rho: DecayRate);
         /// `ε`; 1e-6 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// AdaGrad: `m += g²`, `p -= α g / (√m + ε)`.
     ///
     /// Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
     Adagrad {
         /// `ε`; 1e-6 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// Adam: `m = β₁ m + (1 - β₁) g`, `v = β₂ v + (1 - β₂) g²`,
     /// `p -= α √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε √(1 - β₂ᵗ))`.
@@ -73,9 +87,9 @@ updaters! {
     /// Kingma, Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1.
     Adam {
         /// The decay rates `β₁` and `β₂`; 0.9 and 0.999 otherwise.
-        betas(beta1, beta2);
+        betas(beta1: DecayRate, beta2: DecayRate);
         /// `ε`; 1e-8 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// AdamW: `p = (1 - α · coeff) p`, then Adam. A parameter's own decay, or [`Trainer::decay`](crate::Trainer::decay),
     /// by L2 is this `coeff`.
@@ -83,27 +97,27 @@ updaters! {
     /// Loshchilov, Hutter, "Decoupled weight decay regularization", 2019, algorithm 2.
     AdamW {
         /// The decay rates `β₁` and `β₂`; 0.9 and 0.999 otherwise.
-        betas(beta1, beta2);
+        betas(beta1: DecayRate, beta2: DecayRate);
         /// `ε`; 1e-8 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
         /// The factor of the decay; 0.01 otherwise.
-        weight_decay(coeff);
+        weight_decay(coeff: NotNegative);
     }
     /// Adamax: `m = β₁ m + (1 - β₁) g`, `n = max(|g|, β₂ n + ε)`, `p -= α / (1 - β₁ᵗ) · m / n`.
     ///
     /// Kingma, Ba, 2015, algorithm 2.
     Adamax {
         /// The decay rates `β₁` and `β₂`; 0.9 and 0.999 otherwise.
-        betas(beta1, beta2);
+        betas(beta1: DecayRate, beta2: DecayRate);
         /// `ε`; 1e-8 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// AdaGrad that forgets: `m = ρ m + (1 - ρ) g²`, `p -= α g / (√m + ε)`.
     DecayedAdagrad {
         /// The decay rate `ρ`; 0.95 otherwise.
-        rho(decay);
+        rho(decay: DecayRate);
         /// `ε`; 1e-6 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// FTRL-Proximal, with `q = -lr_power`: `n' = n + g²`, `z += g - (n'^q - n^q) / α · p`, `n = n'`,
     /// `p = (sign(z) l1 - z) / (n^q / α + 2 l2)` where `|z| > l1`, else 0.
@@ -111,11 +125,11 @@ updaters! {
     /// McMahan and others, "Ad click prediction: a view from the trenches", 2013, algorithm 1.
     Ftrl {
         /// The strength of the L1 penalty; 0 otherwise.
-        l1(l1);
+        l1(l1: NotNegative);
         /// The strength of the L2 penalty; 0 otherwise.
-        l2(l2);
+        l2(l2: NotNegative);
         /// `-q`; -0.5 otherwise.
-        lr_power(lr_power);
+        lr_power(lr_power: NotPositive);
     }
     /// LAMB: `m` and `v` as in Adam, `d = m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε) + weight_decay · p`,
     /// `p -= α ‖p‖ / ‖d‖ · d`. The ratio of the norms is left out where one of them is 0, and without decay.
@@ -123,18 +137,18 @@ updaters! {
     /// You and others, "Large batch optimization for deep learning: training BERT in 76 minutes", 2020, algorithm 2.
     Lamb {
         /// The decay rates `β₁` and `β₂`; 0.9 and 0.999 otherwise.
-        betas(beta1, beta2);
+        betas(beta1: DecayRate, beta2: DecayRate);
         /// `ε`; 1e-6 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
         /// The factor of the decay; 0.01 otherwise.
-        weight_decay(weight_decay);
+        weight_decay(weight_decay: NotNegative);
     }
     /// Momentum: `v = mu · v + g`, `p -= α v`; Nesterov's: `p -= α (g + mu · v)`.
     ///
     /// Sutskever and others, "On the importance of initialization and momentum in deep learning", 2013, equations 1–4.
     Momentum {
         /// The momentum `mu`; 0.9 otherwise.
-        momentum(mu);
+        momentum(mu: Share);
     }
     /// RMSProp: `s = ρ s + (1 - ρ) g²`, `m = momentum · m + α g / √(s + ε)`, `p -= m`; centered: `a = ρ a + (1 - ρ) g`,
     /// and the root is that of `s - a² + ε`.
@@ -143,11 +157,11 @@ updaters! {
     /// sequences with recurrent neural networks", 2013, equations 38–45.
     RmsProp {
         /// The decay rate `ρ`; 0.9 otherwise.
-        rho(decay);
+        rho(decay: DecayRate);
         /// The momentum; 0 otherwise.
-        momentum(momentum);
+        momentum(momentum: Share);
         /// `ε`; 1e-10 otherwise.
-        epsilon(epsilon);
+        epsilon(epsilon: Positive);
     }
     /// Stochastic gradient descent: `p -= α g`.
     Sgd {}
@@ -200,5 +214,9 @@ impl Updater for AdamW {
 
     fn decouples_decay(&self) -> bool {
         true
+    }
+
+    fn check(&self) -> Result<(), SettingError> {
+        self.check_numbers()
     }
 }

@@ -238,7 +238,7 @@ impl From<OutOfMemory> for KernelError {
 
 /// A device.
 ///
-/// A backend is used by one executor at a time; its kernels are run in the order of launches. Buffers are passed as
+/// A compiled group is used by one executor, in the order of its launches; executors may run at the same time. Buffers are passed as
 /// one slice, indexed by [`Memory`].
 pub trait Backend {
     /// A piece of memory.
@@ -266,6 +266,10 @@ pub trait Backend {
 
     /// Makes a buffer `bytes` long, with pieces of what it held at new places. An error leaves it as it was.
     fn rearrange(&self, buffer: &mut Self::Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory>;
+
+    /// Another buffer with the same contents, in the same memory: several runs read it at a time. While there are both,
+    /// writing to one of them is a mistake of the runtime, and panics.
+    fn share(&self, buffer: &Self::Buffer) -> Self::Buffer;
 
     /// Called at the start of a run with memory whose contents are dead; a backend for tests fills it with garbage.
     fn poison(&self, _buffer: &mut Self::Buffer) {}

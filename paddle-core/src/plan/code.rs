@@ -326,6 +326,8 @@ pub(super) struct Input {
     pub(super) dtype: crate::program::DType,
     pub(super) shape: Vec<Dim>,
     pub(super) scalar: bool,
+    /// Whether the first dimension is rows.
+    pub(super) has_rows: bool,
     /// For sequences, how they lie in the rows; of sequences of sequences, the outer ones first.
     pub(super) sequences: Vec<Sequences>,
 }

@@ -173,10 +173,23 @@ pub enum RunError {
         /// What was found and what is expected.
         message: String,
     },
-    /// A number is NaN or infinite, in a run that looks at them ([`Numbers::Finite`](super::Numbers)).
+    /// A number that is fed is NaN or infinite, in a run that looks at them ([`Numbers::Finite`](super::Numbers)).
+    FedNotFinite {
+        /// The input.
+        input: String,
+        /// The row of the batch; none if the input is one value for all rows.
+        row: Option<usize>,
+        /// Which of its elements, the last axis fastest.
+        element: usize,
+        /// What it is: `NaN`, `inf` or `-inf`.
+        found: &'static str,
+        /// The number of the step.
+        step: u64,
+    },
+    /// A number is NaN or infinite, in a run that looks at them ([`Numbers`](super::Numbers)).
     NotFinite {
-        /// The operator that gave it; none if it was fed.
-        operator: Option<String>,
+        /// The operator that gave it.
+        operator: String,
         /// Where the operator comes from.
         place: Option<Located>,
         /// The name of the value.
@@ -229,10 +242,13 @@ impl fmt::Display for RunError {
                 at(place, f)?;
                 write!(f, "`{operator}`: {message}")
             }
-            RunError::NotFinite { operator: None, value, element, found, step, .. } => {
-                write!(f, "element {element} of what is fed to `{value}` in step {step} is {found}")
+            RunError::FedNotFinite { input, row, element, found, step } => {
+                if let Some(row) = row {
+                    write!(f, "row {row}: ")?;
+                }
+                write!(f, "element {element} of what is fed to `{input}` in step {step} is {found}")
             }
-            RunError::NotFinite { operator: Some(operator), place, value, element, found, step } => {
+            RunError::NotFinite { operator, place, value, element, found, step } => {
                 at(place, f)?;
                 write!(f, "`{operator}` gives {found} for element {element} of `{value}` in step {step}")
             }

@@ -10,7 +10,7 @@ use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
-use crate::program::{Check, DType, Dim, Program, SymbolId};
+use crate::program::{Check, DType, Definition, Dim, Operator, Program, SymbolId};
 
 /// What is fed to one input.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,7 @@ pub struct Executor<B: Backend> {
     before: Vec<Option<usize>>,
     shapes: Vec<Vec<usize>>,
     begun: bool,
+    changes_parameters: bool,
     seed: u64,
     step: u64,
 }
@@ -93,6 +94,7 @@ impl<B: Backend> Executor<B> {
             before: none,
             shapes,
             begun: false,
+            changes_parameters: changes_parameters(program),
             seed: 0,
             step: 0,
         })
@@ -151,8 +153,8 @@ impl<B: Backend> Executor<B> {
             if self.plan.numbers == Numbers::Finite
                 && let Some((element, found)) = first_not_finite(values)
             {
-                let (value, step) = (input.name.clone(), self.step);
-                return Err(RunError::NotFinite { operator: None, place: None, value, element, found, step });
+                let (row, input, step) = (input.row_of(element, &feed(i)), input.name.clone(), self.step);
+                return Err(RunError::FedNotFinite { input, row, element, found, step });
             }
             let of_sequences = input.sequences.iter().zip(offsets);
             let of_sequences =
@@ -356,15 +358,43 @@ impl<B: Backend> Executor<B> {
     /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
     /// with. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
     pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
+        let result = self.on_machine(parameters, |machine| {
+            let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
+            match part {
+                Part::Compute => machine.compute(compute),
+                // Each update takes its memory before any of them changes a parameter.
+                Part::Update => machine.prepare(update).and_then(|()| machine.run(update)),
+            }
+        });
+        self.begun = result.is_ok();
+        // Only loops know how much they collect, only operators how long the sequences are that they make.
+        if !self.plan.grown.is_empty() || !self.plan.made.is_empty() {
+            self.note_shapes();
+        }
+        result
+    }
+
+    /// Takes back what [`Part::Compute`] has changed of the parameters, instead of [`Part::Update`]: then the batch is as if it had
+    /// not been.
+    pub fn go_back(&mut self, parameters: &mut B::Buffer) -> Result<(), RunError> {
+        let result = self.on_machine(parameters, |machine| {
+            machine.go_back();
+            Ok(())
+        });
+        self.begun = false;
+        result
+    }
+
+    /// Calls `run` with a machine for the batch.
+    fn on_machine(
+        &mut self,
+        parameters: &mut B::Buffer,
+        run: impl FnOnce(&mut Machine<'_, B>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
         };
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
-        let global = &self.plan.code[0];
-        let code = match part {
-            Part::Compute => &global[..self.plan.update_from],
-            Part::Update => &global[self.plan.update_from..],
-        };
         let mut machine = Machine {
             backend: &self.backend,
             plan: &self.plan,
@@ -374,18 +404,20 @@ impl<B: Backend> Executor<B> {
             seed: nth_seed(self.seed, self.step),
             step: self.step,
         };
-        let result = match part {
-            Part::Compute => machine.compute(code),
-            // Each update takes its memory before any of them changes a parameter.
-            Part::Update => machine.prepare(code).and_then(|()| machine.run(code)),
-        };
-        self.begun = result.is_ok();
+        let result = run(&mut machine);
         std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
-        // Only loops know how much they collect, only operators how long the sequences are that they make.
-        if !self.plan.grown.is_empty() || !self.plan.made.is_empty() {
-            self.note_shapes();
-        }
         result
+    }
+
+    /// Whether a run changes parameters.
+    pub fn changes_parameters(&self) -> bool {
+        self.changes_parameters
+    }
+
+    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changes_parameters). Any number of executors
+    /// may read one buffer at a time.
+    pub fn run_shared(&mut self, parameters: &B::Buffer) -> Result<(), RunError> {
+        self.run(Part::Compute, &mut self.backend.share(parameters))
     }
 
     /// Runs [`Part::Update`] of a program whose updaters have states. `states` is the buffer of the storage of states
@@ -450,6 +482,26 @@ impl<B: Backend> Executor<B> {
         };
         self.backend.download(&self.buffers[memory as usize], offset, to);
     }
+}
+
+impl Input {
+    /// The row of the batch that an element belongs to; none if it is one value for all rows.
+    fn row_of(&self, element: usize, feed: &Feed<'_>) -> Option<usize> {
+        let count = *feed.shape.first().filter(|_| self.has_rows)?;
+        let token = element / (feed.values.len() / count);
+        // The last sequence that begins at or before it is its own: those without tokens end where they begin.
+        let sequence_of = |at, offsets: &Vec<i64>| offsets.partition_point(|&begin| begin as usize <= at) - 1;
+        Some(feed.offsets.iter().rev().fold(token, sequence_of))
+    }
+}
+
+/// Whether an operator of a program changes a parameter.
+fn changes_parameters(program: &Program) -> bool {
+    let changes = |operator: &Operator| {
+        let changed = operator.op.operation().changes().iter().map(|&slot| operator.inputs[slot]);
+        changed.into_iter().any(|changed| program.var(changed).definition == Definition::Parameter)
+    };
+    program.blocks().iter().flat_map(|block| &block.ops).any(changes)
 }
 
 /// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.

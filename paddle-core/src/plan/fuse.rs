@@ -23,7 +23,7 @@ pub(super) fn is_constant(operator: &Operator) -> bool {
 pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>, numbers: Numbers) -> Vec<Unit> {
     let block: &Block = program.block(id);
     let mut units: Vec<Unit> = Vec::new();
-    let longest = if numbers == Numbers::Finite { 1 } else { LONGEST };
+    let longest = if numbers == Numbers::Any { LONGEST } else { 1 };
     // The unit that the next operator may join, if it is of this shape and role.
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {

@@ -6,7 +6,7 @@ use super::backend::{
 use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, Slot, SlotId};
 use super::error::RunError;
 use super::layout::MemoryLayout;
-use super::numbers::{Numbers, first_not_finite};
+use super::numbers::{NotFinite, Numbers, badness, first_not_finite, worst, worst_of};
 use super::stats::RunStats;
 use super::tape::Tape;
 use crate::memory::OutOfMemory;
@@ -114,9 +114,13 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn compute(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         let plan = self.plan;
         plan.kept.iter().for_each(|copy| self.copy(copy));
-        self.run(code).inspect_err(|_| {
-            plan.kept.iter().for_each(|&Copy { from, to }| self.copy(&Copy { from: to, to: from }));
-        })
+        self.run(code).inspect_err(|_| self.go_back())
+    }
+
+    /// Takes back what [`compute`](Self::compute) has changed of parameters and states.
+    pub(super) fn go_back(&mut self) {
+        let plan = self.plan;
+        plan.kept.iter().for_each(|&Copy { from, to }| self.copy(&Copy { from: to, to: from }));
     }
 
     /// Runs the instructions of a block.
@@ -124,12 +128,13 @@ impl<B: Backend> Machine<'_, B> {
         for instruction in code {
             match instruction {
                 Instruction::Launch { kernel, operands, inputs, origin, product } => {
+                    let allowed = self.allowed(&operands[..*inputs]);
                     self.launch(kernel, operands, origin)?;
                     if let Some(product) = product {
                         self.state.stats.count(product.counter, product.rows.get(&self.state.sizes));
                     }
-                    if self.plan.numbers == Numbers::Finite {
-                        self.check_numbers(operands, *inputs, origin)?;
+                    if self.plan.numbers != Numbers::Any {
+                        self.check_numbers(operands, *inputs, allowed, origin)?;
                     }
                 }
                 Instruction::Gather { space, from, to } => {
@@ -240,16 +245,33 @@ impl<B: Backend> Machine<'_, B> {
         })
     }
 
-    /// What was just written has to be finite: the outputs, or, of an update, the parameters and states among the inputs.
-    fn check_numbers(&self, operands: &[SlotId], inputs: usize, origin: &Origin) -> Result<(), RunError> {
+    /// How bad the numbers may be that are computed from these, which what is computed may overwrite.
+    fn allowed(&self, read: &[SlotId]) -> u8 {
+        match self.plan.numbers {
+            Numbers::Any | Numbers::Finite => 0,
+            Numbers::Traced => read.iter().map(|&slot| badness(self.look(slot, worst))).max().unwrap_or(0),
+        }
+    }
+
+    /// What was just written has to be finite, or no worse than allowed: the outputs, or, of an update, the parameters and
+    /// states among the inputs.
+    fn check_numbers(
+        &self,
+        operands: &[SlotId],
+        inputs: usize,
+        allowed: u8,
+        origin: &Origin,
+    ) -> Result<(), RunError> {
         let is_kept =
             |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
-        let outputs = &operands[inputs..];
-        let updated = operands[..inputs].iter().filter(|slot| outputs.is_empty() && is_kept(slot));
+        let (read, outputs) = operands.split_at(inputs);
+        let updated = read.iter().filter(|slot| outputs.is_empty() && is_kept(slot));
+        let look = if self.plan.numbers == Numbers::Traced { worst } else { first_not_finite };
         for &slot in outputs.iter().chain(updated) {
-            if let Some((element, found)) = self.first_not_finite(slot) {
+            let found = self.look(slot, look);
+            if let Some((element, found)) = found.filter(|_| badness(found) > allowed) {
                 return Err(RunError::NotFinite {
-                    operator: Some(origin.operators.join(" + ")),
+                    operator: origin.operators.join(" + "),
                     place: self.place(origin),
                     value: self.plan.slots[slot.0].name.clone(),
                     element,
@@ -261,26 +283,26 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// The place of the first element of a value that is not finite, and what it is. They come to the host piece by piece.
-    fn first_not_finite(&self, slot: SlotId) -> Option<(usize, &'static str)> {
+    /// Looks at the elements of a value, if they are floating-point numbers. They come to the host piece by piece.
+    fn look(&self, slot: SlotId, look: fn(HostSlice<'_>) -> Option<NotFinite>) -> Option<NotFinite> {
         let (at, count) = (self.locate(slot), self.elements(slot));
         let buffer = &self.buffers[at.memory as usize];
         let Slot { dtype, element_bytes, .. } = &self.plan.slots[slot.0];
-        macro_rules! first {
+        macro_rules! look {
             ($variant:ident, $zero:expr) => {{
                 let mut piece = [$zero; PIECE];
-                (0..count).step_by(PIECE).find_map(|first| {
+                let found = (0..count).step_by(PIECE).filter_map(|first| {
                     let piece = &mut piece[..PIECE.min(count - first)];
                     let offset = at.offset + first * element_bytes;
                     self.backend.download(buffer, offset, HostSliceMut::$variant(piece));
-                    let (element, found) = first_not_finite(HostSlice::$variant(piece))?;
-                    Some((first + element, found))
-                })
+                    look(HostSlice::$variant(piece)).map(|(element, found)| (first + element, found))
+                });
+                worst_of(found)
             }};
         }
         match dtype {
-            Some(DType::F32) => first!(F32, 0.0),
-            Some(DType::F64) => first!(F64, 0.0),
+            Some(DType::F32) => look!(F32, 0.0),
+            Some(DType::F64) => look!(F64, 0.0),
             _ => None,
         }
     }

@@ -257,6 +257,10 @@ impl Backend for Cpu {
         Ok(())
     }
 
+    fn share(&self, buffer: &Buffer) -> Buffer {
+        buffer.share()
+    }
+
     fn upload(&self, from: HostSlice<'_>, to: &mut Buffer, offset: usize) {
         let mut put = |from: &[u8]| to.bytes_mut()[offset..][..from.len()].copy_from_slice(from);
         match from {
@@ -377,7 +381,7 @@ impl Backend for Cpu {
 
     fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
         let memories = Memories::new(buffers);
-        let (from, to) = (memories.address(from, bytes, 1), memories.address(to, bytes, 1));
+        let (from, to) = (memories.address(from, bytes, 1), memories.writable(to, bytes, 1));
         // SAFETY: both are inside their memories, which are borrowed exclusively.
         unsafe { from.copy_to(to, bytes) };
     }

@@ -4,8 +4,6 @@
 //! something else, is a mistake of the plan that no user can make: it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
-use std::marker::PhantomData;
-
 use paddle_core::plan::{ALIGNMENT, Launch, Layout, Location, Memory};
 
 use super::number::{Element, Plain};
@@ -13,12 +11,12 @@ use crate::memory::{self, Buffer};
 
 const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT && size_of::<f64>() <= ALIGNMENT);
 
-/// The memories of a run, borrowed exclusively.
+/// The memories of a run, borrowed exclusively. Some may be shared with other runs; those are only read.
 #[derive(Clone, Copy)]
 pub(super) struct Memories<'a> {
     /// Address and length.
     buffers: [(*mut u8, usize); Memory::COUNT],
-    borrow: PhantomData<&'a mut [Buffer]>,
+    borrowed: &'a [Buffer],
 }
 
 // SAFETY: addresses of memory that is borrowed exclusively; who dereferences them says why that is sound.
@@ -26,12 +24,11 @@ unsafe impl Sync for Memories<'_> {}
 
 impl<'a> Memories<'a> {
     pub(super) fn new(buffers: &'a mut [Buffer]) -> Self {
-        let mut memories =
-            Memories { buffers: [(std::ptr::null_mut(), 0); Memory::COUNT], borrow: PhantomData };
-        for (memory, buffer) in memories.buffers.iter_mut().zip(buffers) {
+        let mut addresses = [(std::ptr::null_mut(), 0); Memory::COUNT];
+        for (memory, buffer) in addresses.iter_mut().zip(&mut *buffers) {
             *memory = (buffer.as_mut_ptr(), buffer.len());
         }
-        memories
+        Memories { buffers: addresses, borrowed: buffers }
     }
 
     /// The address of `bytes` bytes at a place, of elements of `element` bytes.
@@ -41,6 +38,13 @@ impl<'a> Memories<'a> {
         let fits = at.offset <= len && bytes <= len - at.offset;
         assert!(fits && at.offset.is_multiple_of(element), "{bytes} bytes at {at:?}: the memory has {len}");
         start.wrapping_add(at.offset)
+    }
+
+    /// The same of bytes that are to be written. Panics if another run has the memory, too.
+    #[inline]
+    pub(super) fn writable(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
+        assert!(self.borrowed[at.memory as usize].is_exclusive(), "{at:?} is written, but others read it");
+        self.address(at, bytes, element)
     }
 
     /// Panics if two ranges, of so many bytes, overlap.
@@ -67,7 +71,7 @@ impl<'a> Memories<'a> {
     /// Nothing else reads or writes there while the slice is alive.
     #[inline]
     pub(super) unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
-        let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
+        let start = self.writable(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
         // SAFETY: inside its memory, aligned, initialised, borrowed exclusively for `'a`; the rest is the caller's.
         unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
     }
@@ -104,9 +108,13 @@ impl<'a> Operands<'a> {
     pub(super) fn new(signature: &'a Signature, launch: Launch<'a>, buffers: &'a mut [Buffer]) -> Self {
         let operands = Operands { signature, launch, memories: Memories::new(buffers) };
         let Signature { reads, writes, in_place } = signature;
-        for slot in reads.iter().chain(writes) {
+        for slot in reads {
             let element = slot.1.dtype.bytes();
             operands.memories.address(operands.location(slot), operands.bytes(slot), element);
+        }
+        for slot in writes {
+            let element = slot.1.dtype.bytes();
+            operands.memories.writable(operands.location(slot), operands.bytes(slot), element);
         }
         for (i, write) in writes.iter().enumerate() {
             let at = operands.location(write);

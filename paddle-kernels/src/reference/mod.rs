@@ -292,6 +292,10 @@ impl Backend for Reference {
         Ok(())
     }
 
+    fn share(&self, buffer: &Buffer) -> Buffer {
+        buffer.share()
+    }
+
     fn poison(&self, buffer: &mut Buffer) {
         buffer.forget();
     }

@@ -266,6 +266,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 dtype: ty.dtype,
                 shape: program.shape(ty),
                 scalar: ty.is_scalar(),
+                has_rows: ty.rows.is_some(),
                 sequences: Vec::new(),
             });
         }

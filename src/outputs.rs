@@ -1,0 +1,179 @@
+//! What a network computed.
+
+use std::error;
+use std::fmt;
+
+use ndarray::{ArrayViewD, IxDyn};
+use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
+use paddle_core::plan::{Backend, Executor, RunStats};
+use paddle_core::program::DType;
+
+use crate::batch::Shape;
+use crate::element::{Element, Values};
+use crate::session::Session;
+
+/// What a network computed.
+#[derive(Clone, Debug)]
+pub struct Outputs {
+    outputs: Vec<Output>,
+    stats: RunStats,
+}
+
+#[derive(Clone, Debug)]
+struct Output {
+    name: String,
+    shape: Vec<usize>,
+    values: Values,
+    /// Of sequences of sequences, those of the outer ones first.
+    offsets: Vec<Vec<usize>>,
+}
+
+impl Outputs {
+    /// Those of the batch that was just computed, under these names.
+    pub(crate) fn fetch<'a, B: Backend>(
+        Session { executor, .. }: &Session<B>,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, OutOfMemory> {
+        let outputs = names.enumerate().map(|(k, name)| fetch(executor, k, name));
+        Ok(Outputs { outputs: outputs.collect::<Result<_, _>>()?, stats: executor.stats().clone() })
+    }
+
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Whether the network has no outputs.
+    pub fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
+    /// The names, in the order in which the network returns the outputs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(|output| output.name.as_str())
+    }
+
+    /// The `k`-th output, from 0: `let price = outputs.at::<f32>(0)?;`
+    pub fn at<T: Element>(&self, k: usize) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let none = || OutputError::NoSuch { output: k.to_string(), outputs: self.list() };
+        self.outputs.get(k).ok_or_else(none)?.view()
+    }
+
+    /// The output of this name.
+    pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
+        self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
+    }
+
+    /// Where each sequence begins among the tokens of the `k`-th output, and the number of tokens; none where its rows
+    /// are no tokens. Of sequences of sequences, of the inner ones.
+    pub fn offsets(&self, k: usize) -> Option<&[usize]> {
+        self.levels(k).last().map(Vec::as_slice)
+    }
+
+    /// The same for each level of sequences of sequences: those of the outer ones first, which begin among the inner ones.
+    pub fn levels(&self, k: usize) -> &[Vec<usize>] {
+        self.outputs.get(k).map_or(&[], |output| &output.offsets)
+    }
+
+    /// On how many rows the network's products ran.
+    pub fn stats(&self) -> &RunStats {
+        &self.stats
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.names().map(str::to_string).collect()
+    }
+}
+
+/// Copies an output to the host.
+fn fetch<B: Backend>(executor: &Executor<B>, k: usize, name: &str) -> Result<Output, OutOfMemory> {
+    let copy = || {
+        let shape = executor.output_shape(k).to_vec();
+        let elements = shape.iter().fold(1, |elements: usize, &size| elements.saturating_mul(size));
+        let mut values = Values::zeros(executor.output_dtype(k), elements)?;
+        executor.fetch(k, values.as_slice_mut());
+        let offsets = executor.output_offsets(k).enumerate().map(|(level, count)| {
+            let mut offsets = try_vec(count)?;
+            executor.fetch_offsets(k, level, &mut offsets);
+            try_collect(offsets.into_iter().map(|at| at as usize))
+        });
+        Ok(Output { name: name.to_string(), shape, values, offsets: offsets.collect::<Result<_, _>>()? })
+    };
+    copy().map_err(|error: OutOfMemory| error.wanted_for(format_args!("a copy of output `{name}`")))
+}
+
+impl Output {
+    fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>, OutputError> {
+        let wrong = || {
+            let (output, expected) = (self.name.clone(), self.values.dtype());
+            OutputError::Type { output, found: T::DTYPE, expected, shape: Shape(self.shape.clone()) }
+        };
+        let elements = T::of(&self.values).ok_or_else(wrong)?;
+        ArrayViewD::from_shape(IxDyn(&self.shape), elements).map_err(|_| wrong())
+    }
+}
+
+/// Why an output cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// There is no such output.
+    NoSuch {
+        /// Its name or number.
+        output: String,
+        /// The names that there are.
+        outputs: Vec<String>,
+    },
+    /// The network taps no value under this name.
+    NoSuchTap {
+        /// The name.
+        tap: String,
+        /// The names that there are.
+        taps: Vec<String>,
+    },
+    /// The network has no cost: its first output is not one floating-point number.
+    NoCost {
+        /// The network.
+        network: String,
+    },
+    /// It has another element type.
+    Type {
+        /// Its name.
+        output: String,
+        /// The type that was asked for.
+        found: DType,
+        /// Its type.
+        expected: DType,
+        /// Its shape.
+        shape: Shape,
+    },
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuch { output, outputs } => {
+                write!(f, "there is no output `{output}`; the outputs are `{}`", outputs.join("`, `"))
+            }
+            Self::NoSuchTap { tap, taps } => match taps[..] {
+                [] => write!(
+                    f,
+                    "there is no tap `{tap}`: the network taps no values; write `tap(x, \"{tap}\")`"
+                ),
+                _ => write!(f, "there is no tap `{tap}`; the taps are `{}`", taps.join("`, `")),
+            },
+            Self::NoCost { network } => {
+                write!(
+                    f,
+                    "`{network}` has no cost to test: its first output is not one number; run it with `infer`"
+                )
+            }
+            Self::Type { output, found, expected, shape } => {
+                write!(f, "output `{output}` is {expected}{shape}, but was asked for as {found}")
+            }
+        }
+    }
+}
+
+impl error::Error for OutputError {}

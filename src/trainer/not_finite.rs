@@ -1,0 +1,78 @@
+//! Costs that are NaN or infinite: where they come from.
+
+use std::error;
+use std::fmt;
+use std::sync::Arc;
+
+use paddle_core::plan::{Backend, Numbers, RunError};
+
+use super::Trainer;
+use super::plan::{Moment, Plan};
+use crate::Error;
+use crate::batch::Rows;
+use crate::model::Model;
+use crate::network::Spec;
+use crate::options::Options;
+use crate::parameters::Parameters;
+use crate::updater::Updater;
+
+/// The cost of a step is NaN or infinite. The step has changed nothing, and does not count.
+#[derive(Debug)]
+pub struct CostNotFinite {
+    /// The number of the step.
+    pub step: u64,
+    /// The cost.
+    pub cost: f64,
+    /// Where it comes from: the first operator that made numbers worse than those which it read
+    /// ([`RunError::NotFinite`]), a parameter that was not finite before the step, or what was fed
+    /// ([`RunError::FedNotFinite`]). None where a second look, by one operator at a time, found nothing.
+    pub cause: Option<Box<Error>>,
+}
+
+impl fmt::Display for CostNotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CostNotFinite { step, cost, cause } = self;
+        write!(f, "the cost of step {step} is {cost}, and nothing was updated")?;
+        if let Some(cause) = cause {
+            write!(f, ": {cause}")?;
+        }
+        f.write_str("; `Options::allow_nan` lets such steps pass")
+    }
+}
+
+impl error::Error for CostNotFinite {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| &**cause as _)
+    }
+}
+
+impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
+    /// Where a cost that is not finite comes from, by taking the step again and looking at every number. Nothing is changed.
+    pub(super) fn cause<S: Spec>(
+        &mut self,
+        model: &Arc<Model>,
+        parameters: &mut Parameters<B>,
+        rows: &impl Rows<S>,
+        options: &Options,
+        states: usize,
+        moment: Moment,
+    ) -> Option<Error> {
+        if let Err(error) = parameters.check_finite() {
+            return Some(error);
+        }
+        // What was fed may have infinities for good reason, as masks do: it is to blame if no operator is.
+        [Numbers::Traced, Numbers::Finite].into_iter().find_map(|numbers| {
+            let (options, states) = (Options { numbers, ..options.clone() }, &mut self.states[states]);
+            let plan = Plan::new(model, parameters, &options, states, &self.updater, &self.settings);
+            let computed = plan.and_then(|mut plan| {
+                plan.begin(moment);
+                plan.compute(rows, parameters.buffer(), &mut states.buffer)?;
+                plan.go_back(parameters.buffer()).map_err(Error::from)
+            });
+            let is_of_numbers = |error: &Error| {
+                matches!(error, Error::Run(RunError::NotFinite { .. } | RunError::FedNotFinite { .. }))
+            };
+            computed.err().filter(is_of_numbers)
+        })
+    }
+}
