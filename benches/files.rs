@@ -34,7 +34,7 @@ fn main() -> Result<(), Error> {
     let mut trainer = Trainer::new(Sgd::new(0.1));
     least("save", || trainer.save_checkpoint(&net, &parameters, &path))?;
     least("resume", || trainer.resume(&net, &mut parameters, &path).map(drop))?;
-    least("verify", || Ok(drop(checkpoint::verify(&path)?)))?;
+    least("verify", || checkpoint::verify(&path).map(drop).map_err(Error::from))?;
     for path in [&path, &checkpoint::previous(&path)] {
         let _ = std::fs::remove_file(path);
     }

@@ -84,7 +84,7 @@ impl fmt::Display for FilePart {
 /// let damaged: Vec<_> = verification.damaged().map(|part| part.tensor.as_deref()).collect();
 /// assert_eq!(damaged, [Some("line.w")]);
 /// # std::fs::remove_file(&path).unwrap();
-/// # Ok::<(), paddle::FileError>(())
+/// # Ok::<(), paddle::Error>(())
 /// ```
 pub fn verify(path: impl AsRef<Path>) -> Result<Verification, FileError> {
     let path = path.as_ref();

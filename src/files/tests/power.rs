@@ -25,6 +25,9 @@ enum Unsynced {
     Half,
 }
 
+/// A name that is taken away, and one that is given.
+type Naming = (Option<PathBuf>, Option<(PathBuf, usize)>);
+
 /// A folder as a disk has it.
 #[derive(Default)]
 struct Disk {
@@ -33,8 +36,8 @@ struct Disk {
     names: BTreeMap<PathBuf, usize>,
     /// The same, as it is on the disk.
     synced: BTreeMap<PathBuf, usize>,
-    /// What has been done to names since: the one that is taken away, and the one that is given.
-    pending: Vec<(Option<PathBuf>, Option<(PathBuf, usize)>)>,
+    /// What has been done to names since.
+    pending: Vec<Naming>,
 }
 
 impl Disk {
