@@ -56,8 +56,21 @@ mod model {
             _ => layer(h),
         };
         let sum = |a: _, #[cfg(any())] b: _| a + 1.0;
-        let (h, _) = (sum(h), #[cfg(any())] nothing, 1);
-        concat([h, #[cfg(any())] nothing, layer(x)], axis = 1)
+        let (h, _) = (
+            sum(h),
+            #[cfg(any())]
+            nothing,
+            1,
+        );
+        concat(
+            [
+                h,
+                #[cfg(any())]
+                nothing,
+                layer(x),
+            ],
+            axis = 1,
+        )
     }
 
     #[cfg(any())]

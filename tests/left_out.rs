@@ -195,7 +195,12 @@ fn a_judge_learns_while_its_generator_stands_still() -> Result<(), Error> {
     }
     let before = fooled(&parameters)?;
     for _ in 0..100 {
-        trainer.step_with(&generator, &mut parameters, &noises, &Options::default().freeze(gan::params::D))?;
+        trainer.step_with(
+            &generator,
+            &mut parameters,
+            &noises,
+            &Options::default().freeze(gan::params::D),
+        )?;
     }
     assert!(fooled(&parameters)? < 0.5 * before);
     Ok(())
