@@ -15,7 +15,7 @@ mod model {
 
     #[cfg(any())]
     use crate::nowhere::nothing;
-    #[cfg(all())]
+    #[cfg(test)]
     use models::configured::layer;
 
     #[cfg(any())]
@@ -33,12 +33,12 @@ mod model {
     pub fn all(
         x: Tensor<f32, _, 3>,
         #[cfg(any())] nowhere: Tensor<nothing>,
-        #[cfg(all())] y: Tensor<f32, _, 3>,
+        #[cfg(test)] y: Tensor<f32, _, 3>,
     ) -> _ {
         #[cfg(any())]
         let x = nothing(x);
         let mut h = part(x);
-        #[cfg(all())]
+        #[cfg(test)]
         {
             h = h + y;
         }
@@ -51,7 +51,7 @@ mod model {
         h = match SIZE {
             #[cfg(any())]
             _ => nothing,
-            #[cfg_attr(all(), cfg(all()))]
+            #[cfg_attr(all(), cfg(test))]
             3 => h,
             _ => layer(h),
         };
@@ -157,7 +157,7 @@ mod gone_too {
 mod here {
     pub fn net(x: Tensor<f32, _, 3>) -> _ {
         #[rustfmt::skip]
-        #[cfg(all())]
+        #[cfg(test)]
         let y = x * 2.0;
         y
     }

@@ -91,7 +91,7 @@ impl Configuration {
             Syntax::Module { items, .. } => {
                 for item in std::mem::take(items) {
                     let named = named(&item);
-                    match self.part(item, |tokens| syn::parse2(tokens)) {
+                    match self.part(item, syn::parse2) {
                         Ok(mut item) => {
                             self.visit_item_mut(&mut item);
                             items.push(item);

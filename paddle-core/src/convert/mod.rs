@@ -20,7 +20,7 @@
 //!   state and results in the others.
 //! * A variable is written once. Only inputs and parameters declare exact types; the others are inferred.
 //! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number. It says
-//!   into how many `shards` batches are cut.
+//!   into how many `shards` batches are cut, and lists `gradients` whose order or values the operators do not say.
 //!   `rust.if` says which numbers the row spaces have that it makes.
 //! * `op_role` is the role, `op_callstack` the source place as one `file:line:column`, `op_role_var` pairs of a
 //!   parameter and the gradient that the operator computes, `forward_block_idx` the block that a block differentiates.

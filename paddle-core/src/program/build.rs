@@ -383,7 +383,7 @@ impl Program {
             return Err(cx.fail(MismatchKind::Attribute, message).into());
         }
         let types = op.operation().infer(&cx)?;
-        for ty in types.iter().filter(|ty| !ty.is_possible()) {
+        if let Some(ty) = types.iter().find(|ty| !ty.is_possible()) {
             let message = format!("`{operator}` would give {}, which {}", self.show(ty), self.impossible(ty));
             return Err(cx.fail(MismatchKind::Size, message).into());
         }
