@@ -127,10 +127,11 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 /// ```
 ///
 /// `FUSED` tells the body whether `mul_add` is one instruction. The body is compiled within each copy, and closures in it are
-/// compiled for the copy's instruction set. The functions that it calls must be `#[inline(always)]`, and so are not those of
-/// iterators that take closures: a function that is not inlined is compiled for the portable set, where each `mul_add` is a
-/// call of a library. `tests/calls` looks for what computes and is not inlined. Type parameters follow `FUSED`, each with one bound:
-/// `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
+/// compiled for the copy's instruction set. The functions that it calls must be `#[inline(always)]`: what is not inlined is
+/// compiled for the portable set, where each `mul_add` is a call of a library. So what computes is better a loop than a
+/// method of iterators that takes a closure, as those are not inlined always. `tests/calls` looks for what is not.
+///
+/// Type parameters follow `FUSED`, each with one bound: `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
 macro_rules! dispatch {
     ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
         $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [] $($rest)*);

@@ -247,7 +247,10 @@ macro_rules! with_functions {
                 slope X |x| (beta * x).sigmoid() * (T::of(1.0) + beta * x * (-beta * x).sigmoid());
 
             /// The tangent.
-            function tan Tan [ROUNDING, ACCUMULATING] in (-1.2, 1.2); |x| x.tan(), slope X |x| T::of(1.0) / (x.cos() * x.cos());
+            function tan Tan [ROUNDING, ACCUMULATING] in (-1.2, 1.2); |x| x.tan(), slope X |x| {
+                let cos = x.cos();
+                T::of(1.0) / (cos * cos)
+            };
 
             /// The hyperbolic tangent.
             activation tanh Tanh [ROUNDING, ACCUMULATING] |x| x.tanh(), slope Out |y| T::of(1.0) - y * y;
@@ -262,7 +265,10 @@ macro_rules! with_functions {
                     let series = T::of(1.0 / 3.0) + s * (T::of(-2.0 / 15.0) + s * far);
                     T::select(x.abs() < T::of(0.5), x * s * series, x - x.tanh())
                 },
-                slope X |x| x.tanh() * x.tanh();
+                slope X |x| {
+                    let y = x.tanh();
+                    y * y
+                };
 
             /// `x`, and 0 where it is not above `threshold`.
             activation thresholded_relu ThresholdedRelu(; threshold: Number = 1.0 "1 if it is left out.") [EXACT, EXACT]

@@ -1,5 +1,6 @@
-//! Functions of C's library for `f64`, one number at a time: those that would take many more digits to be made vector code,
-//! of π for large angles, and of logarithms that large powers multiply.
+//! Functions of C's library for `f64`, one number at a time: all of them where multiply-add is not one instruction, as they are
+//! hardly slower than vector code there; elsewhere those that would take many more digits, of π for large angles, and of
+//! logarithms that large powers multiply.
 //!
 //! They are not inlined, so that the calls that they make are here and nowhere else: `tests/calls` looks for others.
 
@@ -14,7 +15,7 @@ macro_rules! library {
     )*};
 }
 library! {
-    sin, cos, tan,
+    exp, exp_m1, ln, ln_1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc,
 }
 
 #[inline(never)]
