@@ -59,7 +59,7 @@ impl Run {
         let rows: Vec<_> =
             (0..8).map(|k| net.row(std::array::from_fn::<f32, 500, _>(|i| ((i + k) as f32).sin()))).collect();
         let reader = rows.iter().passes(STEPS as usize / 4).shuffle(8).batch(2);
-        self.trainer.train(&net, &mut self.parameters, reader, options, |_| Ok(()))
+        self.trainer.train(&net, &mut self.parameters, reader, options, |_| Ok(())).map(drop)
     }
 
     fn steps(&self) -> u64 {

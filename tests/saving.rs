@@ -58,7 +58,7 @@ fn train(file: &Path) -> (Result<(), Error>, usize) {
     let options = Options::default().checkpoint(file);
     let result =
         Trainer::new(Sgd::new(0.1)).train(&nets::cost(), &mut parameters, reader, options, |_| Ok(()));
-    (result, read)
+    (result.map(drop), read)
 }
 
 /// Why nothing was trained.

@@ -14,7 +14,7 @@ fn error_of<U: Updater>(trainer: impl Fn() -> Trainer<U>) -> String {
     let rows = [net.row([1.0, 2.0])];
     let mut parameters = Parameters::create(&net).unwrap();
     let before = parameters.get::<f32>("fc.w").unwrap();
-    let error = trainer().step(&net, &mut parameters, &rows).unwrap_err();
+    let error = trainer().step(&net, &mut parameters, rows).unwrap_err();
     assert!(matches!(error, Error::Setting(_)), "{error}");
     let mut events = 0;
     let trained = trainer().train(&net, &mut parameters, [&rows[..]], Options::default(), |_| {

@@ -377,7 +377,7 @@ fn readers() {
             new,
             |Training { net, parameters, trainer, .. }| {
                 let reader = rows.iter().passes(1).shuffle(ROWS).cache(1).batch(ROWS);
-                trainer.train(net, parameters, reader, options.clone(), |_| Ok(()))
+                trainer.train(net, parameters, reader, options.clone(), |_| Ok(())).map(drop)
             },
             Training::look,
         )
@@ -449,7 +449,7 @@ fn checkpoints() {
     let count = survives(
         "resume",
         || new(1),
-        |Training { net, parameters, trainer, .. }| trainer.resume(net, parameters, &path),
+        |Training { net, parameters, trainer, .. }| trainer.resume(net, parameters, &path).map(drop),
         Training::look,
     );
     assert!(count >= 6, "{count}");

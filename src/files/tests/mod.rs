@@ -70,7 +70,7 @@ impl Run {
             Item::EndPass => Item::EndPass,
             Item::Failed(failure) => Item::Failed(failure),
         });
-        self.trainer.train(&net, &mut self.parameters, reader, options, |_| Ok(()))
+        self.trainer.train(&net, &mut self.parameters, reader, options, |_| Ok(())).map(drop)
     }
 
     fn step(&mut self) {
