@@ -51,8 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The element-wise operators on floating-point numbers: those that have samples, and the gradients of the tables. Of the ones that differ in attributes only, those whose flags differ, as they
-/// choose a formula.
+/// The element-wise operators on floating-point numbers: those that have samples, and the gradients of the tables. Of the
+/// ones that differ in attributes only, those whose flags differ, as they choose a formula.
 fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for Sample { op, inputs, .. } in Op::samples() {
