@@ -24,6 +24,13 @@ const COUNT: usize = 1 << 14;
 const TIME: Duration = Duration::from_millis(20);
 const RUNS: usize = 5;
 
+/// An operator, what it is called, and where its operands are.
+struct Case {
+    name: String,
+    op: Op,
+    ranges: Vec<(f64, f64)>,
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let parts: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let isas: Vec<Isa> = Isa::available().collect();
@@ -31,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let relu = nanoseconds(&isas, &sample(Unary::of(UnaryKind::Relu).into(), &[(-8.0, 8.0)], dtype))?;
         println!("| {dtype} |{}", isas.iter().map(|isa| format!(" {} |", isa.name())).collect::<String>());
         println!("|---|{}", "---|".repeat(isas.len()));
-        for (name, op, ranges) in cases() {
+        for Case { name, op, ranges } in cases() {
             if parts.is_empty() || parts.iter().any(|part| name.contains(part)) {
                 let found = nanoseconds(&isas, &sample(op, &ranges, dtype))?;
                 let cells =
@@ -44,11 +51,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The element-wise operators on floating-point numbers, their names, and where their operands are: those that have
-/// samples, and the gradients of the tables. Of the ones that differ in attributes only, those whose flags differ, as they
-/// choose a formula.
-fn cases() -> Vec<(String, Op, Vec<(f64, f64)>)> {
-    let mut cases: Vec<(String, Op, Vec<(f64, f64)>)> = Vec::new();
+/// The element-wise operators on floating-point numbers: those that have samples, and the gradients of the tables. Of the
+/// ones that differ in attributes only, those whose flags differ, as they choose a formula.
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
     for Sample { op, inputs, .. } in Op::samples() {
         let is_of_floats = !inputs.is_empty() && inputs.iter().all(|input| input.dtype == DType::F32);
         if !op.schema().effects.element_wise || !is_of_floats {
@@ -67,8 +73,8 @@ fn cases() -> Vec<(String, Op, Vec<(f64, f64)>)> {
                 (attribute == Attribute::Number(Number::Bool(true))).then(|| format!(" {name}"))
             });
             let name = op.name().to_owned() + &flags.collect::<String>();
-            if cases.iter().all(|(other, ..)| *other != name) {
-                cases.push((name, op, ranges.to_vec()));
+            if cases.iter().all(|other| other.name != name) {
+                cases.push(Case { name, op, ranges: ranges.to_vec() });
             }
         };
         push(op, &ranges);
