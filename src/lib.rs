@@ -89,6 +89,8 @@ pub use files::{FileError, Load};
 pub use infer::{OutputError, Outputs, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
+#[doc(hidden)]
+pub use network::refuse_training;
 pub use network::{Dynamic, Network, Spec};
 pub use options::{NoShards, Options};
 pub use paddle_core as core;
