@@ -92,6 +92,8 @@ pub use files::{FileError, Load};
 pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
+#[doc(hidden)]
+pub use network::refuse_training;
 pub use network::{Dynamic, Network, Spec};
 pub use options::{NoShards, Options};
 pub use outputs::{OutputError, Outputs};

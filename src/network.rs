@@ -46,6 +46,12 @@ pub trait Spec: 'static {
     }
 }
 
+/// What [`Spec::TRAINED`] is of a network that cannot be trained: rustc reports it where the macros call it.
+#[track_caller]
+pub const fn refuse_training(why: &str) {
+    panic!("{}", why)
+}
+
 /// A network: a program that can be trained and run.
 ///
 /// It is decoded when it is first used, once per process. What the macros generate for one network, such as

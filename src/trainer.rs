@@ -156,7 +156,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
         let () = S::TRAINED;
-        self.step_with(net, parameters, rows, &Options::default())
+        self.stepped(net, parameters, rows, &Options::default())
     }
 
     /// The same with settings: `trainer.step_with(&d0, &mut parameters, rows, &Options::default().freeze(params::D))?`.
@@ -168,6 +168,16 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
         let () = S::TRAINED_IN_PART;
+        self.stepped(net, parameters, rows, options)
+    }
+
+    fn stepped<S: Spec>(
+        &mut self,
+        net: &Network<S>,
+        parameters: &mut Parameters<B>,
+        rows: impl Rows<S>,
+        options: &Options,
+    ) -> Result<Outcome<'_>, Error> {
         let (at, Step { cost, rows }) = self.step_planned(net.model()?, parameters, &rows, options)?;
         let Plan { metrics, session, .. } = &self.plans[at];
         Ok(Outcome { cost, rows, metrics, stats: session.executor.stats() })

@@ -197,8 +197,15 @@ impl Shared {
 
     /// Comes into job `number`, unless it is over.
     fn enter(&self, number: u64) -> bool {
-        let come_in = |gate| (gate & OPEN != 0 && job_number(gate) == number).then_some(gate + 1);
-        self.gate.fetch_update(Acquire, Relaxed, come_in).is_ok()
+        let mut gate = self.gate.load(Relaxed);
+        // `fetch_update` has two names: which one is deprecated depends on the release of Rust.
+        while gate & OPEN != 0 && job_number(gate) == number {
+            match self.gate.compare_exchange_weak(gate, gate + 1, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(changed) => gate = changed,
+            }
+        }
+        false
     }
 
     fn leave(&self) {

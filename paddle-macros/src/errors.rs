@@ -45,6 +45,15 @@ pub(crate) fn panic(at: Extent, arguments: &TokenStream) -> TokenStream {
     quote!(#head #body)
 }
 
+/// A call whose range of tokens is that of the source. Unlike a panic, rustc shows it there from other crates, too.
+pub(crate) fn call(at: Extent, function: &TokenStream, arguments: &TokenStream) -> TokenStream {
+    let head = function.clone().into_iter().map(|mut token| {
+        token.set_span(at.start);
+        token
+    });
+    head.chain(group(Delimiter::Parenthesis, arguments.clone(), at.end)).collect()
+}
+
 /// The body inside of `const fn`s that stand for the user's calls, each called with the tokens of its call.
 /// `parameters` and `arguments` are what they pass on.
 pub(crate) fn calls(

@@ -68,7 +68,7 @@ impl Spec<'_> {
 /// Has rustc refuse a training, at the tokens to blame.
 fn refuse(refusal: Refusal) -> TokenStream {
     let Refusal { why, at, unless_frozen } = refusal;
-    let panic = errors::panic(at, &quote!("{}", #why));
+    let panic = errors::call(at, &quote!(::paddle::refuse_training), &quote!(#why));
     let in_any_case = (!unless_frozen).then(|| {
         quote!(
             const TRAINED_IN_PART: () = #panic;
