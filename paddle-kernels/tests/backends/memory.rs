@@ -118,8 +118,8 @@ fn a_buffer_that_grows_keeps_its_contents<B: Backend>(backend: &B) {
 fn too_much_memory_is_an_error<B: Backend>(backend: &B) {
     let mut buffer = backend.allocate(64).unwrap();
     for bytes in [usize::MAX, isize::MAX as usize, 1 << 60] {
-        assert_eq!(backend.allocate(bytes).err().map(|error| error.bytes), Some(bytes));
-        assert_eq!(backend.grow(&mut buffer, bytes).err().map(|error| error.bytes), Some(bytes));
+        assert_eq!(backend.allocate(bytes).err().and_then(|error| error.bytes), Some(bytes));
+        assert_eq!(backend.grow(&mut buffer, bytes).err().and_then(|error| error.bytes), Some(bytes));
     }
 }
 
