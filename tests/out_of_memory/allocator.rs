@@ -2,9 +2,8 @@
 #![allow(unsafe_code, reason = "an allocator cannot be written without")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Allocations of at least so many bytes are counted, and fail: those of data. What is proportional to a program, and the room
 /// that files are written through, are less.
@@ -22,54 +21,52 @@ pub(crate) enum Fails {
     From(usize),
 }
 
-static ARMED: AtomicBool = AtomicBool::new(false);
-static ALL: AtomicBool = AtomicBool::new(false);
-static FIRST: AtomicUsize = AtomicUsize::new(0);
-static SEEN: AtomicUsize = AtomicUsize::new(0);
+/// What fails on this thread, and the large allocations that it has made meanwhile. Other tests run beside it.
+#[derive(Clone, Copy)]
+struct Plan {
+    fails: Option<Fails>,
+    seen: usize,
+    /// Allocations of more bytes fail.
+    limit: usize,
+}
 
-/// Allocations of more bytes fail.
-static LIMIT: AtomicUsize = AtomicUsize::new(MOST);
+const NOTHING: Plan = Plan { fails: None, seen: 0, limit: MOST };
 
-/// Allocations of all threads are counted, so one test runs at a time.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+thread_local! {
+    static PLAN: Cell<Plan> = const { Cell::new(NOTHING) };
 }
 
 /// Runs an action in which nothing of more than so many bytes can be allocated.
 pub(crate) fn limited<R>(bytes: usize, action: impl FnOnce() -> R) -> R {
-    LIMIT.store(bytes, Ordering::SeqCst);
+    PLAN.set(Plan { limit: bytes, ..NOTHING });
     let result = action();
-    LIMIT.store(MOST, Ordering::SeqCst);
+    PLAN.set(NOTHING);
     result
 }
 
 /// Runs an action while allocations fail, and tells how many did.
 pub(crate) fn failing<R>(fails: Fails, action: impl FnOnce() -> R) -> (R, usize) {
-    let (first, all) = match fails {
-        Fails::Only(first) => (first, false),
-        Fails::From(first) => (first, true),
-    };
-    FIRST.store(first, Ordering::SeqCst);
-    ALL.store(all, Ordering::SeqCst);
-    SEEN.store(0, Ordering::SeqCst);
-    ARMED.store(true, Ordering::SeqCst);
+    PLAN.set(Plan { fails: Some(fails), ..NOTHING });
     let result = action();
-    ARMED.store(false, Ordering::SeqCst);
-    let failed = SEEN.load(Ordering::SeqCst).saturating_sub(first);
-    (result, if all { failed } else { failed.min(1) })
+    let seen = PLAN.replace(NOTHING).seen;
+    let failed = match fails {
+        Fails::Only(first) => seen.saturating_sub(first).min(1),
+        Fails::From(first) => seen.saturating_sub(first),
+    };
+    (result, failed)
 }
 
 fn fails(bytes: usize) -> bool {
-    if bytes > LIMIT.load(Ordering::SeqCst) {
+    let plan = PLAN.get();
+    if bytes > plan.limit {
         return true;
     }
-    if bytes < LARGE || !ARMED.load(Ordering::SeqCst) {
-        return false;
+    let Some(fails) = plan.fails.filter(|_| bytes >= LARGE) else { return false };
+    PLAN.set(Plan { seen: plan.seen + 1, ..plan });
+    match fails {
+        Fails::Only(first) => plan.seen == first,
+        Fails::From(first) => plan.seen >= first,
     }
-    let number = SEEN.fetch_add(1, Ordering::SeqCst);
-    let first = FIRST.load(Ordering::SeqCst);
-    number == first || number > first && ALL.load(Ordering::SeqCst)
 }
 
 struct Failing;

@@ -4,7 +4,7 @@ use paddle::core::plan::RunError;
 use paddle::core::text;
 use paddle::{Dynamic, Error, Network, Parameters, Spec, infer, network};
 
-use crate::allocator::{alone, limited};
+use crate::allocator::limited;
 
 /// What `infer` says of a network and these rows.
 fn refused<S: Spec>(net: &Network<S>, rows: &[S::Row]) -> Error {
@@ -25,7 +25,6 @@ fn filled(elements: u64) -> Network<Dynamic<[f32; 1]>> {
 
 #[test]
 fn constants() {
-    let _alone = alone();
     let error = limited(1 << 32, || refused(&filled(1 << 31), &[[1.0]]));
     assert_eq!(
         error.to_string(),
@@ -39,7 +38,6 @@ fn constants() {
 
 #[test]
 fn values_that_operators_make() {
-    let _alone = alone();
     macro_rules! refused {
         ($(|$x:ident| $value:expr;)*) => {$({
             let net = network!(|$x: Tensor<f32, _, 1>| $value);
@@ -62,7 +60,6 @@ fn values_that_operators_make() {
 
 #[test]
 fn parameters() {
-    let _alone = alone();
     let wide = network!(|x: Tensor<f32, _, 1>| fc(x, 1099511627776, param = "wide"));
     let error = Parameters::create(&wide).unwrap_err();
     let expected =
@@ -76,7 +73,6 @@ fn parameters() {
 /// A batch is laid out for somewhat more rows than it has, where there is memory for that.
 #[test]
 fn a_batch_that_fits_exactly() {
-    let _alone = alone();
     let net = network!(|x: Tensor<f32, _, 64>| tanh(x));
     let rows: Vec<_> = (0..10_000).map(|k| net.row([k as f32 / 10_000.0; 64])).collect();
     let parameters = Parameters::create(&net).unwrap();
