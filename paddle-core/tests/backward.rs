@@ -244,7 +244,8 @@ fn what_has_no_derivative_ends_the_path() {
     assert!(differentiated(&program("b")).is_ok_and(|text| text.contains("w@GRAD")));
     let expected = "parameter `w` has no differentiable path to the cost, so it cannot be trained: \
                     `elementwise_floordiv` has no derivative; run the network with `infer`, or train it on a \
-                    distance such as `mean(square(x - y))`";
+                    distance such as `mean(square(x - y))`; if it is to stay as it is, say so: `stop_gradient(..)`, \
+                    or `freeze` it";
     assert_eq!(differentiated(&program("a")), Err(expected.to_string()));
 }
 

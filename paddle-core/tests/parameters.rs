@@ -206,3 +206,65 @@ fn what_ends_the_path_to_the_cost_is_named() -> Result<(), Box<dyn std::error::E
     }
     Ok(())
 }
+
+/// What the user stopped is left out, what is for nothing is not, and the others train.
+#[test]
+fn what_is_stopped_is_left_out() -> Result<(), Box<dyn std::error::Error>> {
+    let source = |body: &str| {
+        format!(
+            "program {{
+              parameter w: f32[] = fill_constant(value=0.5)
+              parameter v: f32[] = fill_constant(value=0.5)
+              block 0 (x: f32[]) {{ {body} }}
+            }}"
+        )
+    };
+    for (body, trained) in [
+        // On the only path, with a derivative but for it, and without any.
+        ("a: f32[] = share_data(v) b: f32[] = elementwise_mul(a, w) return b", Ok("w")),
+        ("a: bool[] = less_than(v, x) b: bool[] = share_data(a) c: f32[] = where(b, w, x) return c", Ok("w")),
+        // Beside a path that has none anyway.
+        (
+            "a: f32[] = share_data(v) b: f32[] = sign(v) c: f32[] = elementwise_add(a, b) d: f32[] = \
+             elementwise_mul(c, w) return d",
+            Ok("w"),
+        ),
+        // Nothing is read of it, or only by another result.
+        ("a: f32[] = tanh(v) b: f32[] = share_data(a) c: f32[] = elementwise_mul(x, w) return c", Ok("w")),
+        ("a: f32[] = share_data(v) c: f32[] = elementwise_mul(x, w) return c, a", Ok("w")),
+        // A path that is not stopped is one.
+        (
+            "a: f32[] = share_data(v) b: f32[] = elementwise_mul(a, w) c: f32[] = elementwise_add(b, v) return c",
+            Ok("w v"),
+        ),
+        ("a: f32[] = tanh(v) c: f32[] = elementwise_mul(x, w) return c", Err("parameter `v` has no path")),
+        ("a: f32[] = tanh(v) c: f32[] = elementwise_mul(x, w) return c, a", Err("parameter `v` has no path")),
+        (
+            "a: bool[] = less_than(v, x) b: f32[] = where(a, w, x) return b",
+            Err("parameter `v` has no differentiable path"),
+        ),
+        (
+            "a: f32[] = elementwise_add(v, w) b: f32[] = share_data(a) return b",
+            Err("`stop_gradient` stops every path"),
+        ),
+    ] {
+        let mut program = text::parse(&source(body))?;
+        match (backward(&mut program), trained) {
+            (Ok(()), Ok(names)) => {
+                let found: Vec<&str> = program
+                    .gradients()
+                    .iter()
+                    .map(|pair| program.var(pair.parameter).name.as_str())
+                    .collect();
+                let mut expected: Vec<&str> = names.split(' ').collect();
+                expected.sort_by_key(|name| *name == "v");
+                assert_eq!(found, expected, "{body}");
+            }
+            (Err(error), Err(expected)) => {
+                assert!(error.to_string().starts_with(expected), "{body}: {error}")
+            }
+            (found, _) => panic!("{body}: {found:?}"),
+        }
+    }
+    Ok(())
+}

@@ -40,9 +40,13 @@ impl Operation for Fill {
         }
     }
 
-    fn infer(&self, _: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if !self.value.fits(self.ty.dtype) {
             let message = format!("`{}` is not a value of type {}", self.value, self.ty.dtype);
+            return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
+        }
+        if self.ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
+            let message = format!("{} has a negative size", cx.program.show(&self.ty));
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
         Ok(vec![self.ty.clone()])

@@ -383,8 +383,8 @@ impl Program {
             return Err(cx.fail(MismatchKind::Attribute, message).into());
         }
         let types = op.operation().infer(&cx)?;
-        if let Some(ty) = types.iter().find(|ty| !ty.is_possible()) {
-            let message = format!("`{operator}` would give {}, which {}", self.show(ty), self.impossible(ty));
+        if let Some((ty, why)) = types.iter().find_map(|ty| Some((ty, self.too_large(ty)?))) {
+            let message = format!("`{operator}` would give {}, which {why}", self.show(ty));
             return Err(cx.fail(MismatchKind::Size, message).into());
         }
         Ok(Inferred { types, checks: cx.checks.into_inner() })
@@ -588,8 +588,8 @@ impl Program {
         if ty.rows.is_some_and(|rows| rows.0 as usize >= self.row_spaces.len()) {
             return Err(BuildError::NoSuch { what: "row space" });
         }
-        if !ty.is_possible() {
-            let message = format!("`{name}` would be {}, which {}", self.show(&ty), self.impossible(&ty));
+        if let Some(why) = self.too_large(&ty) {
+            let message = format!("`{name}` would be {}, which {why}", self.show(&ty));
             return Err(Mismatch { input: None, kind: MismatchKind::Size, message }.into());
         }
         let symbols = self.symbols.len();
@@ -605,15 +605,13 @@ impl Program {
         Ok(id)
     }
 
-    /// Why there can be no value of a type.
-    fn impossible(&self, ty: &Type) -> String {
+    /// Why there can be no value of a type, where it is too large. A negative size is for the verifier.
+    fn too_large(&self, ty: &Type) -> Option<String> {
         if ty.rank() > Type::MAX_RANK {
-            return format!("has {} dimensions; there are at most {}", ty.rank(), Type::MAX_RANK);
+            return Some(format!("has {} dimensions; there are at most {}", ty.rank(), Type::MAX_RANK));
         }
-        match ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0)) {
-            true => "has a negative size".to_string(),
-            false => "is larger than any memory".to_string(),
-        }
+        let is_negative = ty.dims.iter().any(|dim| dim.constant().is_some_and(|size| size < 0));
+        (!ty.is_possible() && !is_negative).then(|| "is larger than any memory".to_string())
     }
 
     /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so
