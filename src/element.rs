@@ -158,17 +158,6 @@ impl Values {
         self.as_slice().len()
     }
 
-    /// The first element that is NaN or an infinity, and what it is.
-    pub(crate) fn first_not_finite(&self) -> Option<(usize, f64)> {
-        match self {
-            Values::F32(vector) => {
-                vector.iter().map(|&x| x.into()).enumerate().find(|(_, x): &(_, f64)| !x.is_finite())
-            }
-            Values::F64(vector) => vector.iter().copied().enumerate().find(|(_, x)| !x.is_finite()),
-            Values::Bool(_) | Values::I32(_) | Values::I64(_) => None,
-        }
-    }
-
     pub(crate) fn clear(&mut self) {
         each!(self, vector => vector.clear());
     }

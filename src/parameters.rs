@@ -195,13 +195,13 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// Errors if an element of a parameter is NaN or infinite.
-    pub(crate) fn check_finite(&self) -> Result<(), Error> {
+    pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
         self.read_with(|state| {
             self.iter().try_for_each(|stored| {
-                let values = stored::values(&self.backend, &state.values, stored)?;
-                let Some((element, found)) = values.first_not_finite() else { return Ok(()) };
+                let found = stored::first_not_finite(&self.backend, &state.values, stored);
+                let Some((element, found)) = found else { return Ok(()) };
                 let (name, found) = (stored.name.clone(), found.to_string());
-                Err(ParameterError::NotFinite { name, element, found }.into())
+                Err(ParameterError::NotFinite { name, element, found })
             })
         })
     }

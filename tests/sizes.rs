@@ -171,8 +171,13 @@ fn nonsense_of_the_caller_is_a_typed_error() {
     );
     assert_eq!(refused(with(usize::MAX)), "a size overflows 64-bit integers");
     // One that can be counted, but not be had.
-    let huge = sums::both::with::<2>(sums::both::Sizes { WORDS: 1 << 60 }).unwrap();
+    let both = |words| sums::both::with::<2>(sums::both::Sizes { WORDS: words });
+    let huge = both(1 << 50).unwrap();
     assert!(infer(&huge, &Parameters::create(&huge).unwrap(), [vec![vec![1.0, 2.0]; 4]]).is_err());
+    assert_eq!(
+        refused(both(1 << 60)),
+        "`scale` would give f32[_, 1152921504606846976, 2], which is larger than any memory"
+    );
 }
 
 #[test]
@@ -226,8 +231,9 @@ fn a_network_of_the_callers_size_trains() {
     let other = mlp::cost::with(mlp::cost::Sizes { CLASSES: 4 }).unwrap();
     let error = Parameters::create((&net, &other)).unwrap_err().to_string();
     assert!(error.starts_with("parameter `many.w` is [3, 6] at tests/sizes.rs:"), "{error}");
-    let huge = mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 61 }).unwrap();
+    let huge = mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 50 }).unwrap();
     assert!(Parameters::create(&huge).is_err());
+    assert!(mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 61 }).is_err());
 }
 
 /// The rows of an iteration stay what they are: those that are still there, and not those around the loop.

@@ -78,7 +78,7 @@ where
         // Not every cost shows them: `relu` of NaN is 0.
         if is_due && !self.options.allows_nan {
             let (pass, batch) = self.at;
-            let failed = |error| BatchFailed { pass, batch, error: Box::new(error) };
+            let failed = |error| BatchFailed { pass, batch, error: Box::new(Error::from(error)) };
             self.parameters.check_finite().map_err(failed)?;
         }
         if let Some(keeper) = self.keeper.as_mut().filter(|_| is_due) {

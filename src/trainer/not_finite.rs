@@ -58,7 +58,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         moment: Moment,
     ) -> Option<Error> {
         if let Err(error) = parameters.check_finite() {
-            return Some(error);
+            return Some(error.into());
         }
         // What was fed may have infinities for good reason, as masks do: it is to blame if no operator is.
         [Numbers::Traced, Numbers::Finite].into_iter().find_map(|numbers| {

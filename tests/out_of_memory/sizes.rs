@@ -15,12 +15,15 @@ fn refused<S: Spec>(net: &Network<S>, rows: &[S::Row]) -> Error {
     error
 }
 
-/// A network that fills a value of so many elements.
-fn filled(elements: u64) -> Network<Dynamic<[f32; 1]>> {
-    let text = format!(
+/// A program that fills a value of so many elements.
+fn filling(elements: u64) -> String {
+    format!(
         "program {{ rows _ block 0 (x: f32[_, 1]) {{ y: f32[{elements}] = fill_constant(value=1.0) return y }} }}"
-    );
-    Network::from_program(text::parse(&text).unwrap()).unwrap()
+    )
+}
+
+fn filled(elements: u64) -> Network<Dynamic<[f32; 1]>> {
+    Network::from_program(text::parse(&filling(elements)).unwrap()).unwrap()
 }
 
 #[test]
@@ -32,8 +35,11 @@ fn constants() {
     );
     let error = refused(&filled(1 << 40), &[[1.0]]);
     assert_eq!(error.out_of_memory().unwrap().bytes, Some(1 << 42), "{error}");
-    let error = refused(&filled(1 << 62), &[[1.0]]);
-    assert_eq!(error.to_string(), "`y` would not fit into memory with this batch");
+    let error = refused(&filled(1 << 60), &[[1.0]]);
+    assert_eq!(error.out_of_memory().unwrap().bytes, Some(1 << 62), "{error}");
+    // What no memory has is no program.
+    let error = text::parse(&filling(1 << 62)).unwrap_err();
+    assert_eq!(error.message, "`y` would be f32[4611686018427387904], which is larger than any memory");
 }
 
 #[test]

@@ -206,7 +206,8 @@ macro_rules! real {
             sinh = $float::sinh,
             cosh = $float::cosh,
             tanh = $float::tanh,
-            asinh = $float::asinh,
+            // The standard library doubles what is as large, and gives infinities.
+            asinh = |x: $float| if x.abs() > $float::MAX / 4.0 { (x.abs().ln() + std::$float::consts::LN_2).copysign(x) } else { $float::asinh(x) },
             acosh = |x| if x < 1.0 { $float::NAN } else { libm::$acosh(x) },
             atanh = libm::$atanh,
             erf = libm::$erf,
