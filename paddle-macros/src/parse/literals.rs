@@ -10,22 +10,34 @@ const LONG: usize = 80;
 
 /// The tokens with long numbers in short. One that is too large is reported, and a zero stands for it.
 pub(super) fn shortened(tokens: TokenStream, sink: &mut Sink) -> TokenStream {
-    let token = |token| match token {
-        TokenTree::Group(group) => {
-            let mut inner = Group::new(group.delimiter(), shortened(group.stream(), sink));
-            inner.set_span(group.span());
-            TokenTree::Group(inner)
-        }
-        TokenTree::Literal(literal) => TokenTree::Literal(short(literal, sink)),
-        token => token,
-    };
-    tokens.into_iter().map(token).collect()
+    changed(&tokens, sink).unwrap_or(tokens)
 }
 
-fn short(literal: Literal, sink: &mut Sink) -> Literal {
+/// `None` where nothing is to be changed: a group that is made anew has lost where it opens and closes.
+fn changed(tokens: &TokenStream, sink: &mut Sink) -> Option<TokenStream> {
+    let mut is_changed = false;
+    let mut token = |token: TokenTree| {
+        let new = match &token {
+            TokenTree::Group(group) => changed(&group.stream(), sink).map(|inner| {
+                let mut inner = Group::new(group.delimiter(), inner);
+                inner.set_span(group.span());
+                TokenTree::Group(inner)
+            }),
+            TokenTree::Literal(literal) => short(literal, sink).map(TokenTree::Literal),
+            _ => None,
+        };
+        is_changed |= new.is_some();
+        new.unwrap_or(token)
+    };
+    let tokens = tokens.clone().into_iter().map(&mut token).collect();
+    is_changed.then_some(tokens)
+}
+
+/// `None` for what is no long number.
+fn short(literal: &Literal, sink: &mut Sink) -> Option<Literal> {
     let text = literal.to_string();
     if text.len() <= LONG || !text.starts_with(|c: char| c.is_ascii_digit()) {
-        return literal;
+        return None;
     }
     let (number, suffix) = split(&text);
     let value = value(&number);
@@ -38,9 +50,9 @@ fn short(literal: Literal, sink: &mut Sink) -> Literal {
     }
     let text = value.unwrap_or_else(|| "0".to_string()) + suffix;
     // A suffix that no number has stays for syn to complain of.
-    let Ok(mut short) = text.parse::<Literal>() else { return literal };
+    let mut short = text.parse::<Literal>().ok()?;
     short.set_span(literal.span());
-    short
+    Some(short)
 }
 
 /// The number without `_`, and its suffix.
