@@ -198,7 +198,7 @@ impl<B: Backend> Parameters<B> {
     pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
         self.read_with(|state| {
             self.iter().try_for_each(|stored| {
-                let found = stored::first_not_finite(&self.backend, &state.values, stored);
+                let found = plan::not_finite(&self.backend, &state.values, stored);
                 let Some((element, found)) = found else { return Ok(()) };
                 let (name, found) = (stored.name.clone(), found.to_string());
                 Err(ParameterError::NotFinite { name, element, found })

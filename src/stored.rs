@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
-use paddle_core::plan::{Backend, HostSliceMut, Storage, Stored};
+use paddle_core::plan::{Backend, Storage, Stored};
 use paddle_core::program::DType;
 
 use crate::batch::Shape;
@@ -31,33 +31,6 @@ pub(crate) fn values<B: Backend>(
     let mut values = values.map_err(|error| copy_of(&stored.name, error))?;
     backend.download(buffer, stored.offset, values.as_slice_mut());
     Ok(values)
-}
-
-/// The first element that is NaN or an infinity, and what it is. They come to the host piece by piece.
-pub(crate) fn first_not_finite<B: Backend>(
-    backend: &B,
-    buffer: &B::Buffer,
-    stored: &Stored,
-) -> Option<(usize, f64)> {
-    const PIECE: usize = 1 << 10;
-    let element_bytes = backend.element_bytes(stored.dtype);
-    macro_rules! first {
-        ($variant:ident, $zero:expr) => {{
-            let mut piece = [$zero; PIECE];
-            (0..stored.elements()).step_by(PIECE).find_map(|first| {
-                let piece = &mut piece[..PIECE.min(stored.elements() - first)];
-                let offset = stored.offset + first * element_bytes;
-                backend.download(buffer, offset, HostSliceMut::$variant(piece));
-                let at = piece.iter().position(|x| !x.is_finite())?;
-                Some((first + at, piece[at].into()))
-            })
-        }};
-    }
-    match stored.dtype {
-        DType::F32 => first!(F32, 0.0),
-        DType::F64 => first!(F64, 0.0),
-        DType::Bool | DType::I32 | DType::I64 => None,
-    }
 }
 
 fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {

@@ -229,3 +229,16 @@ fn parameters_that_are_not_finite() {
     let wanted = "is NaN, and nothing was updated: element 0 of parameter `line.w` is NaN after an update";
     assert!(error.contains(wanted), "{error}");
 }
+
+/// Values are looked at piece by piece, and the first number is told, not the worst of a later piece.
+#[test]
+fn the_first_number_that_is_not_finite_is_told_of_long_values() {
+    let net = network!(|x: Tensor<f32, _, 3000>| mean(fc(log(x), 1)));
+    let mut x = [1.0; 3000];
+    (x[5], x[2000]) = (0.0, -1.0);
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = Trainer::new(Sgd::new(0.1));
+    let options = Options::default().check_numbers();
+    let error = trainer.step_with(&net, &mut parameters, [net.row(x)], &options).unwrap_err();
+    assert!(error.to_string().contains("gives -inf for element 5 of"), "{error}");
+}

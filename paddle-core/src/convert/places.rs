@@ -47,7 +47,7 @@ pub(super) fn describe_one_hot(op: &OneHot) -> Vec<OpAttr> {
         OpAttr::int("dtype", element(op.dtype).into()),
         OpAttr::bool("allow_out_of_range", op.allow_out_of_range),
     ];
-    if op.depth.constant().is_none_or(|depth| i32::try_from(depth).is_err()) {
+    if op.depth.constant().is_none() {
         attrs.push(OpAttr::strings(DIMS, [dim_text(&op.depth)]));
     }
     attrs

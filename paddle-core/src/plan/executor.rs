@@ -10,7 +10,7 @@ use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
-use crate::program::{Check, DType, Definition, Dim, Operator, Program, SymbolId};
+use crate::program::{Check, DType, Dim, Program, SymbolId};
 
 /// What is fed to one input.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,6 @@ pub struct Executor<B: Backend> {
     before: Vec<Option<usize>>,
     shapes: Vec<Vec<usize>>,
     begun: bool,
-    changes_parameters: bool,
     seed: u64,
     step: u64,
 }
@@ -94,7 +93,6 @@ impl<B: Backend> Executor<B> {
             before: none,
             shapes,
             begun: false,
-            changes_parameters: changes_parameters(program),
             seed: 0,
             step: 0,
         })
@@ -409,9 +407,9 @@ impl<B: Backend> Executor<B> {
         result
     }
 
-    /// Whether a run changes parameters.
+    /// Whether [`Part::Compute`] changes parameters, as running statistics are.
     pub fn changes_parameters(&self) -> bool {
-        self.changes_parameters
+        !self.plan.kept.is_empty()
     }
 
     /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changes_parameters). Any number of executors
@@ -493,15 +491,6 @@ impl Input {
         let sequence_of = |at, offsets: &Vec<i64>| offsets.partition_point(|&begin| begin as usize <= at) - 1;
         Some(feed.offsets.iter().rev().fold(token, sequence_of))
     }
-}
-
-/// Whether an operator of a program changes a parameter.
-fn changes_parameters(program: &Program) -> bool {
-    let changes = |operator: &Operator| {
-        let changed = operator.op.operation().changes().iter().map(|&slot| operator.inputs[slot]);
-        changed.into_iter().any(|changed| program.var(changed).definition == Definition::Parameter)
-    };
-    program.blocks().iter().flat_map(|block| &block.ops).any(changes)
 }
 
 /// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.

@@ -1,20 +1,15 @@
 //! The machine: runs the instructions of a plan.
 
-use super::backend::{
-    Backend, Elements, Extent, HostSlice, HostSliceMut, KernelError, Launch, Location, Memory, Rows,
-};
+use super::backend::{Backend, Elements, Extent, KernelError, Launch, Location, Memory, Rows};
 use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, Slot, SlotId};
 use super::error::RunError;
 use super::layout::MemoryLayout;
-use super::numbers::{NotFinite, Numbers, badness, first_not_finite, worst, worst_of};
+use super::numbers::{NotFinite, Numbers, badness, look};
 use super::stats::RunStats;
 use super::tape::Tape;
 use crate::memory::OutOfMemory;
 use crate::ops::Join;
-use crate::program::{DType, Located, SymbolId};
-
-/// Elements that are looked at at a time.
-const PIECE: usize = 1 << 10;
+use crate::program::{Located, SymbolId};
 
 /// What changes during a run. Nothing in it is allocated anew once it has grown to the largest run.
 #[derive(Debug, Default)]
@@ -249,7 +244,7 @@ impl<B: Backend> Machine<'_, B> {
     fn allowed(&self, read: &[SlotId]) -> u8 {
         match self.plan.numbers {
             Numbers::Any | Numbers::Finite => 0,
-            Numbers::Traced => read.iter().map(|&slot| badness(self.look(slot, worst))).max().unwrap_or(0),
+            Numbers::Traced => read.iter().map(|&slot| badness(self.look(slot))).max().unwrap_or(0),
         }
     }
 
@@ -266,9 +261,8 @@ impl<B: Backend> Machine<'_, B> {
             |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
         let (read, outputs) = operands.split_at(inputs);
         let updated = read.iter().filter(|slot| outputs.is_empty() && is_kept(slot));
-        let look = if self.plan.numbers == Numbers::Traced { worst } else { first_not_finite };
         for &slot in outputs.iter().chain(updated) {
-            let found = self.look(slot, look);
+            let found = self.look(slot);
             if let Some((element, found)) = found.filter(|_| badness(found) > allowed) {
                 return Err(RunError::NotFinite {
                     operator: origin.operators.join(" + "),
@@ -283,28 +277,12 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    /// Looks at the elements of a value, if they are floating-point numbers. They come to the host piece by piece.
-    fn look(&self, slot: SlotId, look: fn(HostSlice<'_>) -> Option<NotFinite>) -> Option<NotFinite> {
-        let (at, count) = (self.locate(slot), self.elements(slot));
+    /// Looks at the elements of a value, if they are floating-point numbers.
+    fn look(&self, slot: SlotId) -> Option<NotFinite> {
+        let (at, Slot { dtype, element_bytes, .. }) = (self.locate(slot), &self.plan.slots[slot.0]);
         let buffer = &self.buffers[at.memory as usize];
-        let Slot { dtype, element_bytes, .. } = &self.plan.slots[slot.0];
-        macro_rules! look {
-            ($variant:ident, $zero:expr) => {{
-                let mut piece = [$zero; PIECE];
-                let found = (0..count).step_by(PIECE).filter_map(|first| {
-                    let piece = &mut piece[..PIECE.min(count - first)];
-                    let offset = at.offset + first * element_bytes;
-                    self.backend.download(buffer, offset, HostSliceMut::$variant(piece));
-                    look(HostSlice::$variant(piece)).map(|(element, found)| (first + element, found))
-                });
-                worst_of(found)
-            }};
-        }
-        match dtype {
-            Some(DType::F32) => look!(F32, 0.0),
-            Some(DType::F64) => look!(F64, 0.0),
-            _ => None,
-        }
+        let at = (at.offset, *element_bytes);
+        look(self.backend, buffer, at, (*dtype)?, self.elements(slot), self.plan.numbers)
     }
 
     fn copy(&mut self, copy: &Copy) {

@@ -30,7 +30,7 @@ pub use backend::{
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
-pub use numbers::Numbers;
+pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};
 pub use stats::{ProductStats, RunStats};
 pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, state_name, stored_name};

@@ -1,6 +1,11 @@
 //! What numbers a run may compute.
 
-use super::backend::HostSlice;
+use super::backend::{Backend, HostSlice, HostSliceMut};
+use super::storage::Stored;
+use crate::program::DType;
+
+/// Elements that come to the host at a time.
+const PIECE: usize = 1 << 10;
 
 /// What numbers a run may compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +21,7 @@ pub enum Numbers {
     Traced,
 }
 
-/// An element that is not finite, and what it is.
+/// An element that is not finite, and what it is: `NaN`, `inf` or `-inf`.
 pub(super) type NotFinite = (usize, &'static str);
 
 /// The first element that is not finite.
@@ -24,14 +29,48 @@ pub(super) fn first_not_finite(values: HostSlice<'_>) -> Option<NotFinite> {
     first(values, |value| !value.is_finite())
 }
 
-/// The first NaN, or, where there is none, the first infinity.
-pub(super) fn worst(values: HostSlice<'_>) -> Option<NotFinite> {
-    first(values, f64::is_nan).or_else(|| first_not_finite(values))
+/// The first element of a stored value that is NaN or infinite, and which of them it is: `NaN`, `inf` or `-inf`.
+pub fn not_finite<B: Backend>(
+    backend: &B,
+    buffer: &B::Buffer,
+    stored: &Stored,
+) -> Option<(usize, &'static str)> {
+    let at = (stored.offset, backend.element_bytes(stored.dtype));
+    look(backend, buffer, at, stored.dtype, stored.elements(), Numbers::Finite)
 }
 
-/// The first of the worst that were found.
-pub(super) fn worst_of(found: impl Iterator<Item = NotFinite>) -> Option<NotFinite> {
-    found.reduce(|first, next| if badness(Some(next)) > badness(Some(first)) { next } else { first })
+/// Looks at elements that begin at an offset and have so many bytes. They come to the host piece by piece, until the worst is found: for
+/// [`Numbers::Traced`] the first NaN, or, where there is none, the first infinity; else the first that is not finite.
+pub(super) fn look<B: Backend>(
+    backend: &B,
+    buffer: &B::Buffer,
+    (offset, element_bytes): (usize, usize),
+    dtype: DType,
+    count: usize,
+    numbers: Numbers,
+) -> Option<NotFinite> {
+    let is_wanted = |value: f64| if numbers == Numbers::Traced { value.is_nan() } else { !value.is_finite() };
+    macro_rules! look {
+        ($variant:ident, $zero:expr) => {{
+            let (mut piece, mut infinite) = ([$zero; PIECE], None);
+            for begin in (0..count).step_by(PIECE) {
+                let piece = &mut piece[..PIECE.min(count - begin)];
+                let at = offset + begin * element_bytes;
+                backend.download(buffer, at, HostSliceMut::$variant(piece));
+                let behind = |(element, found)| (begin + element, found);
+                if let Some(found) = first(HostSlice::$variant(piece), is_wanted) {
+                    return Some(behind(found));
+                }
+                infinite = infinite.or_else(|| first_not_finite(HostSlice::$variant(piece)).map(behind));
+            }
+            infinite
+        }};
+    }
+    match dtype {
+        DType::F32 => look!(F32, 0.0),
+        DType::F64 => look!(F64, 0.0),
+        DType::Bool | DType::I32 | DType::I64 => None,
+    }
 }
 
 /// The larger, the worse.
