@@ -9,6 +9,6 @@ fuzz_target!(|data: &[u8]| {
     let length = u32::from_le_bytes(*length) as usize;
     let Some((model, parameters)) = files.split_at_checked(length) else { return };
     if let Ok((net, mut parameters)) = load_inference_model(model, parameters) {
-        paddle_fuzz::use_network(&net, &mut parameters, data);
+        paddle_fuzz::program::run(&net, &mut parameters, data);
     }
 });

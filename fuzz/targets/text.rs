@@ -8,6 +8,6 @@ fuzz_target!(|text: &str| {
     let Ok(program) = paddle::core::text::parse(text) else { return };
     let Ok(net) = Network::from_program(program) else { return };
     if let Ok(mut parameters) = Parameters::create(&net) {
-        paddle_fuzz::use_network(&net, &mut parameters, text.as_bytes());
+        paddle_fuzz::program::run(&net, &mut parameters, text.as_bytes());
     }
 });

@@ -40,7 +40,7 @@ fn every_case_blames_its_tokens() {
 }
 
 fn cases() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/compile_fail");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests/compile_fail");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let sources = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     sources

@@ -15,18 +15,18 @@ use crate::process::{Case, is_wanted, run, write};
 use crate::support::runner::Runner;
 use crate::support::tensor::{Tensor, Values};
 
-#[path = "../../paddle-kernels/tests/backends/nested/batch.rs"]
+#[path = "../../../paddle-kernels/tests/backends/nested/batch.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod batch;
-#[path = "../../paddle-kernels/tests/backends/nested/build.rs"]
+#[path = "../../../paddle-kernels/tests/backends/nested/build.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod build;
-#[path = "../../paddle-kernels/tests/backends/nested/made.rs"]
+#[path = "../../../paddle-kernels/tests/backends/nested/made.rs"]
 mod made;
-#[path = "../../paddle-kernels/tests/backends/nested/outline.rs"]
+#[path = "../../../paddle-kernels/tests/backends/nested/outline.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod outline;
-#[path = "../../paddle-kernels/tests/backends/nested/sequences.rs"]
+#[path = "../../../paddle-kernels/tests/backends/nested/sequences.rs"]
 mod sequences;
 
 use batch::{Spread, draw_batch};

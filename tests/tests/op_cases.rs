@@ -133,7 +133,7 @@ fn names(set: &BTreeSet<String>) -> String {
 
 #[test]
 fn table() {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/op_cases");
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/op_cases");
     let other = std::env::var_os("PADDLE_OP_CASES").map(PathBuf::from);
     let folder = other.clone().unwrap_or_else(beside);
     if !folder.is_dir() {

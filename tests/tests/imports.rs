@@ -129,7 +129,7 @@ fn another_crate_is_imported_from() {
     assert!(program.contains("parameter D.hidden.w: f32[3, 4]"), "{program}");
     // The operators know where they were written.
     let places = paddle::core::text::with_places(net.program().unwrap()).to_string();
-    let source = include_str!("crates/models/src/lib.rs");
+    let source = include_str!("../crates/models/src/lib.rs");
     let line = source.lines().position(|line| line.contains("x + factor *")).unwrap() + 1;
     assert!(places.contains(&format!("tests/crates/models/src/lib.rs:{line}:")), "{places}");
     // And its parameters are those of the networks there.

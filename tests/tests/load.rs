@@ -12,7 +12,7 @@ use support::npz;
 use support::tensor::{Tensor, Values};
 
 fn fixture() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/fixtures/mlp");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/fixtures/mlp");
     if !path.is_dir() {
         eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
     }

@@ -29,7 +29,7 @@ fn with_offsets(arrays: &BTreeMap<String, Tensor>, name: &str) -> Tensor {
 
 /// Loads a model, runs it on the inputs of the fixture, and compares every output.
 fn check<B: Backend + Clone>(name: &str, backend: B) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/fixtures").join(name);
     if !path.is_dir() {
         eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
         return;
@@ -75,7 +75,7 @@ models! { cond lenet mlp mobilenet_v1_x025 resnet18_w8 seqpool_lod textcnn trans
 /// Trains as the real PaddlePaddle did: 20 batches, with our own gradients and its updates, and compares every cost, the
 /// gradients of the first batch, and the parameters after it and at the end.
 fn check_training<B: Backend + Clone>(name: &str, backend: B) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/paddle/fixtures").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/paddle/fixtures").join(name);
     if !path.is_dir() {
         eprintln!("skipped: the files of PaddlePaddle are not beside the repository");
         return;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[path = "support/rustc.rs"]
 mod rustc;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Every file and folder in the map of ARCHITECTURE.md is there: names of the top level stand at the margin, what is
 /// in them is indented below.
@@ -88,7 +88,7 @@ fn the_oldest_release_is_the_one_of_the_manifest() {
     let promised = env!("CARGO_PKG_RUST_VERSION");
     assert!(readme().contains(&format!("A Rust toolchain ({promised} or newer)")), "{promised}");
     let named = [readme(), std::fs::read_to_string(Path::new(ROOT).join("CONTRIBUTING.md")).unwrap()];
-    let package = env!("CARGO_PKG_NAME");
+    let package = rustc::PACKAGE;
     assert!(named[0].contains(&format!("cargo add {package} --path")), "{package}");
     assert!(named[1].contains(promised), "{promised}");
 }

@@ -6,6 +6,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// What users depend on.
+pub(crate) const PACKAGE: &str = "paddle-rs";
+
+const TESTS: &str = env!("CARGO_MANIFEST_DIR");
+
 /// An error or a warning.
 #[derive(Clone, Debug)]
 pub(crate) struct Diagnostic {
@@ -39,11 +44,11 @@ pub(crate) fn cargo(name: &str, rest: &str, args: &[&str]) -> Output {
     // The flags and the folder of trybuild: the two build the dependencies once.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild");
     let package = target.join("other packages").join(name);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (paddle, models) = (env!("CARGO_PKG_NAME"), root.join("tests/crates/models"));
+    let (root, models) =
+        (Path::new(TESTS).parent().expect("a folder of the project"), Path::new(TESTS).join("crates/models"));
     let manifest = format!(
         "[workspace]\n[package]\nname = \"{name}\"\nedition = \"2024\"\npublish = false\nautobins = false\n\
-         [dependencies]\n{paddle} = {{ path = {root:?} }}\nmodels = {{ path = {models:?} }}\n{rest}"
+         [dependencies]\n{PACKAGE} = {{ path = {root:?} }}\nmodels = {{ path = {models:?} }}\n{rest}"
     );
     // Not copied: the copy of a file that cannot be written could not be written the next time.
     let lock = std::fs::read(root.join("Cargo.lock")).expect("the project has a lock file");
@@ -106,7 +111,7 @@ fn diagnostic(message: &Value, source: Option<&str>) -> Option<Diagnostic> {
     let mut text = String::new();
     words(message, &mut text);
     // As if the project were the working folder.
-    let text = text.replace(&format!("{}/", env!("CARGO_MANIFEST_DIR")), "");
+    let text = text.replace(&format!("{}/", TESTS), "");
     Some(Diagnostic { code, text, place: (number("line_start")?, number("column_start")?) })
 }
 

@@ -3,15 +3,15 @@
 //! Runs with `PADDLE_ORACLE=1`, and `PADDLE_PYTHON` set to a Python interpreter that has `paddlepaddle==2.6.2` and
 //! `numpy<2`.
 
-#[path = "../paddle-kernels/tests/backends/draw.rs"]
+#[path = "../../paddle-kernels/tests/backends/draw.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod draw;
-#[path = "../paddle-kernels/tests/backends/fed.rs"]
+#[path = "../../paddle-kernels/tests/backends/fed.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod fed;
 #[path = "oracle/generated.rs"]
 mod generated;
-#[path = "../paddle-kernels/tests/backends/host.rs"]
+#[path = "../../paddle-kernels/tests/backends/host.rs"]
 #[expect(dead_code, reason = "the tests of backends use the rest")]
 mod host;
 #[path = "oracle/operators.rs"]
@@ -85,18 +85,18 @@ fn if_per_row() {
         batch(&[16.0]),
         batch(&[1.0]),
     ];
-    check("if_per_row", include_str!("../paddle-core/tests/golden/if_per_row.txt"), &batches);
+    check("if_per_row", include_str!("../../paddle-core/tests/golden/if_per_row.txt"), &batches);
 }
 
 /// A loop; loops in branches; branches in loops.
 #[test]
 fn loops() {
-    let scalar = include_str!("../paddle-core/tests/golden/while_scalar.txt");
+    let scalar = include_str!("../../paddle-core/tests/golden/while_scalar.txt");
     check("while_scalar", scalar, &[vec![numbers(&[3, 4], 1)], vec![numbers(&[1, 4], 2)]]);
-    let if_in_while = include_str!("../paddle-core/tests/golden/if_in_while.txt");
+    let if_in_while = include_str!("../../paddle-core/tests/golden/if_in_while.txt");
     let batch = |rows, limit| vec![numbers(&[rows, 4], rows), Tensor::f32(&[], &[limit])];
     check("if_in_while", if_in_while, &[batch(3, 2.0), batch(5, -100.0), batch(2, 0.0), batch(1, 6.0)]);
-    let while_in_if = include_str!("../paddle-core/tests/golden/while_in_if.txt");
+    let while_in_if = include_str!("../../paddle-core/tests/golden/while_in_if.txt");
     let batch = |rows, by: f32| {
         let scales: Vec<f32> = (0..rows).map(|i| if i % 2 == 0 { by } else { -by }).collect();
         vec![numbers(&[rows, 4], rows), column(&scales)]
@@ -191,7 +191,7 @@ fn examples() {
     };
     check_with_loops(
         "mixture",
-        include_str!("../examples/golden/mixture.txt"),
+        include_str!("../../examples/golden/mixture.txt"),
         &[mixture(5), mixture(2), mixture(1)],
     );
     let lengths: [&[i64]; 3] = [&[0, 4, 5, 12, 13], &[0, 1], &[0, 2, 4, 6]];
@@ -199,13 +199,13 @@ fn examples() {
         ids(&[offsets[offsets.len() - 1] as usize], bound, seed).with_offsets(offsets)
     };
     let sentiment = lengths.map(|offsets| vec![texts(offsets, 4, 1), ids(&[offsets.len() - 1, 1], 3, 2)]);
-    check_with_loops("sentiment", include_str!("../examples/golden/sentiment.txt"), &sentiment);
+    check_with_loops("sentiment", include_str!("../../examples/golden/sentiment.txt"), &sentiment);
     let inflect = lengths.map(|offsets| {
         let longer: Vec<i64> = offsets.iter().enumerate().map(|(k, end)| end + k as i64).collect();
         let form = ids(&[longer[longer.len() - 1] as usize, 1], 20, 3).with_offsets(&longer);
         vec![texts(offsets, 20, 1), texts(&longer, 20, 2), form]
     });
-    check_with_loops("inflect_cost", include_str!("../examples/golden/inflect_cost.txt"), &inflect);
+    check_with_loops("inflect_cost", include_str!("../../examples/golden/inflect_cost.txt"), &inflect);
     let search = lengths.map(|offsets| vec![texts(offsets, 20, 1), ids(&[offsets.len() - 1], 2, 1)]);
-    check_with_loops("inflect_form", include_str!("../examples/golden/inflect_form.txt"), &search);
+    check_with_loops("inflect_form", include_str!("../../examples/golden/inflect_form.txt"), &search);
 }

@@ -1,0 +1,9 @@
+//! A file of parameters: safetensors, or PaddlePaddle's `.pdiparams`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use paddle_fuzz::training::Training;
+
+fuzz_target!(|data: &[u8]| {
+    Training::new().expect("the network can be trained").load(data);
+});
