@@ -192,10 +192,9 @@ pub(crate) fn write<B: Backend>(
         records.push(record);
     }
     let (backend, text) = (parameters.backend(), Checkpoint { trainers: records }.text());
-    parameters.read_with(|state| {
+    parameters.read_with(|buffer| {
         let of_parameters = parameters.iter();
-        let of_parameters =
-            of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, &state.values));
+        let of_parameters = of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, buffer));
         let of_states = kept.iter().map(|(name, stored, buffer)| Tensor::new(name, stored, backend, buffer));
         let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
         keeper.write(contents)

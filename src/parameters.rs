@@ -30,13 +30,9 @@ pub struct Parameters<B: Backend = Cpu> {
     storage: Storage,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
-    state: RwLock<State<B>>,
+    /// Any number of runs read them at a time; one that changes them is alone.
+    values: RwLock<B::Buffer>,
     inference: Mutex<Inference<B>>,
-}
-
-/// What runs read, any number of them at a time, and what a run with a shared reference may change, alone.
-pub(crate) struct State<B: Backend> {
-    pub(crate) values: B::Buffer,
 }
 
 impl Parameters<Cpu> {
@@ -89,8 +85,8 @@ impl<B: Backend> Parameters<B> {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
         }
-        let (state, inference) = (RwLock::new(State { values }), Mutex::new(Inference::new()));
-        Ok(Parameters { backend, storage, identity: Arc::new(()), state, inference })
+        let (values, inference) = (RwLock::new(values), Mutex::new(Inference::new()));
+        Ok(Parameters { backend, storage, identity: Arc::new(()), values, inference })
     }
 
     /// The number of parameters.
@@ -129,7 +125,7 @@ impl<B: Backend> Parameters<B> {
 
     /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        Ok(self.read_with(|state| stored::get(&self.backend, &self.storage, &state.values, name.as_ref()))?)
+        Ok(self.read_with(|buffer| stored::get(&self.backend, &self.storage, buffer, name.as_ref()))?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
@@ -139,10 +135,7 @@ impl<B: Backend> Parameters<B> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        let set = |state: &mut State<B>| {
-            stored::set(&self.backend, &self.storage, &mut state.values, name.as_ref(), array)
-        };
-        Ok(self.with(set)?)
+        Ok(self.with(|buffer| stored::set(&self.backend, &self.storage, buffer, name.as_ref(), array))?)
     }
 
     /// Gives a parameter values that `read` makes, of the element type that it is told.
@@ -159,7 +152,7 @@ impl<B: Backend> Parameters<B> {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
         }
-        self.with(|state| self.backend.upload(values.as_slice(), &mut state.values, stored.offset));
+        self.with(|buffer| self.backend.upload(values.as_slice(), buffer, stored.offset));
         Ok(())
     }
 
@@ -176,17 +169,17 @@ impl<B: Backend> Parameters<B> {
     }
 
     pub(crate) fn buffer(&mut self) -> &mut B::Buffer {
-        &mut self.state.get_mut().unwrap_or_else(PoisonError::into_inner).values
+        self.values.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Uses the values, while nobody else does.
-    pub(crate) fn with<R>(&self, action: impl FnOnce(&mut State<B>) -> R) -> R {
-        action(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn with<R>(&self, action: impl FnOnce(&mut B::Buffer) -> R) -> R {
+        action(&mut self.values.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reads the values, beside others who do.
-    pub(crate) fn read_with<R>(&self, action: impl FnOnce(&State<B>) -> R) -> R {
-        action(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn read_with<R>(&self, action: impl FnOnce(&B::Buffer) -> R) -> R {
+        action(&self.values.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Uses what is kept for inference, for a moment.
@@ -196,9 +189,9 @@ impl<B: Backend> Parameters<B> {
 
     /// Errors if an element of a parameter is NaN or infinite.
     pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
-        self.read_with(|state| {
+        self.read_with(|buffer| {
             self.iter().try_for_each(|stored| {
-                let found = plan::not_finite(&self.backend, &state.values, stored);
+                let found = plan::not_finite(&self.backend, buffer, stored);
                 let Some((element, found)) = found else { return Ok(()) };
                 let (name, found) = (stored.name.clone(), found.to_string());
                 Err(ParameterError::NotFinite { name, element, found })

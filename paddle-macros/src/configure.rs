@@ -23,6 +23,15 @@ pub(crate) struct ConfiguredOut {
     pub(crate) predicate: TokenStream,
 }
 
+/// Whether an invocation may have predicates. Most have none, and need not be gone through for them.
+pub(crate) fn may_ask(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => may_ask(group.stream()),
+        TokenTree::Ident(ident) => ident == "cfg" || ident == "cfg_attr",
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
 /// The predicates of an invocation, each once, in the order in which rustc is asked.
 pub(crate) fn predicates(syntax: &Syntax) -> Vec<TokenStream> {
     let mut asking = Configuration::default();
@@ -187,13 +196,6 @@ impl Configuration {
 impl VisitMut for Configuration {
     fn visit_item_mut(&mut self, item: &mut syn::Item) {
         match item {
-            // `#![..]` stands for `#[..]` before the `fn`.
-            syn::Item::Fn(function) => {
-                for attribute in &mut function.attrs {
-                    attribute.style = syn::AttrStyle::Outer;
-                }
-                visit_mut::visit_item_fn_mut(self, function);
-            }
             // An operator has no body, so it is not read yet.
             syn::Item::Verbatim(tokens) => {
                 let end = tokens.clone().into_iter().last();

@@ -24,10 +24,9 @@ impl<B: Backend> Parameters<B> {
     /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
     /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        Ok(self.read_with(|state| {
+        Ok(self.read_with(|buffer| {
             let parameters = self.iter();
-            let tensors =
-                parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), &state.values));
+            let tensors = parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), buffer));
             let contents = Contents::new(None, tensors.collect());
             let written =
                 contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
@@ -97,11 +96,10 @@ impl<B: Backend> Parameters<B> {
     /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let records = self.read_with(|state| {
+        let records = self.read_with(|buffer| {
             let record = |stored: &Stored| {
                 let mut data = Vec::new();
-                let written =
-                    stored::values(self.backend(), &state.values, stored)?.write_le_bytes(&mut data);
+                let written = stored::values(self.backend(), buffer, stored)?.write_le_bytes(&mut data);
                 written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
                 let record = TensorRecord {
                     lod: Vec::new(),
@@ -154,9 +152,9 @@ impl<B: Backend> Parameters<B> {
 
     /// Gives the parameters at these places these values.
     pub(crate) fn upload(&self, values: &[(usize, Values)]) {
-        self.with(|state| {
+        self.with(|buffer| {
             for (offset, values) in values {
-                self.backend().upload(values.as_slice(), &mut state.values, *offset);
+                self.backend().upload(values.as_slice(), buffer, *offset);
             }
         });
     }

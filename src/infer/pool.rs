@@ -52,8 +52,8 @@ impl<B: Backend> Plan<B> {
         executor.set_step(step);
         match executor.changes_parameters() {
             // What others wrote may count something, or train itself.
-            true => parameters.with(|state| executor.run(Part::Compute, &mut state.values))?,
-            false => parameters.read_with(|state| executor.run_shared(&state.values))?,
+            true => parameters.with(|buffer| executor.run(Part::Compute, buffer))?,
+            false => parameters.read_with(|buffer| executor.run_shared(buffer))?,
         }
         Ok(count)
     }

@@ -191,7 +191,7 @@ impl Run {
 fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
     let program = net.program()?;
     let values = |parameters: &Parameters, stored| {
-        parameters.read_with(|state| stored::values(parameters.backend(), &state.values, stored))
+        parameters.read_with(|buffer| stored::values(parameters.backend(), buffer, stored))
     };
     // Both sets are of the same network, and have the same places.
     let mut unmoved = Vec::new();

@@ -19,7 +19,9 @@ impl Parser<'_> {
         self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
     }
 
-    pub(super) fn function(&mut self, item: syn::ItemFn, unit: UnitId, is_operator: bool) -> Function {
+    pub(super) fn function(&mut self, mut item: syn::ItemFn, unit: UnitId, is_operator: bool) -> Function {
+        // `#![..]` stands for `#[..]` before the `fn`.
+        item.attrs.iter_mut().for_each(|attribute| attribute.style = syn::AttrStyle::Outer);
         self.no_attributes_in_function(&item);
         let mut tokens = item.clone();
         tokens.attrs.clear();

@@ -72,6 +72,7 @@ impl Invocation {
             sink.error(at, Message::Limit { text });
             return None;
         }
+        let has_predicates = configure::may_ask(tokens.clone());
         let mut parser = Parser {
             sink,
             unit: UnitId(0),
@@ -87,10 +88,13 @@ impl Invocation {
         match parsed {
             Ok(syntax) => {
                 let mut syntax = syntax?;
-                let predicates = configure::predicates(&syntax);
-                let answers = done.clone().into_iter().take(predicates.len());
-                let answers: Vec<bool> = answers.map(|answer| configure::is_yes(&answer)).collect();
-                let configured_out = configure::configure(&mut syntax, &predicates, answers.into_iter());
+                let (mut predicates, mut configured_out) = (Vec::new(), Vec::new());
+                if has_predicates {
+                    predicates = configure::predicates(&syntax);
+                    let answers = done.clone().into_iter().take(predicates.len());
+                    let answers: Vec<bool> = answers.map(|answer| configure::is_yes(&answer)).collect();
+                    configured_out = configure::configure(&mut syntax, &predicates, answers.into_iter());
+                }
                 let uses = parser.uses(&mut syntax);
                 let has_unknown_imports = parser.has_unknown_imports;
                 Some(Invocation { syntax, predicates, uses, configured_out, has_unknown_imports })
