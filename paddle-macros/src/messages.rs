@@ -1,6 +1,6 @@
 //! The catalogue of messages: each has an id, and says what was found, what is expected, and what to do.
 //!
-//! Every id has a case in `tests/compile_fail/` whose marker `//~ id` is on the line to blame, and a unit test of the
+//! Every id has a case in `tests/tests/compile_fail/` whose marker `//~ id` is on the line to blame, and a unit test of the
 //! exact line and column.
 
 use std::fmt;

@@ -25,7 +25,7 @@ fn the_map_names_what_is_there() {
         let names: Vec<&str> = line.split_whitespace().take_while(is_name).collect();
         for name in &names {
             seen += 1;
-            // Inside a crate, the tree begins at its `src`.
+            // Inside a crate, the tree begins at its `src`, if it has one.
             let places = [format!("{below}{name}"), format!("{below}src/{name}")];
             if !places.iter().any(|place| Path::new(ROOT).join(place).exists()) {
                 missing.push(format!("{below}{name}"));
@@ -34,8 +34,9 @@ fn the_map_names_what_is_there() {
         if let [folder] = names[..]
             && folder.ends_with('/')
         {
-            let crate_root = Path::new(ROOT).join(folder).join("Cargo.toml").exists() && indent == 0;
-            let name = if crate_root { format!("{folder}src/") } else { folder.to_string() };
+            let sources = format!("{folder}src/");
+            let has_sources = indent == 0 && Path::new(ROOT).join(&sources).exists();
+            let name = if has_sources { sources } else { folder.to_string() };
             folders.push((indent, name));
         }
     }

@@ -1,4 +1,4 @@
-//! The cases of `tests/compile_fail/`: which message, at exactly which tokens.
+//! The cases of `tests/tests/compile_fail/`: which message, at exactly which tokens.
 //!
 //! A marker, `//~`, is a comment on the line below the tokens to blame: carets under them, then the id. `note` marks the
 //! further places of the same mistake.
