@@ -1,6 +1,5 @@
 //! Data that do not fit, in the middle of a training: a typed error that says what was found, what is expected and where, and
 //! parameters, with what the updater keeps of them, as the last good batch left them.
-#![deny(warnings)]
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Beam search: a step of it beside PaddlePaddle's operator, whole ones beside a search by hand.
-#![deny(warnings)]
 
 use paddle::{Batch, Parameters, infer, network};
 

@@ -1,5 +1,4 @@
 //! Checkpoints: a training that was interrupted anywhere goes on as if it had not been, to the last bit.
-#![deny(warnings)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! `cfg` inside of a network: what is configured out is as if it were not written, in both forms, wherever Rust takes the
 //! attribute.
-#![deny(warnings)]
 
 use paddle::attribute::network;
 use paddle::{Error, Network, Parameters, Spec, infer};

@@ -1,6 +1,5 @@
 //! Files in which something changed after they were written: each bit of it is noticed, the checkpoint before the newest is gone
 //! on from, and `verify` says where the damage is.
-#![deny(warnings)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Parameters to and from files: what comes back, what does not fit, and files that are damaged, cut off or not there.
-#![deny(warnings)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Networks of images: convolution and pooling.
-#![deny(warnings)]
 
 use paddle::{Batch, Parameters, Trainer, infer, network};
 

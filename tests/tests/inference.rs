@@ -1,5 +1,4 @@
 //! Inference: what is drawn, and calls on several threads.
-#![deny(warnings)]
 
 use std::sync::{Condvar, Mutex};
 use std::thread;

@@ -1,7 +1,6 @@
 //! A training whose process is killed again and again, and that runs out of room: it ends with the bits of one that was left
 //! alone. `PADDLE_KILLS=200 cargo test --test kills -- --nocapture` kills more often.
 #![cfg(unix)]
-#![deny(warnings)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Models that compile, without a warning, and what their rows look like.
-#![deny(warnings)]
 
 use paddle::network;
 

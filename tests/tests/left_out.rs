@@ -1,6 +1,5 @@
 //! Parameters that the user leaves out of a training: by `stop_gradient`, by `_`, by freezing. They stay as they are, to the
 //! last bit, and everything else trains.
-#![deny(warnings)]
 
 use paddle::attribute::network;
 use paddle::testing::{assert_learns, check_gradients};

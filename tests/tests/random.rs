@@ -1,5 +1,4 @@
 //! Layers that draw numbers for each row: the same ones for a seed, whatever the threads and whichever rows a block runs on.
-#![deny(warnings)]
 
 use ndarray::{ArrayD, Axis, Slice};
 use paddle::{Cpu, InferOptions, Network, Parameters, Sgd, Spec, Trainer, infer, infer_with, network};

@@ -1,6 +1,5 @@
 //! The ranking program that the project began with, whose topology compares two cross entropies, and the sub-network that is
 //! used by itself.
-#![deny(warnings)]
 
 use paddle::attribute::network;
 use paddle::{Adam, Error, Outputs, Parameters, Trainer, infer, infer_with};

@@ -1,5 +1,4 @@
 //! The recurrent layers of the library: what they compute, beside the operators of the real PaddlePaddle 2.6.2.
-#![deny(warnings)]
 
 use ndarray::{ArrayD, IxDyn};
 use paddle::testing::check_gradients;

@@ -1,5 +1,4 @@
 //! Layers that do something else in training than otherwise.
-#![deny(warnings)]
 
 use paddle::{Parameters, Sgd, Trainer, infer, network};
 

@@ -1,5 +1,4 @@
 //! Layers that look up, join, turn, reduce and compare, in networks.
-#![deny(warnings)]
 
 use paddle::{Network, Parameters, Sgd, Spec, Trainer, infer, network};
 

@@ -1,7 +1,6 @@
 //! Saving that is interrupted: killed at any moment, out of room, without the right to write, or while another one writes. What was
 //! there before is as it was.
 #![cfg(unix)]
-#![deny(warnings)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

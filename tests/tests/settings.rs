@@ -1,5 +1,4 @@
 //! Settings that nothing can be done with: each is named, with what it is and what it has to be, before anything is computed.
-#![deny(warnings)]
 
 use paddle::reader::Reader;
 use paddle::updater::schedule;

@@ -1,5 +1,4 @@
 //! `paddle::testing`: networks that learn, and such that compile but do not.
-#![deny(warnings)]
 
 use std::panic::{self, AssertUnwindSafe};
 

@@ -1,6 +1,5 @@
 //! Checkpoints of two trainers that train two networks in turn: what goes on from them is what would have gone on, to the
 //! last bit.
-#![deny(warnings)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 //!
 //! Each scenario runs with its first large allocation failing, then with its second, until none is left to fail. An allocation
 //! that ends the process is found with `-- --nocapture`: the last line names the scenario and the number.
-#![deny(warnings)]
 
 mod allocator;
 mod sizes;
