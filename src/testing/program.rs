@@ -23,7 +23,7 @@ const CONTEXT: usize = 3;
 ///     let price = fc(x, 1);
 ///     mean(square(price - y))
 /// });
-/// assert_program(&net, "tests/golden/price.txt");
+/// assert_program(&net, "examples/golden/price.txt");
 /// ```
 #[track_caller]
 pub fn assert_program<S: Spec>(net: &Network<S>, golden: impl AsRef<Path>) {

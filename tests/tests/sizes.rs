@@ -147,7 +147,7 @@ fn sizes_of_the_caller_are_given_when_the_network_is_made() {
 /// What the error says behind its place.
 fn said(error: &Error) -> String {
     let text = error.to_string();
-    let place = text.strip_prefix("tests/sizes.rs:").unwrap_or(&text);
+    let place = text.strip_prefix(concat!(file!(), ":")).unwrap_or(&text);
     place.trim_start_matches(|c: char| c.is_ascii_digit() || ":. ".contains(c)).to_string()
 }
 
@@ -230,7 +230,7 @@ fn a_network_of_the_callers_size_trains() {
     assert!(mlp::cost::with(mlp::cost::Sizes { CLASSES: 0 }).is_err());
     let other = mlp::cost::with(mlp::cost::Sizes { CLASSES: 4 }).unwrap();
     let error = Parameters::create((&net, &other)).unwrap_err().to_string();
-    assert!(error.starts_with("parameter `many.w` is [3, 6] at tests/sizes.rs:"), "{error}");
+    assert!(error.starts_with(concat!("parameter `many.w` is [3, 6] at ", file!(), ":")), "{error}");
     let huge = mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 28 }).unwrap();
     assert!(Parameters::create(&huge).is_err());
     assert!(mlp::cost::with(mlp::cost::Sizes { CLASSES: 1 << 61 }).is_err());

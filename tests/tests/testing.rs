@@ -153,7 +153,7 @@ fn rows_that_do_not_fit_are_an_error() {
         mean(softmax_with_cross_entropy(fc(x, 2), label))
     });
     let said = said(&net, [(0.5, 2)]);
-    assert!(said.starts_with("`network` cannot be trained on these rows: tests/testing.rs:"), "{said}");
+    assert!(said.starts_with(concat!("`network` cannot be trained on these rows: ", file!(), ":")), "{said}");
     assert!(said.contains("the class id of row 0 is 2, but there are 2 classes"), "{said}");
 }
 

@@ -144,5 +144,9 @@ fn side_by_side<const N: usize, T: Element, F: Fold<T>>(fold: F, x: &[T]) -> T {
         lanes.iter_mut().zip(x).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
     }
     lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane = fold.with(*lane, *x));
-    lanes.into_iter().fold(fold.none(), |found, x| fold.with(found, x))
+    let mut found = fold.none();
+    for lane in lanes {
+        found = fold.with(found, lane);
+    }
+    found
 }

@@ -84,11 +84,11 @@ fn element<const FUSED: bool, T: Float, R: Rule, const N: usize>(
 #[inline(always)]
 fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::Shared<T::Fast<FUSED>> {
     let Once { rate, powers, trust } = once;
-    rule.shared(Once {
-        rate: rate.fast::<FUSED>(),
-        powers: powers.map(|power| power.fast::<FUSED>()),
-        trust: trust.fast::<FUSED>(),
-    })
+    let mut fast = [T::ZERO.fast::<FUSED>(); MOST_POWERS];
+    for (fast, power) in fast.iter_mut().zip(&powers) {
+        *fast = power.fast::<FUSED>();
+    }
+    rule.shared(Once { rate: rate.fast::<FUSED>(), powers: fast, trust: trust.fast::<FUSED>() })
 }
 
 dispatch! {
@@ -127,9 +127,13 @@ dispatch! {
             let count = BLOCK.min(parameter.len() - start);
             for i in 0..count {
                 let (p, g) = (parameter[start + i], gradient[start + i]);
-                let states = states.map(|state| state.get(start + i).copied().unwrap_or(T::ZERO));
-                let states = states.map(|state| state.fast::<FUSED>());
-                let direction = R::direction(&shared, p.fast::<FUSED>(), g.fast::<FUSED>(), states);
+                let mut old = [T::ZERO.fast::<FUSED>(); MOST_STATES];
+                for (old, state) in old.iter_mut().zip(&states) {
+                    if let Some(state) = state.get(start + i) {
+                        *old = state.fast::<FUSED>();
+                    }
+                }
+                let direction = R::direction(&shared, p.fast::<FUSED>(), g.fast::<FUSED>(), old);
                 let direction: T = T::plain(direction);
                 of_parameter[i] = p * p;
                 of_direction[i] = direction * direction;

@@ -250,9 +250,13 @@ fn loss_of<const FUSED: bool, T: Float>(
         for (to, x) in probabilities.iter_mut().zip(logits) {
             *to = exp::<FUSED, T>(x.double() - lattice.normaliser[t]);
         }
-        probabilities[blank] -= alpha.iter().step_by(2).sum::<f64>();
-        for (label, is) in labels.iter().zip(alpha.iter().skip(1).step_by(2)) {
-            probabilities[*label as usize] -= *is;
+        let mut blanks = 0.0;
+        for k in (0..alpha.len()).step_by(2) {
+            blanks += alpha[k];
+        }
+        probabilities[blank] -= blanks;
+        for (k, label) in labels.iter().enumerate() {
+            probabilities[*label as usize] -= alpha[2 * k + 1];
         }
         grad[of_token(t)].iter_mut().zip(&*probabilities).for_each(|(grad, x)| *grad = T::of(*x));
         if t > 0 {
