@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use paddle::core::convert::to_wire;
 use paddle::core::text;
-use paddle::{Network, Parameters, load_inference_model};
+use paddle::{Dynamic, Network, Parameters, load_inference_model};
 use paddle_fuzz::training::Training;
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ fn model(source: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let program = text::parse(source)?;
     let model = to_wire(&program).main.encode_to_vec();
     let path = folder.join("pdiparams");
-    Parameters::create(&Network::from_program(program)?)?.save_pdiparams(&path)?;
+    Parameters::create(&Network::<Dynamic>::from_program(program)?)?.save_pdiparams(&path)?;
     let parameters = fs::read(&path)?;
     fs::remove_file(&path)?;
     load_inference_model(&model, &parameters)?;
