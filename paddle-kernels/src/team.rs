@@ -387,6 +387,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
+    #[cfg_attr(miri, ignore = "the time of the processor is not known there")]
     fn an_idle_team_uses_no_cpu() {
         let team = Team::new(3).unwrap();
         let barrier = Barrier::new(3);
