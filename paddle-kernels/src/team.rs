@@ -293,10 +293,12 @@ mod tests {
         for threads in [0, 1, 2, 3, 7] {
             let team = Team::new(threads).unwrap();
             assert_eq!(team.threads(), threads.max(1));
-            for run in 0..5000 {
+            // Miri takes its time.
+            let (runs, tiles) = if cfg!(miri) { (23, 100) } else { (5000, 10_000) };
+            for run in 0..runs {
                 check(&team, run % 23);
             }
-            check(&team, 10_000);
+            check(&team, tiles);
         }
     }
 
@@ -372,14 +374,14 @@ mod tests {
         let team = Team::new(3).unwrap();
         thread::scope(|scope| {
             for _ in 0..5 {
-                scope.spawn(|| (0..2000).for_each(|run| check(&team, run % 9)));
+                scope.spawn(|| (0..if cfg!(miri) { 9 } else { 2000 }).for_each(|run| check(&team, run % 9)));
             }
         });
     }
 
     #[test]
     fn teams_come_and_go() {
-        for run in 0..200 {
+        for run in 0..if cfg!(miri) { 9 } else { 200 } {
             let team = Team::new(4).unwrap();
             check(&team, run % 5);
         }
