@@ -15,7 +15,7 @@ use paddle::attribute::network;
 use paddle::data::{Image, digits, mnist, split};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Adam, Network, Options, Parameters, Spec, Trainer, test};
+use paddle::{Adam, Network, Options, Parameters, Trainable, Trainer, test};
 
 #[network]
 mod classifier {
@@ -91,7 +91,7 @@ fn train<const H: usize, const W: usize, S>(
     seed: u64,
 ) -> Result<String, Box<dyn Error>>
 where
-    S: Spec<Row: From<([[f32; W]; H], i64)> + Clone>,
+    S: Trainable<Row: From<([[f32; W]; H], i64)> + Clone>,
 {
     let rows = |images: &[Image<H, W>]| {
         images.iter().map(|image| S::Row::from((image.pixels, image.label))).collect::<Vec<_>>()

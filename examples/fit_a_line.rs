@@ -14,7 +14,7 @@ use paddle::attribute::network;
 use paddle::data::{Sample, Standardizer, diabetes, housing, least_squares, split};
 use paddle::event::EventKind;
 use paddle::reader::{DataSet, Reader};
-use paddle::{Network, Options, Parameters, Sgd, Spec, Trainer, infer};
+use paddle::{Network, Options, Parameters, Sgd, Spec, Trainable, Trainer, infer};
 
 #[network]
 mod regression {
@@ -66,7 +66,7 @@ fn fit<const N: usize, Cost, Price>(
     samples: Vec<Sample<N>>,
 ) -> Result<String, Box<dyn Error>>
 where
-    Cost: Spec<Row: From<([f32; N], f32)>>,
+    Cost: Trainable<Row: From<([f32; N], f32)>>,
     Price: Spec<Row = [f32; N]>,
 {
     let (train, test) = split(samples, 5);

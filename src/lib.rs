@@ -93,8 +93,8 @@ pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
 #[doc(hidden)]
-pub use network::refuse_training;
-pub use network::{Dynamic, Network, Spec};
+pub use network::Training;
+pub use network::{Dynamic, Network, Spec, Trainable, TrainableInPart};
 pub use options::{NoShards, Options};
 pub use outputs::{OutputError, Outputs};
 pub use paddle_core as core;

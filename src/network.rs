@@ -15,7 +15,7 @@ use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
 use crate::operator::{self, Operator, Operators};
-use crate::sharing::ParamSpec;
+use crate::sharing::{Agreeing, ParamSpec};
 
 /// The type that stands for one network of the source. The macros write it.
 pub trait Spec: 'static {
@@ -31,11 +31,9 @@ pub trait Spec: 'static {
     const PARAMS: &'static [ParamSpec] = &[];
     /// Why the network cannot be trained; nothing where it can, or where that is only known at run time.
     const UNTRAINABLE: Option<&'static str> = None;
-    /// Read by what trains all of the parameters: rustc refuses to build it for a network that cannot be trained, at the
-    /// place in its source.
-    const TRAINED: () = ();
-    /// Read by what may freeze parameters, likewise.
-    const TRAINED_IN_PART: () = ();
+    /// This network beside another one: whether they agree on the parameters that they share.
+    #[doc(hidden)]
+    type Beside<Other: Spec>: Agreeing;
 
     /// The operators of the user's own that its source may use.
     const OPERATORS: Operators = Operators::NONE;
@@ -46,11 +44,33 @@ pub trait Spec: 'static {
     }
 }
 
-/// What [`Spec::TRAINED`] is of a network that cannot be trained: rustc reports it where the macros call it.
-#[track_caller]
-pub const fn refuse_training(why: &str) {
-    panic!("{}", why)
-}
+/// A network that can be trained as it is, as far as rustc knows: its cost is a floating-point scalar, and has a derivative with respect
+/// to each parameter. The macros implement it.
+///
+/// A function that trains any network asks for it:
+///
+/// ```
+/// use paddle::{Error, Network, Parameters, Rows, Sgd, Trainable, Trainer};
+///
+/// fn once<S: Trainable>(net: &Network<S>, rows: impl Rows<S>) -> Result<f32, Error> {
+///     let mut parameters = Parameters::create(net)?;
+///     Ok(Trainer::new(Sgd::new(0.1)).step(net, &mut parameters, rows)?.cost)
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be trained",
+    label = "not known to have a cost",
+    note = "a function that trains any network says so: `fn f<S: paddle::Trainable>(net: &Network<S>, ..)`"
+)]
+pub trait Trainable: TrainableInPart {}
+
+/// A network that can be trained if parameters are frozen, which are those without a gradient: see [`Options::freeze`](crate::Options::freeze).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be trained",
+    label = "not known to have a cost",
+    note = "a function that trains any network says so: `fn f<S: paddle::Trainable>(net: &Network<S>, ..)`"
+)]
+pub trait TrainableInPart: Spec {}
 
 /// A network: a program that can be trained and run.
 ///
@@ -126,10 +146,19 @@ pub struct Dynamic<R = ()>(PhantomData<fn() -> R>);
 
 impl<R: Row + 'static> Spec for Dynamic<R> {
     type Row = R;
+    type Beside<Other: Spec> = ();
     const NAME: &'static str = "network";
     const PROGRAM: &'static [u8] = &[];
     const STARTUP: &'static [u8] = &[];
 }
+
+/// What the macros say of a network that cannot be trained: that this is not possible.
+#[derive(Debug)]
+pub struct Training;
+
+/// What is not known before the program is.
+impl<R: Row + 'static> TrainableInPart for Dynamic<R> {}
+impl<R: Row + 'static> Trainable for Dynamic<R> {}
 
 impl<R: Row + 'static> Network<Dynamic<R>> {
     /// The network of a program. Errors if the program is not well-formed.

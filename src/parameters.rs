@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::error;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
@@ -19,7 +18,7 @@ use crate::infer::Inference;
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameter_name::ParameterGroup;
-use crate::sharing::{HELP, ParamSpec, agree};
+use crate::sharing::HELP;
 use crate::stored;
 
 /// One set of parameters for one or several networks, on the device that runs them.
@@ -42,14 +41,14 @@ impl Parameters<Cpu> {
     /// `cargo build`, and of `cargo check` with [`parameters!`](crate::parameters!); for one that is made or loaded at
     /// run time, it is an error here.
     pub fn create<N: Networks>(networks: N) -> Result<Self, Error> {
-        let () = Agreement::<N>::CHECK;
+        let () = N::AGREE;
         Self::create_with_seed(networks, 0)
     }
 
     /// The same with another seed of the random numbers that parameters are initialised with. What a parameter
     /// gets depends on the seed and its name, not on what else is in the set.
     pub fn create_with_seed<N: Networks>(networks: N, seed: u64) -> Result<Self, Error> {
-        let () = Agreement::<N>::CHECK;
+        let () = N::AGREE;
         Self::create_on(shared_cpu()?, networks, seed)
     }
 }
@@ -69,7 +68,7 @@ fn shared_cpu() -> Result<Cpu, CpuError> {
 impl<B: Backend> Parameters<B> {
     /// The same on another backend: that one runs everything that these parameters are used for.
     pub fn create_on<N: Networks>(backend: B, networks: N, seed: u64) -> Result<Self, Error> {
-        let () = Agreement::<N>::CHECK;
+        let () = N::AGREE;
         let models = networks.models()?;
         let initialized_by = initialized_by(&models)?;
         let mut storage = Storage::new();
@@ -210,14 +209,6 @@ impl<B: Backend> fmt::Debug for Parameters<B> {
     }
 }
 
-/// Has rustc refuse to build a call with networks that do not agree on the parameters that they share. Each public
-/// function reads it, so that rustc shows the user's call.
-struct Agreement<N>(PhantomData<N>);
-
-impl<N: Networks> Agreement<N> {
-    const CHECK: () = agree(N::PARAMS);
-}
-
 /// Which of the networks initialises each parameter: the first that asks for an initialiser, or else the first.
 ///
 /// Errors if two of them do not agree on a parameter.
@@ -257,27 +248,46 @@ impl<T: sealed::Models> Networks for T {}
 pub(crate) mod sealed {
     use std::sync::Arc;
 
-    use super::{Error, Model, Network, ParamSpec, Spec};
+    use super::{Error, Model, Network, Spec};
+    use crate::sharing::Agreeing;
 
     pub trait Models {
-        /// What is known of their parameters while the crate compiles.
-        const PARAMS: &'static [&'static [ParamSpec]];
+        /// How many networks.
+        const COUNT: usize;
+
+        /// Built only for networks that agree on the parameters that they share. Each public function reads it, so that rustc shows the
+        /// user's call.
+        const AGREE: ();
 
         fn models(&self) -> Result<Vec<Arc<Model>>, Error>;
     }
 
     impl<S: Spec> Models for &Network<S> {
-        const PARAMS: &'static [&'static [ParamSpec]] = &[S::PARAMS];
+        const COUNT: usize = 1;
+
+        const AGREE: () = ();
 
         fn models(&self) -> Result<Vec<Arc<Model>>, Error> {
             Ok(vec![Arc::clone(self.model()?)])
         }
     }
 
+    macro_rules! pairs {
+        () => {};
+        ($first:ident $($second:ident)*) => {
+            $(let () = <$second::Beside<$first> as Agreeing>::AGREES;)*
+            pairs!($($second)*);
+        };
+    }
+
     macro_rules! tuples {
         ($($spec:ident)*) => {
             impl<$($spec: Spec),*> Models for ($(&Network<$spec>,)*) {
-                const PARAMS: &'static [&'static [ParamSpec]] = &[$($spec::PARAMS),*];
+                const COUNT: usize = [$(stringify!($spec)),*].len();
+
+                const AGREE: () = {
+                    pairs!($($spec)*);
+                };
 
                 fn models(&self) -> Result<Vec<Arc<Model>>, Error> {
                     #[expect(non_snake_case, reason = "the networks are named as their types")]

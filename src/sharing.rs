@@ -65,19 +65,36 @@ impl ParamSpec {
 pub(crate) const HELP: &str =
     "\n  one name is one parameter: give one of them another name with `param = \"..\"`";
 
+/// A network beside another one. The macros make it: rustc shows what is wrong there, at the network's place.
+pub trait Agreeing {
+    /// Fails to compile unless the two agree on the parameters that they share.
+    const AGREES: ();
+}
+
+/// What is known at run time only.
+impl Agreeing for () {
+    const AGREES: () = ();
+}
+
 /// Panics unless all of these networks agree on the parameters that they share. Each one's are sorted by name.
 #[track_caller]
 pub const fn agree(networks: &[&[ParamSpec]]) {
-    let mut first = 0;
-    while first < networks.len() {
-        let mut second = first + 1;
-        while second < networks.len() {
-            if let Some((first, second)) = disagreement(networks[first], networks[second]) {
-                conflict(first, second);
-            }
-            second += 1;
+    let mut rest = networks;
+    while let [others @ .., network] = rest {
+        agree_with(others, network);
+        rest = others;
+    }
+}
+
+/// Panics unless a network agrees with each of the others.
+#[track_caller]
+pub const fn agree_with(others: &[&[ParamSpec]], network: &[ParamSpec]) {
+    let mut at = 0;
+    while at < others.len() {
+        if let Some((first, second)) = disagreement(others[at], network) {
+            conflict(first, second);
         }
-        first += 1;
+        at += 1;
     }
 }
 

@@ -81,7 +81,7 @@ struct OneEach<N, const COUNT: usize>(PhantomData<N>);
 
 impl<N: Networks, const COUNT: usize> OneEach<N, COUNT> {
     const CHECK: () =
-        assert!(N::PARAMS.len() == COUNT, "`summary_with` takes one `Options` for each network");
+        assert!(N::COUNT == COUNT, "`summary_with` takes one `Options` for each network");
 }
 
 fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {

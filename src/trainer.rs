@@ -26,7 +26,7 @@ use crate::files::keeper::Keeper;
 use crate::interrupt::Interrupt;
 use crate::metrics::Metrics;
 use crate::model::Model;
-use crate::network::{Network, Spec};
+use crate::network::{Network, Spec, Trainable, TrainableInPart};
 use crate::options::Options;
 use crate::parameters::{ParameterError, Parameters};
 use crate::position::Position;
@@ -149,25 +149,23 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). A cost that is NaN or infinite is an error,
     /// [`CostNotFinite`], unless [`Options::allow_nan`] is said. A step that ends in an error does not count, and leaves the
     /// parameters as they were, but for one that [`Options::check_numbers`] ends in the middle of its update.
-    pub fn step<S: Spec>(
+    pub fn step<S: Trainable>(
         &mut self,
         net: &Network<S>,
         parameters: &mut Parameters<B>,
         rows: impl Rows<S>,
     ) -> Result<Outcome<'_>, Error> {
-        let () = S::TRAINED;
         self.stepped(net, parameters, rows, &Options::default())
     }
 
     /// The same with settings: `trainer.step_with(&d0, &mut parameters, rows, &Options::default().freeze(params::D))?`.
-    pub fn step_with<S: Spec>(
+    pub fn step_with<S: TrainableInPart>(
         &mut self,
         net: &Network<S>,
         parameters: &mut Parameters<B>,
         rows: impl Rows<S>,
         options: &Options,
     ) -> Result<Outcome<'_>, Error> {
-        let () = S::TRAINED_IN_PART;
         self.stepped(net, parameters, rows, options)
     }
 
@@ -231,7 +229,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     ///
     /// [`train_loop`] says when which event comes. Settings that nothing can be done with are errors before the first one;
     /// a cost that is NaN or infinite is an error with pass and batch, see [`step`](Self::step).
-    pub fn train<S: Spec, R>(
+    pub fn train<S: TrainableInPart, R>(
         &mut self,
         net: &Network<S>,
         parameters: &mut Parameters<B>,
@@ -242,7 +240,6 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     where
         R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
     {
-        let () = S::TRAINED_IN_PART;
         let model = net.model()?;
         self.check()?;
         options.check()?;

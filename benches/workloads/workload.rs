@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayD};
 use paddle::core::plan::Backend;
-use paddle::{Batch, Error, Network, Parameters, Spec, Trainer, Updater};
+use paddle::{Batch, Error, Network, Parameters, Trainable, Trainer, Updater};
 
 /// The number of batches in host memory.
 pub(crate) const POOL: usize = 8;
@@ -19,7 +19,7 @@ pub(crate) trait Workload {
 }
 
 /// A network that is trained on the pool.
-pub(crate) struct Training<S: Spec, B: Backend, U> {
+pub(crate) struct Training<S: Trainable, B: Backend, U> {
     net: Network<S>,
     parameters: Parameters<B>,
     trainer: Trainer<U, B>,
@@ -31,7 +31,7 @@ pub(crate) struct Training<S: Spec, B: Backend, U> {
 /// A parameter's name and its value.
 type Named = (String, ArrayD<f32>);
 
-impl<S: Spec, B: Backend + Clone, U: Updater> Training<S, B, U> {
+impl<S: Trainable, B: Backend + Clone, U: Updater> Training<S, B, U> {
     pub(crate) fn new(
         net: Network<S>,
         parameters: Parameters<B>,
@@ -53,7 +53,7 @@ impl<S: Spec, B: Backend + Clone, U: Updater> Training<S, B, U> {
     }
 }
 
-impl<S: Spec, B: Backend + Clone, U: Updater> Workload for Training<S, B, U> {
+impl<S: Trainable, B: Backend + Clone, U: Updater> Workload for Training<S, B, U> {
     fn step(&mut self, at: usize) -> Result<f32, Error> {
         Ok(self.trainer.step(&self.net, &mut self.parameters, &self.pool[at])?.cost())
     }

@@ -133,7 +133,6 @@ fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell:
         Some(source) => emit(&source, &lowered, &operators, &reports, &imported, shell),
         None => {
             let errors = errors::tokens(&reports);
-            let errors = errors.all();
             quote!(#(#errors)*)
         }
     }

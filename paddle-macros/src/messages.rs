@@ -132,10 +132,12 @@ messages! {
     "no-arm" NoArm { found } "no arm fits {found}; add `_ => ..`"
     /// A layer repeated by a `for` without a name.
     "repeated-parameters" RepeatedParameters { what, variable } "`{what}` is repeated by a `for`, so its parameters need a name: `param = \"block{{{variable}}}\"` makes new ones for each `{variable}`, a name without braces shares one set"
+    /// A sub-network called twice without a name.
+    "second-call" SecondCall { callee, layer, arguments } "`{callee}` is called a second time, and its `{layer}` has no name of its own: for shared parameters name them in `{callee}` (`param = \"{callee}\"`), for new ones name this call (`{callee}({arguments}, param = \"other\")`)"
     /// Two names that come out the same.
     "taken-name" TakenName { name } "these parameters would be named `{name}`, which another binding or sub-network has; rename one of both, or write `param = \"..\"`"
     /// One parameter, two shapes.
-    "parameter-conflict" ParameterConflict { name, here, first } "parameter `{name}` is {here} here, but {first} where it was first used\n  one name is one parameter: give one of them another name with `param = \"..\"`"
+    "parameter-conflict" ParameterConflict { name, here, first, place } "parameter `{name}` is {here} here, but {first} where it was first used, at {place}\n  one name is one parameter: give one of them another name with `param = \"..\"`"
     /// A topology with a name that the module needs.
     "reserved-name" ReservedName { name } "`{name}` is the name of the module that has the names of the parameters; give this network another name"
     /// Not a name for parameters.

@@ -21,12 +21,18 @@ struct Call {
     path: String,
     /// Whether the call has a name of its own.
     named: bool,
+    /// Whether that is a whole name, whatever is around the call.
+    absolute: bool,
     /// How many unrolled loops of this sub-network are around.
     loops: usize,
     /// The names of its layers.
     layers: Counted,
     /// The names of the calls in it.
     calls: Counted,
+    /// How often each sub-network was called in it without a name.
+    called: BTreeMap<usize, u32>,
+    /// Whether this is the second of such calls: nothing says whether its layers share parameters with the first.
+    second: bool,
 }
 
 /// Names that are given out more than once: with `_1`, `_2`, … from the second time on.
@@ -37,6 +43,16 @@ struct Counted {
     given: BTreeMap<String, String>,
 }
 
+/// What the user said of the name of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said<'a> {
+    Nothing,
+    /// A part of a path.
+    Segment(&'a str),
+    /// The whole path.
+    Path(&'a str),
+}
+
 /// Why a layer has no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Nameless {
@@ -44,6 +60,11 @@ pub(crate) enum Nameless {
     Repeated {
         /// The call.
         call: Option<usize>,
+    },
+    /// The call of this number around it is the second of its sub-network, 0 being the outermost, and neither has a name.
+    SecondCall {
+        /// The call.
+        call: usize,
     },
     /// A layer of another binding, or another sub-network, has it.
     Taken {
@@ -57,16 +78,40 @@ impl Names {
         Names { calls: vec![Call::default()], paths: BTreeMap::new() }
     }
 
-    /// The name of a layer's parameters that the user did not name.
+    /// The name of a layer's parameters that the user did not name. Of a second call one layer is told of.
     pub(crate) fn layer(&mut self, binding: Option<&str>, layer: &str) -> Result<String, Nameless> {
+        self.tell_calls_apart()?;
         let is_named = |call: usize| self.calls.get(call + 1).is_some_and(|inner| inner.named);
-        let mut calls = self.calls.iter().enumerate();
+        let mut calls = self.calls.iter().enumerate().skip(self.fixed());
         if let Some((call, _)) = calls.find(|(at, call)| call.loops > 0 && !is_named(*at)) {
             return Err(Nameless::Repeated { call: Some(call).filter(|call| call + 1 < self.calls.len()) });
         }
         let Some(call) = self.calls.last_mut() else { return Ok(layer.to_string()) };
         let base = binding.unwrap_or(layer);
         Ok(format!("{}{}", call.path, call.layers.next(base)?))
+    }
+
+    /// The name that the user gave to a layer's parameters: with a `.` in front it is one below that of the call.
+    pub(crate) fn given(&mut self, name: &str) -> Result<String, Nameless> {
+        let Some(relative) = name.strip_prefix('.') else { return Ok(name.to_string()) };
+        self.tell_calls_apart()?;
+        let around = self.calls.last().map_or("", |call| &call.path);
+        Ok(format!("{around}{relative}"))
+    }
+
+    /// Finds the call around that is a second one.
+    fn tell_calls_apart(&mut self) -> Result<(), Nameless> {
+        let fixed = self.fixed();
+        let mut calls = self.calls.iter_mut().enumerate().skip(fixed);
+        let Some((at, second)) = calls.find(|(_, call)| call.second) else { return Ok(()) };
+        second.second = false;
+        // The first one is the topology.
+        Err(Nameless::SecondCall { call: at - 1 })
+    }
+
+    /// The innermost call with a whole name: those around it say nothing more.
+    fn fixed(&self) -> usize {
+        self.calls.iter().rposition(|call| call.absolute).unwrap_or_default()
     }
 
     /// The path of a layer without parameters, which no other has, and which takes no name from those that have some.
@@ -79,15 +124,29 @@ impl Names {
         if *times == 1 { path } else { format!("{path}_{}", *times - 1) }
     }
 
-    /// Enters a call of a sub-network. A name given with `param =` stands for the path segment, and is shared.
-    pub(crate) fn enter(&mut self, callee: &str, param: Option<&str>) -> Result<(), Nameless> {
+    /// Enters a call of a sub-network. A name that was given to it is shared.
+    ///
+    /// `identity` tells sub-networks from each other; one of the library has none: each call of it is new, as of any layer.
+    pub(crate) fn enter(
+        &mut self,
+        callee: &str,
+        identity: Option<usize>,
+        said: Said<'_>,
+    ) -> Result<(), Nameless> {
         let Some(outer) = self.calls.last_mut() else { return Ok(()) };
-        let segment = match param {
-            Some(name) => Ok(name.to_string()),
-            None => outer.calls.next(callee),
+        let unnamed = identity.filter(|_| said == Said::Nothing).map(|identity| {
+            let times = outer.called.entry(identity).or_default();
+            *times += 1;
+            *times
+        });
+        let (around, segment) = match said {
+            Said::Nothing => (&*outer.path, outer.calls.next(callee)),
+            Said::Segment(name) => (&*outer.path, Ok(name.to_string())),
+            Said::Path(name) => ("", Ok(name.to_string())),
         };
-        let path = format!("{}{}.", outer.path, segment.as_deref().unwrap_or(callee));
-        self.calls.push(Call { path, named: param.is_some(), ..Call::default() });
+        let path = format!("{around}{}.", segment.as_deref().unwrap_or(callee));
+        let (named, absolute) = (said != Said::Nothing, matches!(said, Said::Path(_)));
+        self.calls.push(Call { path, named, absolute, second: unnamed == Some(2), ..Call::default() });
         segment.map(|_| ())
     }
 
@@ -123,8 +182,9 @@ impl Counted {
     }
 }
 
-/// Whether a text can name parameters: words joined by `.`.
+/// Whether a text can name parameters: words joined by `.`, which may also stand in front.
 pub(crate) fn is_path(name: &str) -> bool {
+    let name = name.strip_prefix('.').unwrap_or(name);
     let word = |word: &str| {
         word.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_')
             && word.chars().all(|c| c.is_alphanumeric() || c == '_')
@@ -154,13 +214,13 @@ mod tests {
         let mut names = Names::new();
         names.enter_loop();
         assert_eq!(names.layer(Some("h"), "fc"), Err(Nameless::Repeated { call: None }));
-        names.enter("block", None).unwrap();
-        names.enter("inner", Some("fixed")).unwrap();
+        names.enter("block", None, Said::Nothing).unwrap();
+        names.enter("inner", None, Said::Segment("fixed")).unwrap();
         assert_eq!(names.layer(None, "fc"), Err(Nameless::Repeated { call: Some(0) }));
         names.leave();
         names.leave();
-        names.enter("block", Some("block0")).unwrap();
-        names.enter("inner", None).unwrap();
+        names.enter("block", None, Said::Segment("block0")).unwrap();
+        names.enter("inner", None, Said::Nothing).unwrap();
         assert_eq!(names.layer(None, "fc").unwrap(), "block0.inner.fc");
         names.leave();
         names.enter_loop();
@@ -169,6 +229,25 @@ mod tests {
         names.leave();
         names.leave_loop();
         assert_eq!(names.layer(Some("h"), "fc").unwrap(), "h");
+    }
+
+    #[test]
+    fn a_second_call_asks_for_a_name() {
+        let mut names = Names::new();
+        let mut called = |said: Said<'_>| {
+            names.enter("tower", Some(7), said).unwrap();
+            let layers = [names.layer(None, "fc"), names.given(".table"), names.given("table")];
+            names.leave();
+            layers
+        };
+        let right = |names: [&str; 3]| names.map(|name| Ok(name.to_string()));
+        assert_eq!(called(Said::Nothing), right(["tower.fc", "tower.table", "table"]));
+        assert_eq!(called(Said::Segment("other")), right(["other.fc", "other.table", "table"]));
+        // In it, what has a whole name is told apart by that; of the others one is told of.
+        let second = called(Said::Nothing);
+        assert_eq!(second[0], Err(Nameless::SecondCall { call: 0 }));
+        assert!(second[1..].iter().all(Result::is_ok));
+        assert!(called(Said::Nothing).iter().all(Result::is_ok));
     }
 
     #[test]

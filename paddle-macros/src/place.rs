@@ -4,6 +4,14 @@ use std::path::Path;
 
 use proc_macro2::Span;
 
+use crate::report::Extent;
+
+/// Where tokens begin, for messages.
+pub(crate) fn place(at: Extent) -> String {
+    let start = at.start.start();
+    format!("{}:{}:{}", file(at.start), start.line, start.column + 1)
+}
+
 /// The file of a span: as rustc names it; for a crate outside of the workspace, whose files have absolute names,
 /// beginning with the crate's name.
 pub(crate) fn file(span: Span) -> String {

@@ -3,7 +3,9 @@
 use proc_macro2::{Span, TokenTree};
 use quote::ToTokens;
 
+use crate::ast::UnitId;
 use crate::messages::Message;
+use crate::place::place;
 
 /// The first and the last token of a piece of source.
 ///
@@ -63,10 +65,12 @@ impl From<Span> for Extent {
 pub(crate) struct Frame {
     /// The sub-network.
     pub(crate) name: String,
+    /// What it is called with, for messages.
+    pub(crate) arguments: String,
     /// The call.
     pub(crate) call: Extent,
-    /// Whether the call was written in this invocation.
-    pub(crate) here: bool,
+    /// Where the call was written.
+    pub(crate) unit: UnitId,
 }
 
 /// The tokens to blame for something in this module, and how they led there.
@@ -75,11 +79,28 @@ pub(crate) struct Blame {
     pub(crate) at: Extent,
     /// The calls that led there, the outermost first.
     pub(crate) calls: Vec<Frame>,
-    /// The sub-network of another module in which it is.
+    /// The sub-network of another module in which it is, and its place there; `at` is the call.
     pub(crate) inside: Option<String>,
 }
 
+/// Of so many calls that led to a mistake, those in the middle are left out.
+const SHOWN_CALLS: usize = 8;
+
 impl Blame {
+    /// How it led there, a line each: the innermost first.
+    pub(crate) fn trail(&self) -> String {
+        let inside = self.inside.iter().map(|inside| format!("\n  inside {inside}"));
+        let calls = self.calls.iter().rev().enumerate().filter_map(|(at, Frame { name, call, .. })| {
+            let left_out = self.calls.len().saturating_sub(SHOWN_CALLS);
+            match at.checked_sub(SHOWN_CALLS / 2) {
+                Some(0) if left_out > 0 => Some(format!("\n  and {left_out} calls more")),
+                Some(at) if at < left_out => None,
+                _ => Some(format!("\n  in `{name}`, called at {}", place(*call))),
+            }
+        });
+        inside.chain(calls).collect()
+    }
+
     /// The place of this one in a message about another. Two calls of one sub-network use the same tokens: then the
     /// calls tell them apart.
     pub(crate) fn beside(&self, other: Extent) -> Extent {
@@ -94,23 +115,13 @@ impl Blame {
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub(crate) message: Message,
-    /// The tokens to blame.
-    pub(crate) at: Extent,
-    /// The calls that led there, the outermost first; empty outside of inlined sub-networks.
-    pub(crate) calls: Vec<Frame>,
-    /// The place of a first use that the mistake disagrees with.
-    pub(crate) first: Option<Extent>,
-    /// The sub-network of another module that it is in, and its place there; `at` is the call.
-    pub(crate) inside: Option<String>,
+    pub(crate) blame: Blame,
 }
 
 impl Report {
     /// What is printed.
     pub(crate) fn text(&self) -> String {
-        match &self.inside {
-            Some(inside) => format!("{}\n  inside {inside}", self.message),
-            None => self.message.to_string(),
-        }
+        format!("{}{}", self.message, self.blame.trail())
     }
 }
 
@@ -124,7 +135,12 @@ pub(crate) struct Sink {
 impl Sink {
     /// Reports a mistake, once per place and message.
     pub(crate) fn push(&mut self, report: Report) {
-        let same = |other: &Report| other.at.is(report.at) && other.text() == report.text();
+        let same = |other: &Report| {
+            let (blame, other_blame) = (&report.blame, &other.blame);
+            other_blame.at.is(blame.at)
+                && other_blame.inside == blame.inside
+                && other.message == report.message
+        };
         if !self.reports.iter().any(same) {
             self.reports.push(report);
         }
@@ -132,12 +148,13 @@ impl Sink {
 
     /// Reports a mistake that has one place.
     pub(crate) fn error(&mut self, at: impl Into<Extent>, message: Message) {
-        self.push(Report { message, at: at.into(), calls: Vec::new(), first: None, inside: None });
+        let blame = Blame { at: at.into(), calls: Vec::new(), inside: None };
+        self.push(Report { message, blame });
     }
 
     /// Whether these tokens are a call that led to a mistake in another module.
     pub(crate) fn blames_call(&self, at: Extent) -> bool {
-        self.reports.iter().any(|report| report.inside.is_some() && report.at.is(at))
+        self.reports.iter().any(|report| report.blame.inside.is_some() && report.blame.at.is(at))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

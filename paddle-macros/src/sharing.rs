@@ -7,7 +7,8 @@ use paddle_core::program::{Dim, Disagreement, Program, VarId};
 use crate::ast::{Network, text};
 use crate::lower::Lowered;
 use crate::messages::Message;
-use crate::report::{Blame, Report, Sink};
+use crate::place::place;
+use crate::report::{Report, Sink};
 
 /// The module of a network's module that has the names of the parameters.
 pub(crate) const NAMES: &str = "params";
@@ -53,9 +54,9 @@ fn compare(first: &Lowered, second: &Lowered, reported: &mut BTreeSet<String>, s
         let path = name.rsplit_once('.').map_or(name.as_str(), |(path, _)| path);
         let (Some(known), Some(here)) = (first.uses.get(path), second.uses.get(path)) else { continue };
         if is_known(other, parameter) && reported.insert(path.to_string()) {
-            let message = Message::ParameterConflict { name: name.clone(), here: is, first: was };
-            let Blame { at, calls, inside } = here.clone();
-            sink.push(Report { message, at, calls, first: Some(known.beside(at)), inside });
+            let place = place(known.beside(here.at));
+            let message = Message::ParameterConflict { name: name.clone(), here: is, first: was, place };
+            sink.push(Report { message, blame: here.clone() });
         }
     }
 }

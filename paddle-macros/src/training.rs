@@ -6,18 +6,17 @@
 
 use std::collections::BTreeSet;
 
+use paddle_core::ops::GradientError;
 use paddle_core::passes::{Paths, Untrained, check_trainable};
 use paddle_core::program::{Program, VarId};
 
 use crate::lower::Lowered;
 use crate::messages::Message;
-use crate::report::{Blame, Extent, Report, Sink};
+use crate::report::{Blame, Report, Sink};
 
 /// Why a topology cannot be trained.
 pub(crate) struct Refusal {
-    pub(crate) why: String,
-    /// The tokens to blame.
-    pub(crate) at: Extent,
+    pub(crate) why: GradientError,
     /// Whether it can, where parameters are frozen.
     pub(crate) unless_frozen: bool,
 }
@@ -25,12 +24,9 @@ pub(crate) struct Refusal {
 /// Why it cannot be trained, if so.
 pub(crate) fn refusal(lowered: &Lowered) -> Option<Refusal> {
     let program = lowered.program.as_ref()?;
-    let why = check_trainable(program).err()?.to_string();
+    let why = check_trainable(program).err()?;
     let paths = Paths::of(program).ok().filter(|paths| !paths.trained.is_empty());
-    let missing = paths.as_ref().and_then(|paths| missing(paths).next());
-    let at =
-        missing.and_then(|(parameter, _)| layer(lowered, &program.var(parameter).name)).map(|blame| blame.at);
-    Some(Refusal { why, at: at.unwrap_or(lowered.result), unless_frozen: missing.is_some() })
+    Some(Refusal { why, unless_frozen: paths.is_some_and(|paths| missing(&paths).next().is_some()) })
 }
 
 /// Parameters that are to be trained and have no gradient, though the user does not say so.
@@ -55,9 +51,9 @@ pub(crate) fn check(lowered: &[(usize, Lowered)], sink: &mut Sink) {
         }
         for (parameter, message) in mistakes(program, &paths) {
             let name = &program.var(parameter).name;
-            let Some(Blame { at, calls, inside }) = layer(lowered, name).cloned() else { continue };
+            let Some(blame) = layer(lowered, name).cloned() else { continue };
             if reported.insert(name.clone()) {
-                sink.push(Report { message, at, calls, first: None, inside });
+                sink.push(Report { message, blame });
             }
         }
     }

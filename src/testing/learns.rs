@@ -7,7 +7,7 @@ use paddle_core::passes::trained;
 use crate::Error;
 use crate::batch::{Batch, Rows};
 use crate::infer::{Draws, with_metrics};
-use crate::network::{Network, Spec};
+use crate::network::{Network, Trainable};
 use crate::options::Options;
 use crate::parameters::Parameters;
 use crate::stored;
@@ -68,8 +68,7 @@ const LOSS: f64 = 0.75;
 /// assert_learns(&net, [([0.0, 0.0], 0), ([0.0, 1.0], 1), ([1.0, 0.0], 1), ([1.0, 1.0], 0)]);
 /// ```
 #[track_caller]
-pub fn assert_learns<S: Spec>(net: &Network<S>, rows: impl Rows<S>) {
-    let () = S::TRAINED;
+pub fn assert_learns<S: Trainable>(net: &Network<S>, rows: impl Rows<S>) {
     judge(net, &rows, |first| first - LOSS * first.abs());
 }
 
@@ -86,13 +85,12 @@ pub fn assert_learns<S: Spec>(net: &Network<S>, rows: impl Rows<S>) {
 /// assert_learns_below(&net, [([0.0, 1.0], [0.2, 0.8]), ([1.0, 0.0], [0.8, 0.2])], 0.51);
 /// ```
 #[track_caller]
-pub fn assert_learns_below<S: Spec>(net: &Network<S>, rows: impl Rows<S>, cost: f32) {
-    let () = S::TRAINED;
+pub fn assert_learns_below<S: Trainable>(net: &Network<S>, rows: impl Rows<S>, cost: f32) {
     judge(net, &rows, |_| f64::from(cost));
 }
 
 #[track_caller]
-fn judge<S: Spec>(net: &Network<S>, rows: &impl Rows<S>, goal: impl Fn(f64) -> f64) {
+fn judge<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, goal: impl Fn(f64) -> f64) {
     match learn(net, rows, goal) {
         Ok(None) => {}
         Ok(Some(failure)) => panic!("{failure}"),
@@ -101,7 +99,7 @@ fn judge<S: Spec>(net: &Network<S>, rows: &impl Rows<S>, goal: impl Fn(f64) -> f
 }
 
 /// Why a network does not learn, if so. `goal` says how low the cost has to become that begins with a number.
-fn learn<S: Spec>(
+fn learn<S: Trainable>(
     net: &Network<S>,
     rows: &impl Rows<S>,
     goal: impl Fn(f64) -> f64,
@@ -135,7 +133,7 @@ fn learn<S: Spec>(
 }
 
 /// The costs of steps that update nothing.
-fn untrained<S: Spec>(net: &Network<S>, rows: &impl Rows<S>) -> Result<Vec<f64>, Error> {
+fn untrained<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>) -> Result<Vec<f64>, Error> {
     let (mut parameters, mut trainer) = (Parameters::create(net)?, Trainer::new(Sgd::new(0.0)));
     let options = Options::default().allow_nan();
     let cost = |_| Ok(trainer.step_with(net, &mut parameters, rows, &options)?.cost().into());
@@ -160,7 +158,7 @@ struct Run {
 
 impl Run {
     /// Trains until the cost reaches the goal, or is not finite.
-    fn new<S: Spec>(net: &Network<S>, rows: &impl Rows<S>, rate: f64, goal: f64) -> Result<Self, Error> {
+    fn new<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, rate: f64, goal: f64) -> Result<Self, Error> {
         let (before, mut parameters) = (Parameters::create(net)?, Parameters::create(net)?);
         let mut trainer = Trainer::new(Adam::new(rate));
         let (mut costs, mut has_learned) = (Vec::new(), false);
@@ -188,7 +186,7 @@ impl Run {
 }
 
 /// The parameters to be trained that have the same bits in both sets.
-fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
+fn unmoved<S: Trainable>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
     let program = net.program()?;
     let values = |parameters: &Parameters, stored| {
         parameters.read_with(|buffer| stored::values(parameters.backend(), buffer, stored))
@@ -207,7 +205,7 @@ fn unmoved<S: Spec>(net: &Network<S>, before: &Parameters, after: &Parameters) -
 
 /// The inputs that the cost, with these parameters, does not depend on: it stays the same number when all rows have the
 /// first row's value of such an input.
-fn idle<S: Spec>(
+fn idle<S: Trainable>(
     net: &Network<S>,
     parameters: &Parameters,
     rows: &impl Rows<S>,
@@ -230,7 +228,7 @@ fn idle<S: Spec>(
 }
 
 /// Which operator gave the number that ended a run.
-fn not_finite<S: Spec>(net: &Network<S>, rows: &impl Rows<S>, run: &Run) -> Result<Option<String>, Error> {
+fn not_finite<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, run: &Run) -> Result<Option<String>, Error> {
     let (mut parameters, options) = (Parameters::create(net)?, Options::default().check_numbers());
     let mut trainer = Trainer::new(Adam::new(run.rate));
     let mut step = |_| trainer.step_with(net, &mut parameters, rows, &options).err();

@@ -7,7 +7,7 @@ use std::path::Path;
 use ndarray::Array2;
 use paddle::attribute::network;
 use paddle::reader::{DataSet, IntoItem, Panicked, Reader};
-use paddle::{Adam, Batch, BatchError, Error, Network, Options, Parameters, Rows, Spec, Trainer};
+use paddle::{Adam, Batch, BatchError, Error, Network, Options, Parameters, Rows, Trainable, Trainer};
 
 #[network]
 mod nets {
@@ -27,7 +27,7 @@ mod nets {
 }
 
 /// Trains until the error. `good` is the number of batches that come before it.
-fn refused<S: Spec, R>(net: &Network<S>, reader: R, good: usize) -> Error
+fn refused<S: Trainable, R>(net: &Network<S>, reader: R, good: usize) -> Error
 where
     R: IntoIterator<Item: IntoItem<Data: Rows<S>>>,
 {

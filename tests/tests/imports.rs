@@ -30,7 +30,7 @@ pub mod parts {
 
     /// Two bricks.
     pub fn tower(x: Tensor<f32, _, 4>) -> Tensor<f32, _, SIZE> {
-        fc(brick(brick(x), act = tanh), SIZE)
+        fc(brick(brick(x), act = tanh, param = "upper"), SIZE)
     }
 }
 
@@ -41,7 +41,7 @@ pub mod street {
 
     /// A tower, and its mirror image.
     pub fn road(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 3> {
-        tower(x) - tower(-x)
+        tower(x) - tower(-x, param = "mirror")
     }
 }
 
@@ -66,8 +66,8 @@ fn a_module_imports_others_that_come_later() {
     let text = text(&house::cost());
     // The names are those of the module that it comes from, whatever it is called here.
     assert!(text.contains("parameter tower.brick.fc.w: f32[4, 6]"), "{text}");
-    assert!(text.contains("parameter tower.brick_1.fc.w: f32[6, 6]"), "{text}");
-    assert!(text.contains("parameter road.tower_1.fc.w: f32[6, 3]"), "{text}");
+    assert!(text.contains("parameter tower.upper.fc.w: f32[6, 6]"), "{text}");
+    assert!(text.contains("parameter road.mirror.fc.w: f32[6, 3]"), "{text}");
     assert!(text.contains("= relu(") && text.contains("= tanh("), "{text}");
 }
 

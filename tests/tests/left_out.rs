@@ -3,7 +3,7 @@
 
 use paddle::attribute::network;
 use paddle::testing::{assert_learns, check_gradients};
-use paddle::{Adam, Error, Network, Options, Parameters, Rows, Spec, Trainer, infer, summary};
+use paddle::{Adam, Error, Network, Options, Parameters, Rows, TrainableInPart, Trainer, infer, summary};
 
 /// A generator and its judge in one network: the generator stands still while the judge learns.
 #[network]
@@ -145,7 +145,7 @@ fn noise(row: usize) -> [f32; 3] {
 }
 
 /// The parameters that have other bits after some steps, by what their names begin with, and the first and the last cost.
-fn trained<S: Spec>(
+fn trained<S: TrainableInPart>(
     net: &Network<S>,
     rows: impl Rows<S>,
     options: &Options,

@@ -1,10 +1,10 @@
 //! Numbers that are none, and infinite ones: a call that looks for them says where they come from.
 
 use paddle::reader::Reader;
-use paddle::{Adam, Cpu, Error, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, network};
+use paddle::{Adam, Cpu, Error, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer, network};
 
 /// The first error of steps on these batches.
-fn first_error<S: Spec, R: Rows<S>>(
+fn first_error<S: Trainable, R: Rows<S>>(
     net: &Network<S>,
     rate: f64,
     batches: impl IntoIterator<Item = R>,

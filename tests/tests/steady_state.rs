@@ -5,7 +5,7 @@ mod networks;
 use std::alloc::System;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Spec, Trainer, network};
+use paddle::{Batch, Cpu, Network, Options, Parameters, Sgd, Trainable, Trainer, network};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// Counts what all threads ask of the system.
@@ -21,12 +21,12 @@ fn count(action: impl FnOnce()) -> usize {
 }
 
 /// Trains on the batches, whole and in shards, and tells whether allocations were made in the first 32 of them only.
-fn settles<S: Spec>(net: &Network<S>, batches: &[Batch<S>]) -> bool {
+fn settles<S: Trainable>(net: &Network<S>, batches: &[Batch<S>]) -> bool {
     [1, 3].iter().all(|&shards| matches!(allocations(net, batches, shards), (1.., 0)))
 }
 
 /// How many allocations there were in the first 32 of the batches, and afterwards.
-fn allocations<S: Spec>(net: &Network<S>, batches: &[Batch<S>], shards: usize) -> (usize, usize) {
+fn allocations<S: Trainable>(net: &Network<S>, batches: &[Batch<S>], shards: usize) -> (usize, usize) {
     let options = Options::default().shards(shards);
     let cpu = Cpu::with_threads(3).unwrap();
     let mut parameters = Parameters::create_on(cpu, net, 0).unwrap();

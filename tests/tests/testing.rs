@@ -3,10 +3,10 @@
 use std::panic::{self, AssertUnwindSafe};
 
 use paddle::testing::{assert_learns, assert_learns_below, assert_program, check_gradients};
-use paddle::{Network, Rows, Spec, network};
+use paddle::{Network, Rows, Trainable, network};
 
 /// What [`assert_learns`] says of a network.
-fn said<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> String {
+fn said<S: Trainable>(net: &Network<S>, rows: impl Rows<S>) -> String {
     said_by(|| assert_learns(net, rows))
 }
 

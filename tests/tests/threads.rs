@@ -3,7 +3,7 @@
 mod networks;
 
 use networks::awkward::{control, mlp, ragged};
-use paddle::{Cpu, Network, Parameters, Rows, Sgd, Spec, Trainer};
+use paddle::{Cpu, Network, Parameters, Rows, Sgd, Trainable, Trainer};
 
 /// A number in [-1, 1) that is a function of `i`.
 fn number(i: usize) -> f32 {
@@ -13,7 +13,7 @@ fn number(i: usize) -> f32 {
 }
 
 /// Costs and parameters, as bits, after 20 steps on these batches.
-fn trained<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>], threads: usize) -> Vec<u32> {
+fn trained<S: Trainable>(net: &Network<S>, batches: &[impl Rows<S>], threads: usize) -> Vec<u32> {
     let cpu = Cpu::with_threads(threads).unwrap();
     assert_eq!(cpu.threads(), threads);
     let mut parameters = Parameters::create_on(cpu, net, 7).unwrap();
@@ -29,7 +29,7 @@ fn trained<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>], threads: usize) 
     bits
 }
 
-fn same_bits<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
+fn same_bits<S: Trainable>(net: &Network<S>, batches: &[impl Rows<S>]) {
     let expected = trained(net, batches, 1);
     assert!(expected.iter().all(|&bits| f32::from_bits(bits).is_finite()));
     assert_ne!(expected[0], expected[19], "the parameters do not change the cost");

@@ -56,6 +56,10 @@ impl Network {
         self.units[unit.0].origin == Origin::Here
     }
 
+    pub(crate) fn is_library(&self, unit: UnitId) -> bool {
+        self.units[unit.0].origin == Origin::Library
+    }
+
     /// The imports of what was written here.
     pub(crate) fn imports(&self) -> impl Iterator<Item = &Import> {
         self.units.iter().filter(|unit| unit.origin == Origin::Here).flat_map(|unit| &unit.imports)

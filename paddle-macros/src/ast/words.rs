@@ -1,6 +1,16 @@
 //! What an expression is called in messages.
 
-use super::{Expr, ExprKind, text};
+use super::{Call, Expr, ExprKind, text};
+
+impl Call {
+    /// Its arguments, as far as they are short.
+    pub(crate) fn argument_words(&self) -> String {
+        let brief = |value: &Expr| value.brief().unwrap_or_else(|| "..".to_string());
+        let named = self.named.iter().map(|named| format!("{} = {}", text(&named.ident), brief(&named.value)));
+        let words: Vec<String> = self.positional.iter().map(brief).chain(named).collect();
+        Some(words.join(", ")).filter(|words| words.len() <= 48).unwrap_or_else(|| "..".to_string())
+    }
+}
 
 impl Expr {
     /// Short words for messages: the name of a variable, the source of something small.

@@ -13,7 +13,7 @@ use paddle_core::ops::Custom;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-use crate::ast::{Constant, Function, Network, text};
+use crate::ast::{Constant, Function, Import, Network, text};
 use crate::configure::ConfiguredOut;
 use crate::errors;
 use crate::ghost::ghost;
@@ -42,8 +42,10 @@ pub(crate) fn emit(
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
     let paths = Paths::of(lowered);
-    let imported_constants = network.imports().filter(|import| network.is_constant(import));
-    let uses = imported_constants.map(|import| &import.tokens);
+    // What a module in error has may be a constant, and of one that is itself in error rustc cannot know what it uses.
+    let may_be_unused = (!reports.is_empty() || network.is_incomplete()).then(|| quote!(#[allow(unused_imports)]));
+    let constants = network.imports().filter(|import| import.item.is_none() || network.is_constant(import));
+    let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
     let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
     match &source.form {
@@ -54,7 +56,7 @@ pub(crate) fn emit(
         Form::Module { head } => {
             // One that is wrong would be reported by rustc as well.
             let wrong =
-                |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.at));
+                |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.blame.at));
             let here = |constant: &&Constant| network.is_here(constant.unit);
             let constants = network
                 .constants
@@ -66,7 +68,6 @@ pub(crate) fn emit(
             let operators = Operators::of(network, operators, !reports.is_empty());
             let topologies =
                 lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths, &operators));
-            let errors = errors.all();
             let programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
             // A network of that name has been reported.
             let reserved = lowered.iter().any(|(at, _)| network.functions[*at].ident == sharing::NAMES);
@@ -98,14 +99,19 @@ pub(crate) fn emit(
     }
 }
 
-/// Lets rustc compare the parameters of the networks of a module whose sizes it knows.
+/// Lets rustc compare the parameters of the networks of a module whose sizes it knows, at the name of the later of two.
 fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
     let functions = lowered.iter().map(|(at, _)| &network.functions[*at]);
-    let topologies =
-        functions.filter(|function| function.generics.is_empty()).map(|function| &function.ident);
-    quote! {
-        const _: () = ::paddle::sharing::agree(&[#(<#topologies::Spec as ::paddle::Spec>::PARAMS),*]);
-    }
+    let topologies: Vec<&Ident> =
+        functions.filter(|function| function.generics.is_empty()).map(|function| &function.ident).collect();
+    let checks = topologies.iter().enumerate().skip(1).map(|(at, ident)| {
+        let (others, function) = (&topologies[..at], quote!(::paddle::sharing::agree_with));
+        let params = quote! {
+            &[#(<#others::Spec as ::paddle::Spec>::PARAMS),*], <#ident::Spec as ::paddle::Spec>::PARAMS
+        };
+        errors::call(ident.span().into(), &function, &params)
+    });
+    quote!(#(const _: () = #checks;)*)
 }
 
 /// For editors only: rust-analyzer sets the `cfg`, rustc drops the item.
@@ -124,16 +130,14 @@ fn expression(
     lowered: &[(usize, Lowered)],
     paths: &Paths<'_>,
     operators: &Operators<'_>,
-    errors: &errors::Tokens,
+    errors: &[TokenStream],
     ghost: &TokenStream,
 ) -> TokenStream {
     // An error as the value keeps rustc from complaining about what is done with it.
-    if let Some((last, others)) = errors.plain.split_last() {
-        let chains = &errors.chains;
-        return quote!({ #ghost #(#chains)* #(#others)* #last });
+    if let Some((last, others)) = errors.split_last() {
+        return quote!({ #ghost #(#others)* #last });
     }
-    let chains = &errors.chains;
-    let Some((at, lowered)) = lowered.first() else { return quote!({ #ghost #(#chains)* }) };
+    let Some((at, lowered)) = lowered.first() else { return quote!({ #ghost }) };
     let name = &network.functions[*at].ident;
     let sizes = Sizes::of(lowered, paths, false);
     let columns: Vec<TokenStream> = lowered.inputs.iter().map(|input| column(input, &sizes)).collect();
@@ -141,6 +145,7 @@ fn expression(
     let generics = Default::default();
     let spec = Spec {
         ident: name,
+        at: network.functions[*at].ident.span().into(),
         generics,
         name: "network",
         row: row.clone(),
@@ -154,7 +159,6 @@ fn expression(
     // With braces, the type's name is no value, so that an input may have it.
     quote! {{
         #ghost
-        #(#chains)*
         #table
         #(#assertions)*
         #[allow(non_camel_case_types)]
@@ -193,6 +197,7 @@ fn topology(
     let ident_of_spec = Ident::new("Spec", Span::mixed_site());
     let spec = Spec {
         ident: &ident_of_spec,
+        at: ident.span().into(),
         generics,
         name: &name,
         row: quote!(Row),

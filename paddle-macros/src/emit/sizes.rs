@@ -9,7 +9,8 @@ use quote::quote;
 use super::dim;
 use crate::ast::{Function, OutsideSize, SizeOrigin, UnitId};
 use crate::errors;
-use crate::lower::{CheckSite, Lowered};
+use crate::lower::Lowered;
+use crate::report::Blame;
 
 /// The paths of all topologies, each once. They are evaluated where the user wrote the network, so that `super::N` is
 /// what it is there.
@@ -65,7 +66,7 @@ impl<'a> Paths<'a> {
 /// The sizes from outside of one topology.
 pub(super) struct Sizes<'a> {
     outside: &'a [(SymbolId, OutsideSize)],
-    sites: &'a [CheckSite],
+    blames: &'a [Blame],
     program: Option<&'a Program>,
     paths: &'a Paths<'a>,
     /// Whether the code stands in a module inside of that with the paths.
@@ -74,8 +75,8 @@ pub(super) struct Sizes<'a> {
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(lowered: &'a Lowered, paths: &'a Paths<'a>, inside: bool) -> Self {
-        let crate::lower::Sizes { outside, sites } = &lowered.sizes;
-        Sizes { outside, sites, program: lowered.program.as_ref(), paths, inside }
+        let crate::lower::Sizes { outside, blames } = &lowered.sizes;
+        Sizes { outside, blames, program: lowered.program.as_ref(), paths, inside }
     }
 
     /// Those that the caller gives at run time.
@@ -161,13 +162,13 @@ impl<'a> Sizes<'a> {
     fn checks(&self, known: &dyn Fn(&SizeOrigin) -> bool) -> Vec<TokenStream> {
         let Some(program) = self.program else { return Vec::new() };
         let is_known = |symbol: SymbolId| self.size(symbol).is_some_and(|size| known(&size.origin));
-        let checks = program.checks().iter().zip(self.sites);
+        let checks = program.checks().iter().zip(self.blames);
         let decided = checks.filter(|(check, _)| check.condition.symbols().into_iter().all(is_known));
-        decided.filter_map(|(check, site)| self.check(program, check, site)).collect()
+        decided.filter_map(|(check, blame)| self.check(program, check, blame)).collect()
     }
 
-    /// `if !holds { panic!(..) }`, inside the calls that led there.
-    fn check(&self, program: &Program, check: &Check, site: &CheckSite) -> Option<TokenStream> {
+    /// `if !holds { panic!(..) }`.
+    fn check(&self, program: &Program, check: &Check, blame: &Blame) -> Option<TokenStream> {
         let value = |symbol: SymbolId| {
             let at = self.outside.iter().position(|(outside, _)| *outside == symbol)?;
             let at = Literal::usize_unsuffixed(at);
@@ -188,11 +189,12 @@ impl<'a> Sizes<'a> {
         let pieces = check.pieces(&name, &|_| true);
         let values = pieces.iter().map(|(_, symbol)| value(*symbol)).collect::<Option<Vec<_>>>()?;
         let pieces = pieces.iter().map(|(piece, _)| piece);
-        let text =
-            quote!(::paddle::const_text::Text::new().str(#message) #(.str(#pieces).int(#values))*.as_str());
-        let panic = errors::panic(site.at, &quote!("{}", #text));
-        let body = errors::calls(&site.calls, &quote!(sizes: &[i64]), &quote!(sizes), panic);
-        Some(quote!(if #fails { #body }))
+        let trail = blame.trail();
+        let text = quote!(
+            ::paddle::const_text::Text::new().str(#message) #(.str(#pieces).int(#values))*.str(#trail).as_str()
+        );
+        let panic = errors::panic(blame.at, &quote!("{}", #text));
+        Some(quote!(if #fails { #panic }))
     }
 }
 

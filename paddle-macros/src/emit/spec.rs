@@ -1,18 +1,21 @@
 //! The program of a network as data, and the type that stands for it.
 
 use paddle_core::convert::to_wire;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use super::params;
 use super::sizes::Sizes;
 use crate::errors;
 use crate::lower::Lowered;
+use crate::report::Extent;
 use crate::training::{Refusal, refusal};
 
 /// The type that stands for a network.
 pub(super) struct Spec<'a> {
     pub(super) ident: &'a Ident,
+    /// What the user knows it by: its name, or its closure.
+    pub(super) at: Extent,
     /// Its const parameters, as declared and as arguments.
     pub(super) generics: (TokenStream, TokenStream),
     /// The name of the topology.
@@ -26,7 +29,7 @@ pub(super) struct Spec<'a> {
 impl Spec<'_> {
     /// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
     pub(super) fn implementation(&self, lowered: &Lowered) -> TokenStream {
-        let Spec { ident, generics: (declared, arguments), name, row, sizes, operators } = self;
+        let Spec { ident, generics: (declared, arguments), name, row, sizes, operators, .. } = self;
         let operators = operators
             .as_ref()
             .map(|operators| quote!(const OPERATORS: ::paddle::operator::Operators = #operators;));
@@ -48,16 +51,26 @@ impl Spec<'_> {
         };
         let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
         let params = params::constants(lowered.program.as_ref(), sizes);
-        let refusal = refusal(lowered).map(refuse);
+        let refusal = refusal(lowered);
+        let training = self.training(refusal.as_ref());
+        let untrainable = refusal.map(|refusal| refusal.why.to_string()).map(|why| {
+            quote!(
+                const UNTRAINABLE: ::core::option::Option<&'static str> = ::core::option::Option::Some(#why);
+            )
+        });
+        let (beside, agreement) = self.beside();
         quote! {
             #items
+            #agreement
+            #training
             impl #declared ::paddle::Spec for #ident #arguments {
                 type Row = #row;
+                type Beside<Other: ::paddle::Spec> = #beside;
                 const NAME: &'static str = #name;
                 const PROGRAM: &'static [u8] = #main;
                 const STARTUP: &'static [u8] = #startup;
                 #params
-                #refusal
+                #untrainable
                 #operators
                 #method
             }
@@ -65,18 +78,48 @@ impl Spec<'_> {
     }
 }
 
-/// Has rustc refuse a training, at the tokens to blame.
-fn refuse(refusal: Refusal) -> TokenStream {
-    let Refusal { why, at, unless_frozen } = refusal;
-    let panic = errors::call(at, &quote!(::paddle::refuse_training), &quote!(#why));
-    let in_any_case = (!unless_frozen).then(|| {
-        quote!(
-            const TRAINED_IN_PART: () = #panic;
-        )
-    });
-    quote! {
-        const UNTRAINABLE: ::core::option::Option<&'static str> = ::core::option::Option::Some(#why);
-        const TRAINED: () = #panic;
-        #in_any_case
+impl Spec<'_> {
+    /// It beside another one, at the place of its name: the type, and what stands before the implementation.
+    fn beside(&self) -> (TokenStream, TokenStream) {
+        let beside = Ident::new("Beside", Span::mixed_site());
+        let params = quote!(&[Other::PARAMS], This::PARAMS);
+        let agree = errors::call(self.at, &quote!(::paddle::sharing::agree_with), &params);
+        let items = quote! {
+            #[doc(hidden)]
+            pub struct #beside<Other, This>(::core::marker::PhantomData<(Other, This)>);
+            impl<Other: ::paddle::Spec, This: ::paddle::Spec> ::paddle::sharing::Agreeing for #beside<Other, This> {
+                const AGREES: () = #agree;
+            }
+        };
+        (quote!(#beside<Other, Self>), items)
+    }
+
+    /// Whether it can be trained, as bounds: where rustc finds one that does not hold, it shows the user's own line, and why.
+    fn training(&self, refusal: Option<&Refusal>) -> TokenStream {
+        let Spec { ident, generics: (declared, arguments), name, .. } = self;
+        let [whole, part] = [quote!(::paddle::Trainable), quote!(::paddle::TrainableInPart)];
+        let Some(Refusal { why, unless_frozen }) = refusal else {
+            return quote! {
+                impl #declared #part for #ident #arguments {}
+                impl #declared #whole for #ident #arguments {}
+            };
+        };
+        // What the attribute would fill in.
+        let verbatim = |text: &str| text.replace('{', "{{").replace('}', "}}");
+        let (message, label) = (verbatim(&why.message), format!("`{name}` cannot be trained like this"));
+        let note = why.place.as_ref().map(|place| verbatim(&format!("see {place}")));
+        let note = note.map(|note| quote!(, note = #note));
+        // It never holds. Of a bound behind `for<..>` rustc does not say so before it is asked for.
+        // Not of `Self`: then rustc would say what it says of all networks.
+        let possible = Ident::new("Possible", Span::mixed_site());
+        let refused = quote!(where for<'never> ::paddle::Training: #possible);
+        let part_refused = (!unless_frozen).then(|| refused.clone());
+        quote! {
+            #[diagnostic::on_unimplemented(message = #message, label = #label #note)]
+            #[doc(hidden)]
+            pub trait #possible {}
+            impl #declared #part for #ident #arguments #part_refused {}
+            impl #declared #whole for #ident #arguments #refused {}
+        }
     }
 }

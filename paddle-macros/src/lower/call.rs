@@ -10,10 +10,11 @@ use super::expr::CALL_DEPTH;
 use super::types::ITSELF;
 use super::unroll::LIMIT;
 use crate::ast::{
-    Call, Expr, ExprKind, Function, Meaning, Named, Origin, Param, PatternKind, Piece, UnitId, text,
+    Call, Expr, ExprKind, Function, Meaning, Named, Param, PatternKind, Piece, UnitId, text,
 };
 use crate::messages::Message;
-use crate::names::is_path;
+use crate::names::{Said, is_path};
+use crate::place::place;
 use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 
@@ -22,6 +23,15 @@ pub(super) struct Argument<'a> {
     pub(super) param: &'a Param,
     pub(super) argument: &'a Expr,
     pub(super) value: Value<'a>,
+}
+
+/// What is inlined.
+struct Called<'a, T> {
+    /// Its part of the names of parameters.
+    segment: String,
+    /// Its source, which tells it from others.
+    body: &'a T,
+    unit: UnitId,
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -44,12 +54,13 @@ impl<'a> Lowering<'a, '_> {
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
                 let arguments = self.arguments(call, function.positional());
                 // A layer of the library is named as a layer is: by its binding.
-                let segment = match (&network.units[function.unit.0].origin, self.binding.name()) {
-                    (Origin::Library, Some(binding)) => binding.to_string(),
-                    _ => text(&function.ident),
+                let segment = match self.binding.name().filter(|_| network.is_library(function.unit)) {
+                    Some(binding) => binding.to_string(),
+                    None => text(&function.ident),
                 };
                 let captured = (env, Dims::new());
-                self.inline(call, at, segment, arguments, captured, function.unit, |lowering| {
+                let called = Called { segment, body: &function.body, unit: function.unit };
+                self.inline(call, at, called, arguments, captured, |lowering| {
                     lowering.defaults(function, &|name| {
                         call.named.iter().any(|named| text(&named.ident) == name)
                     });
@@ -59,9 +70,9 @@ impl<'a> Lowering<'a, '_> {
             Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
                 Some(Value::Closure(closure, captured)) => {
                     let arguments = self.arguments(call, closure.params.iter());
-                    let unit = self.unit;
                     let captured = Rc::unwrap_or_clone(captured);
-                    self.inline(call, at, text(&call.ident), arguments, captured, unit, |lowering| {
+                    let called = Called { segment: text(&call.ident), body: closure, unit: self.unit };
+                    self.inline(call, at, called, arguments, captured, |lowering| {
                         let value = lowering.expr(&closure.body);
                         match &closure.result {
                             Some(ty) => lowering.ascribe(ty, value, "this result", ITSELF, closure.body.at),
@@ -125,15 +136,13 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Lowers the body of a sub-network with its parameters bound to the arguments.
-    #[allow(clippy::too_many_arguments)]
-    fn inline(
+    fn inline<T>(
         &mut self,
         call: &'a Call,
         at: Extent,
-        segment: String,
+        Called { segment, body: source, unit }: Called<'a, T>,
         arguments: Vec<Argument<'a>>,
         (env, dims): (Env<'a>, Dims),
-        unit: UnitId,
         body: impl FnOnce(&mut Self) -> Value<'a>,
     ) -> Value<'a> {
         self.inlined += 1;
@@ -143,7 +152,7 @@ impl<'a> Lowering<'a, '_> {
                 let text = format!(
                     "the sub-networks of this network are inlined at more than {LIMIT} calls; repeat with `while`"
                 );
-                self.report(at, Message::Limit { text }, None);
+                self.error(at, Message::Limit { text });
             }
             return Value::Unknown;
         }
@@ -152,7 +161,16 @@ impl<'a> Lowering<'a, '_> {
         if given == Some(None) {
             return Value::Unknown;
         }
-        if let Err(why) = self.names.enter(&segment, given.flatten().as_deref()) {
+        let is_layer = self.network.is_library(unit);
+        let identity = (!is_layer).then(|| std::ptr::from_ref(source).addr());
+        let given = given.flatten();
+        let said = match given.as_deref().map(|name| (name, name.strip_prefix('.'))) {
+            None => Said::Nothing,
+            // As of the layers that are not written in the language.
+            Some((name, None)) if is_layer && !self.network.is_library(self.unit) => Said::Path(name),
+            Some((name, None)) | Some((_, Some(name))) => Said::Segment(name),
+        };
+        if let Err(why) = self.names.enter(&segment, identity, said) {
             self.nameless(why, &segment, at);
         }
         let outer_env = std::mem::replace(&mut self.env, env);
@@ -172,11 +190,9 @@ impl<'a> Lowering<'a, '_> {
             };
             self.bind_param(param, value, argument.at);
         }
-        let here = self.network.is_here(self.unit);
-        self.calls.push(Frame { name: text(&call.ident), call: at, here });
+        self.calls.push(self.frame(call, at));
         let outer_library_call = self.library_call;
-        let is_library = |unit: UnitId| self.network.units[unit.0].origin == Origin::Library;
-        if is_library(unit) && !is_library(self.unit) {
+        if self.network.is_library(unit) && !self.network.is_library(self.unit) {
             self.library_call = Some((at.start, self.unit));
         }
         let outer_unit = std::mem::replace(&mut self.unit, unit);
@@ -191,6 +207,11 @@ impl<'a> Lowering<'a, '_> {
         self.env = outer_env;
         self.names.leave();
         value
+    }
+
+    /// A call that leads somewhere.
+    pub(super) fn frame(&self, call: &Call, at: Extent) -> Frame {
+        Frame { name: text(&call.ident), arguments: call.argument_words(), call: at, unit: self.unit }
     }
 
     /// Binds without renaming: the value keeps the name that it has where the call stands.
@@ -257,8 +278,9 @@ impl<'a> Lowering<'a, '_> {
                 value
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
-                let first_at = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));
-                self.report(at, Message::ParameterConflict { name, here: second, first }, first_at);
+                let first_use = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));
+                let place = place(first_use.unwrap_or(at));
+                self.error(at, Message::ParameterConflict { name, here: second, first, place });
                 Value::Unknown
             }
             Err(error) => {
@@ -303,16 +325,14 @@ impl<'a> Lowering<'a, '_> {
         call: &Call,
         at: Extent,
     ) -> Option<String> {
-        if call.named.iter().any(|named| text(&named.ident) == "param") {
-            return arguments.iter().find_map(|passed| match &passed.given {
-                Given::Name(name) => Some(name.clone()),
+        let path = match call.named.iter().any(|named| text(&named.ident) == "param") {
+            false => self.names.layer(self.binding.name(), layer.name),
+            true => self.names.given(arguments.iter().find_map(|passed| match &passed.given {
+                Given::Name(name) => Some(name.as_str()),
                 _ => None,
-            });
-        }
-        self.names
-            .layer(self.binding.name(), layer.name)
-            .map_err(|why| self.nameless(why, layer.name, at))
-            .ok()
+            })?),
+        };
+        path.map_err(|why| self.nameless(why, layer.name, at)).ok()
     }
 
     /// The name that an argument `param` is; `None` when a mistake has been reported.

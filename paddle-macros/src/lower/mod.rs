@@ -39,7 +39,7 @@ use bound::Bound;
 pub(crate) use inputs::Input;
 pub(crate) use operator::declare;
 use sizes::OutsideSymbols;
-pub(crate) use sizes::{CheckSite, Sizes};
+pub(crate) use sizes::Sizes;
 use types::ITSELF;
 
 /// A topology in its final form.
@@ -52,8 +52,6 @@ pub(crate) struct Lowered {
     pub(crate) sizes: Sizes,
     /// Where each name of parameters is first used.
     pub(crate) uses: BTreeMap<String, Blame>,
-    /// The expression that it returns.
-    pub(crate) result: Extent,
 }
 
 /// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
@@ -70,8 +68,7 @@ pub(crate) fn lower(network: &Network, function: FunctionId, is_known: bool, sin
     let uses = std::mem::take(&mut lowering.first_uses);
     let is_right = is_known && own.is_empty();
     own.finish().into_iter().for_each(|report| sink.push(report));
-    let result = result(&network.functions[function.0]);
-    Lowered { inputs, program: is_right.then_some(program), sizes, uses, result }
+    Lowered { inputs, program: is_right.then_some(program), sizes, uses }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
@@ -84,10 +81,9 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     }
     let inputs = lowering.inputs(network.functions[function.0].params.iter());
     let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
-    let sizes = Sizes { outside: lowering.outside.into_values().collect(), sites: Vec::new() };
+    let sizes = Sizes { outside: lowering.outside.into_values().collect(), blames: Vec::new() };
     unseen.finish();
-    let result = result(&network.functions[function.0]);
-    Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), result }
+    Lowered { inputs, program: None, sizes, uses: BTreeMap::new() }
 }
 
 /// What a topology returns.
@@ -136,8 +132,8 @@ struct Lowering<'a, 's> {
     named: BTreeSet<VarId>,
     /// Sizes from outside.
     outside: OutsideSymbols,
-    /// Where each check of the program comes from.
-    check_sites: Vec<CheckSite>,
+    /// What is to blame for each check of the program.
+    check_blames: Vec<Blame>,
     /// Loop state that began as a whole number, with its variable's name: for a hint.
     whole_states: BTreeMap<VarId, String>,
     /// What the user leaves unused, and where.
@@ -169,7 +165,7 @@ impl<'a, 's> Lowering<'a, 's> {
             first_uses: BTreeMap::new(),
             named: BTreeSet::new(),
             outside: OutsideSymbols::new(),
-            check_sites: Vec::new(),
+            check_blames: Vec::new(),
             whole_states: BTreeMap::new(),
             left_out: Vec::new(),
         }
@@ -332,37 +328,40 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn error(&mut self, at: impl Into<Extent>, message: Message) {
-        self.report(at.into(), message, None);
-    }
-
     /// Reports a mistake.
-    fn report(&mut self, at: Extent, message: Message, first: Option<Extent>) {
-        let Blame { at, calls, inside } = self.blame(at);
+    fn error(&mut self, at: impl Into<Extent>, message: Message) {
+        let blame = self.blame(at.into());
         // A layer of the library is right in itself: all that is wrong in it is one mistake of its call.
-        if self.library_call.is_some() && self.sink.blames_call(at) {
+        if self.library_call.is_some() && self.sink.blames_call(blame.at) {
             return;
         }
-        self.sink.push(Report { message, at, calls, first, inside });
+        self.sink.push(Report { message, blame });
     }
 
-    /// What is to blame for a mistake. In a sub-network of another module it is the call that led there: rustc cannot
-    /// show the other module.
+    /// What is to blame for a mistake.
     fn blame(&self, at: Extent) -> Blame {
-        let mut calls = self.calls.clone();
-        let (mut shown, mut inside) = (at, None);
-        if !self.network.is_here(self.unit)
-            && let Some(last) = calls.iter().rposition(|frame| frame.here)
-        {
-            let left = calls.split_off(last);
-            shown = left[0].call;
-            let place = match &self.network.units[self.unit.0].origin {
-                Origin::Imported { .. } => format!(", at {}", self.place_of(at.start)),
-                Origin::Here | Origin::Library => String::new(),
-            };
-            inside = left.last().map(|frame| format!("`{}`{place}", frame.name));
+        self.blame_in(&self.calls, at, self.unit)
+    }
+
+    /// What is to blame for a mistake in a unit, to which these calls led. In a sub-network of another module it is the call that led
+    /// there: rustc cannot show the other module.
+    fn blame_in(&self, calls: &[Frame], at: Extent, unit: UnitId) -> Blame {
+        let is_here = |frame: &Frame| self.network.is_here(frame.unit);
+        match calls.iter().rposition(is_here).filter(|_| !self.network.is_here(unit)) {
+            None => Blame { at, calls: calls.to_vec(), inside: None },
+            Some(last) => {
+                let (outer, left) = calls.split_at(last);
+                let place = match &self.network.units[unit.0].origin {
+                    Origin::Imported { file } => {
+                        let start = at.start.start();
+                        format!(", at {file}:{}:{}", start.line, start.column + 1)
+                    }
+                    Origin::Here | Origin::Library => String::new(),
+                };
+                let inside = left.last().map(|frame| format!("`{}`{place}", frame.name));
+                Blame { at: left[0].call, calls: outer.to_vec(), inside }
+            }
         }
-        Blame { at: shown, calls, inside }
     }
 
     /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
@@ -420,7 +419,7 @@ impl<'a, 's> Lowering<'a, 's> {
     /// The place of an operator. One of a layer of the library is where the layer was called.
     fn site(&mut self, span: Span) -> Site {
         let (mut span, mut unit) = (span, self.unit);
-        if self.network.units[unit.0].origin == Origin::Library
+        if self.network.is_library(unit)
             && let Some((call, caller)) = self.library_call
         {
             (span, unit) = (call, caller);
@@ -433,14 +432,5 @@ impl<'a, 's> Lowering<'a, 's> {
         let file = self.program.create_file(&file);
         let place = Place { file, line: start.line as u32, column: start.column as u32 + 1 };
         Site { role: Role::Forward, place: Some(place) }
-    }
-
-    /// A place in an imported module, for messages.
-    fn place_of(&self, span: Span) -> String {
-        let start = span.start();
-        match &self.network.units[self.unit.0].origin {
-            Origin::Imported { file } => format!("{file}:{}:{}", start.line, start.column + 1),
-            Origin::Here | Origin::Library => format!("{}:{}", start.line, start.column + 1),
-        }
     }
 }

@@ -7,7 +7,7 @@ use super::Lowering;
 use super::call::Argument;
 use crate::ast::{Call, CustomOperator, Function, FunctionId, Network, PatternKind, TypeKind, text};
 use crate::messages::Message;
-use crate::report::{Extent, Frame, Sink};
+use crate::report::{Extent, Sink};
 use crate::values::{Slot, Value};
 
 /// What the parameters of a gradient stand for beside the inputs and numbers of its operator.
@@ -60,8 +60,7 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         let Some(numbers) = self.numbers(function, given) else { return Value::Unknown };
-        let here = self.network.is_here(self.unit);
-        self.calls.push(Frame { name: text(&call.ident), call: at, here });
+        self.calls.push(self.frame(call, at));
         let custom = self.custom(function, operator, &numbers);
         self.calls.pop();
         // Where there are too few or too many, that has been reported.

@@ -9,24 +9,16 @@ use paddle_core::program::{Answer, Condition, Dim, SymbolId};
 use super::Lowering;
 use crate::ast::{Infix, OutsideSize, UnitId};
 use crate::messages::Message;
-use crate::report::{Extent, Frame};
+use crate::report::{Blame, Extent};
 use crate::values::Value;
-
-/// Where a check of a lowered program comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct CheckSite {
-    pub(crate) at: Extent,
-    /// The calls that led there, the outermost first.
-    pub(crate) calls: Vec<Frame>,
-}
 
 /// What a topology has to do with sizes from outside.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
     /// Those that its program depends on, with their symbols, in the order of these.
     pub(crate) outside: Vec<(SymbolId, OutsideSize)>,
-    /// For each check of the program.
-    pub(crate) sites: Vec<CheckSite>,
+    /// What is to blame for each check of the program.
+    pub(crate) blames: Vec<Blame>,
 }
 
 /// The same while it is lowered: symbols by what they are called in which unit.
@@ -123,8 +115,8 @@ impl<'a> Lowering<'a, '_> {
 
     /// The checks that the program has got are about these tokens.
     pub(super) fn note_checks(&mut self, at: Extent) {
-        let site = CheckSite { at, calls: self.calls.clone() };
-        self.check_sites.resize(self.program.checks().len(), site);
+        let blame = self.blame(at);
+        self.check_blames.resize(self.program.checks().len(), blame);
     }
 
     /// Removes the sizes from outside that nothing of the program depends on.
@@ -144,6 +136,6 @@ impl<'a> Lowering<'a, '_> {
             }
             self.program = program;
         }
-        Sizes { outside, sites: std::mem::take(&mut self.check_sites) }
+        Sizes { outside, blames: std::mem::take(&mut self.check_blames) }
     }
 }

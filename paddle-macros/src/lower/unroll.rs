@@ -9,7 +9,7 @@ use super::state::assigned_in_block;
 use crate::ast::{Block, Expr, Pattern, PatternKind, text};
 use crate::messages::Message;
 use crate::names::Nameless;
-use crate::report::{Extent, Report};
+use crate::report::{Extent, Frame, Report};
 use crate::values::{Constant, Value};
 
 /// How often bodies of `for`, and of sub-networks, may be lowered in one network, and how long an array may be.
@@ -174,21 +174,29 @@ impl<'a> Lowering<'a, '_> {
 
     /// Reports a layer that cannot be named. `layer` is where it stands.
     pub(super) fn nameless(&mut self, why: Nameless, layer: &str, at: Extent) {
-        let (message, at, calls) = match why {
-            Nameless::Taken { name } => return self.report(at, Message::TakenName { name }, None),
+        match why {
+            Nameless::Taken { name } => self.error(at, Message::TakenName { name }),
             Nameless::Repeated { call } => {
                 let variable = self.loop_variables.iter().rev().flatten().next();
                 let variable = variable.map_or("i", String::as_str).to_string();
-                let frame = call.and_then(|call| self.calls.get(call));
-                let (what, at, outer) = match frame {
-                    Some(frame) => (&*frame.name, frame.call, call.unwrap_or_default()),
-                    None => (layer, at, self.calls.len()),
+                let Some((call, frame)) = call.and_then(|call| Some((call, self.calls.get(call)?))) else {
+                    return self.error(at, Message::RepeatedParameters { what: layer.into(), variable });
                 };
-                let message = Message::RepeatedParameters { what: what.into(), variable };
-                (message, at, self.calls[..outer].to_vec())
+                let what = frame.name.clone();
+                self.error_of_call(call, Message::RepeatedParameters { what, variable });
             }
-        };
-        self.sink.push(Report { message, at, calls, first: None, inside: None });
+            Nameless::SecondCall { call } => {
+                let Some(Frame { name, arguments, .. }) = self.calls.get(call).cloned() else { return };
+                self.error_of_call(call, Message::SecondCall { callee: name, layer: layer.into(), arguments });
+            }
+        }
+    }
+
+    /// Reports a mistake in one of the calls that led here; 0 is the outermost.
+    fn error_of_call(&mut self, call: usize, message: Message) {
+        let Frame { call: at, unit, .. } = self.calls[call];
+        let blame = self.blame_in(&self.calls[..call], at, unit);
+        self.sink.push(Report { message, blame });
     }
 }
 

@@ -222,7 +222,7 @@ impl Parser<'_> {
     fn library(&mut self, tokens: &TokenStream, network: &mut Network) {
         for name in library::named(tokens) {
             let known = |function: &Function| {
-                network.units[function.unit.0].origin == Origin::Library && function.ident == name
+                network.is_library(function.unit) && function.ident == name
             };
             let Some(file) = library::source(name).filter(|_| !network.functions.iter().any(known)) else {
                 continue;

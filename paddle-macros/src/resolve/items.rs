@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ast::{Function, FunctionId, Keyword, Network, Origin, Param, UnitId, text};
+use crate::ast::{Function, FunctionId, Keyword, Network, Param, UnitId, text};
 use crate::messages::did_you_mean;
 
 /// What a name of an item stands for.
@@ -66,7 +66,7 @@ impl Items {
         for (at, function) in network.functions.iter().enumerate() {
             let item = Item::Function(FunctionId(at));
             items.units[function.unit.0].insert(text(&function.ident), item);
-            if function.public && network.units[function.unit.0].origin == Origin::Library {
+            if function.public && network.is_library(function.unit) {
                 items.library.insert(text(&function.ident), item);
             }
         }

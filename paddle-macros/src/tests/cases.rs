@@ -1,7 +1,6 @@
 //! The cases of `tests/tests/compile_fail/`: which message, at exactly which tokens.
 //!
-//! A marker, `//~`, is a comment on the line below the tokens to blame: carets under them, then the id. `note` marks the
-//! further places of the same mistake.
+//! A marker, `//~`, is a comment on the line below the tokens to blame: carets under them, then the id.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +11,7 @@ use crate::emit::export;
 use crate::expand::analyse;
 use crate::messages::Message;
 use crate::parse::Invocation;
-use crate::report::{Extent, Report, Sink};
+use crate::report::{Extent, Sink};
 
 /// Tokens on one line: line, columns from and to, and the id of the message about them.
 type Mark = (usize, usize, usize, String);
@@ -26,7 +25,7 @@ fn every_case_blames_its_tokens() {
         for tokens in &all {
             for report in analyse(tokens.clone(), imported(tokens, &all)).reports {
                 covered.insert(report.message.id());
-                found.extend(sites(&report));
+                found.push(mark(report.blame.at, report.message.id()));
             }
         }
         found.sort();
@@ -112,14 +111,6 @@ fn imported(tokens: &TokenStream, all: &[TokenStream]) -> TokenStream {
         export::source(&analysis.source.unwrap().network, &inner, name, broken)
     });
     sources.collect()
-}
-
-/// The first place of a report is that of its id.
-fn sites(report: &Report) -> Vec<Mark> {
-    let calls = report.calls.iter().map(|frame| frame.call);
-    let sites = calls.chain([report.at]).chain(report.first);
-    let id = |i| if i == 0 { report.message.id() } else { "note" };
-    sites.enumerate().map(|(i, extent)| mark(extent, id(i))).collect()
 }
 
 fn mark(extent: Extent, id: &str) -> Mark {

@@ -158,7 +158,7 @@ fn parameters_are_named_by_calls_and_bindings() {
             fc(hidden, 3)
         }
         pub fn net(x: Tensor<f32, _, 3>) -> _ {
-            let out = pair(pair(x));
+            let out = pair(pair(x), param = \"pair_1\");
             let named = pair(out, param = \"shared\") + pair(x, param = \"shared\");
             let f = |x| fc(x, 3);
             f(named) + fc(x, 3, param = \"a.b\")

@@ -6,12 +6,11 @@ use paddle::attribute::network;
 pub mod models {
     fn part(x: _, kind: Activation) -> _ {
         pool2d(x, 2, kind = kind)
-        //~                 ^^^^ note
+        //~                 ^^^^ argument-kind
     }
 
     pub fn whole(x: Tensor<f32, _, 1, 4, 4>) -> _ {
         mean(part(x, relu))
-        //~  ^^^^^^^^^^^^^ argument-kind
     }
 }
 

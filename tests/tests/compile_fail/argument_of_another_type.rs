@@ -9,7 +9,7 @@ pub mod models {
     }
 
     pub fn whole(x: Tensor<f32, _, 3>) -> _ {
-        part(x, 2) + part(fc(x, 4), 1.5)
+        part(x, 2) + part(fc(x, 4), 1.5, param = "other")
         //~  ^ declared-type
         //~                         ^^^ constant
     }

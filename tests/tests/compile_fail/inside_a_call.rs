@@ -1,4 +1,4 @@
-//! A mistake in a sub-network, with the call that led to it.
+//! A mistake in a sub-network, blamed there; the message says which call led to it.
 
 use paddle::attribute::network;
 
@@ -6,12 +6,11 @@ use paddle::attribute::network;
 pub mod line {
     fn error(a: _, b: _) -> _ {
         a - b
-        //~ ^ note
+        //~ ^ shape
     }
 
     pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 2>) -> Tensor<f32> {
         mean(error(x, y))
-        //~  ^^^^^^^^^^^ shape
     }
 }
 

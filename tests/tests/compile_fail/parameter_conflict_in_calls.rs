@@ -6,13 +6,11 @@ use paddle::attribute::network;
 pub mod line {
     fn shared(x: _) -> _ {
         fc(x, 1, param = "D")
-     //~^^^^^^^^^^^^^^^^^^^^^ note
+     //~^^^^^^^^^^^^^^^^^^^^^ parameter-conflict
     }
 
     pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
         mean(shared(x) - shared(y))
-        //~  ^^^^^^^^^ note
-        //~              ^^^^^^^^^ parameter-conflict
     }
 }
 

@@ -6,22 +6,19 @@ use paddle::attribute::network;
 pub mod line {
     fn price(x: _) -> _ {
         fc(x, 1, param = "D")
-     //~^^^^^^^^^^^^^^^^^^^^^ note
+     //~^^^^^^^^^^^^^^^^^^^^^ parameter-conflict
     }
 
     pub fn cost(x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>) -> Tensor<f32> {
         mean(square(price(x) - y))
-        //~         ^^^^^^^^ note
     }
 
     pub fn predict(x: Tensor<f32, _, 10>) -> Tensor<f32, _, 1> {
         price(x)
-     //~^^^^^^^^ parameter-conflict
     }
 
     pub fn other(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
         fc(x, 1, param = "D", init = constant(0.0)) + fc(x, 1, param = "E", lr = 0.5)
-        //~                                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ note
     }
 
     pub fn last(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {

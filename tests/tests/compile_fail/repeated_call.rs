@@ -9,7 +9,7 @@ pub mod deep {
     }
 
     fn twice(x: _) -> _ {
-        block(block(x))
+        block(block(x), param = "second")
     }
 
     pub fn stack(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 13> {

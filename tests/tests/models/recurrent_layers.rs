@@ -10,10 +10,10 @@ pub mod translation {
 
     /// The next word, by what was read, what was said, and the word before.
     fn step(word: _, h: _, seen: Seq<Tensor<f32, D>>, #[default = false] beams: bool) -> (_, _) {
-        let context = attention(h, seen, 3, beams = beams);
-        let word = embedding(word, [WORDS, 4]);
-        let state = gru_unit(concat([word, context], axis = -1), h, HIDDEN);
-        let logits = fc(state, WORDS, axis = -1);
+        let context = attention(h, seen, 3, beams = beams, param = "context");
+        let word = embedding(word, [WORDS, 4], param = "said");
+        let state = gru_unit(concat([word, context], axis = -1), h, HIDDEN, param = "state");
+        let logits = fc(state, WORDS, axis = -1, param = "logits");
         (state, logits)
     }
 
@@ -50,7 +50,7 @@ pub mod translation {
     }
 
     fn grow(h: _, words: _, scores: _, text: _, seen: Seq<Tensor<f32, D>>) -> (_, _, _, _) {
-        let (state, logits) = step(words, h, seen, beams = true, param = "step");
+        let (state, logits) = step(words, h, seen, beams = true);
         let (parents, words, scores) = beam_search(words, scores, log_softmax(logits), 3, END);
         let before = slice(gather(text, parents), 2, 1, 4);
         (gather(state, parents), words, scores, concat([before, unsqueeze(words, 2)], axis = 2))

@@ -10,12 +10,13 @@ pub mod resnet {
 
     fn block(x: Tensor<f32, _, C, H, W>) -> Tensor<f32, _, C, H, W> {
         let first = convolution(x, C);
-        let second = convolution(first, C, act = identity);
+        let second = convolution(first, C, act = identity, param = "second");
         relu(x + second)
     }
 
     fn down(x: _, filters: usize) -> _ {
-        let way = convolution(convolution(x, filters, stride = 2), filters, act = identity);
+        let way = convolution(x, filters, stride = 2);
+        let way = convolution(way, filters, act = identity, param = "second");
         let around = conv2d(x, filters, 1, stride = 2, bias = false);
         relu(way + around)
     }

@@ -6,7 +6,7 @@ use paddle::attribute::network;
 #[network]
 pub mod losses {
     fn score(x: Tensor<f32, _, 6>) -> Tensor<f32, _, 3> {
-        fc(x, 3, act = stanh)
+        fc(x, 3, act = stanh, param = "score")
     }
 
     /// Of scores, for labels of any size.

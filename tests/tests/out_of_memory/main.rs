@@ -18,7 +18,7 @@ use paddle::core::convert;
 use paddle::operator::{Inputs, Operator, Output, Sample};
 use paddle::reader::{DataSet, Item, Reader};
 use paddle::{
-    Adagrad, Adam, Batch, Error, Load, Momentum, Network, Options, Parameters, Sgd, Spec, Trainer, Updater,
+    Adagrad, Adam, Batch, Error, Load, Momentum, Network, Options, Parameters, Sgd, Trainable, Trainer, Updater,
     checkpoint, infer, infer_with, load_inference_model,
 };
 
@@ -164,14 +164,14 @@ fn plain_rows() -> Vec<nets::plain::Row> {
 }
 
 /// A network, its parameters and a trainer.
-struct Training<S: Spec, U> {
+struct Training<S: Trainable, U> {
     net: Network<S>,
     parameters: Parameters,
     trainer: Trainer<U>,
     batch: Batch<S>,
 }
 
-impl<S: Spec, U: Updater> Training<S, U> {
+impl<S: Trainable, U: Updater> Training<S, U> {
     fn new(net: Network<S>, updater: U, rows: &[S::Row]) -> Self {
         let parameters = Parameters::create(&net).unwrap();
         let batch = Batch::from_rows(&net, rows).unwrap();
@@ -194,7 +194,7 @@ impl<S: Spec, U: Updater> Training<S, U> {
 }
 
 /// The first step; and one on many rows behind one on few, from which there is memory.
-fn steps<S: Spec, U: Updater + Clone>(
+fn steps<S: Trainable, U: Updater + Clone>(
     scenario: &str,
     net: fn() -> Network<S>,
     updater: U,

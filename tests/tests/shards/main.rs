@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use paddle::attribute::network;
 use paddle::core::plan::Backend;
 use paddle::{
-    Adam, Clip, Cpu, Decay, Dynamic, Network, Options, Parameters, Rows, Sgd, Spec, Trainer, Updater,
+    Adam, Clip, Cpu, Decay, Dynamic, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer, Updater,
 };
 use paddle_kernels::reference::Reference;
 
@@ -116,7 +116,7 @@ impl Trained {
     }
 }
 
-fn train<S: Spec, U: Updater, B: Backend + Clone>(
+fn train<S: Trainable, U: Updater, B: Backend + Clone>(
     net: &Network<S>,
     batches: &[impl Rows<S>],
     mut trainer: Trainer<U, B>,
@@ -170,7 +170,7 @@ impl<U: Updater, F: Fn() -> U> Way<F> {
 
     /// Shards give what the whole batch gives, but for rounding, on each backend, and the same bits on any number of
     /// threads.
-    fn agrees<S: Spec>(&self, net: &Network<S>, batches: &[impl Rows<S>], options: &Options) {
+    fn agrees<S: Trainable>(&self, net: &Network<S>, batches: &[impl Rows<S>], options: &Options) {
         let cpu = |threads| Cpu::with_threads(threads).unwrap();
         let trained = |shards, threads| {
             train(net, batches, self.trainer(), cpu(threads), &options.clone().shards(shards))
@@ -207,7 +207,7 @@ impl<U: Updater, F: Fn() -> U> Way<F> {
     }
 }
 
-fn agree<S: Spec>(net: &Network<S>, batches: &[impl Rows<S>]) {
+fn agree<S: Trainable>(net: &Network<S>, batches: &[impl Rows<S>]) {
     Way::new(|| Sgd::new(0.1), 1e-5).agrees(net, batches, &Options::default());
 }
 

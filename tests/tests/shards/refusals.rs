@@ -1,12 +1,12 @@
 //! What shards do not add up to, and other things that are refused.
 
-use paddle::{Adam, Dynamic, Network, Options, Parameters, Rows, Sgd, Spec, Trainer};
+use paddle::{Adam, Dynamic, Network, Options, Parameters, Rows, Sgd, Trainable, Trainer};
 
 use crate::lines;
 use crate::networks::{line, ranking};
 
 /// Trains in two shards, which is refused.
-fn refusal<S: Spec>(net: &Network<S>, rows: &impl Rows<S>) -> String {
+fn refusal<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>) -> String {
     let mut parameters = Parameters::create(net).unwrap();
     let options = Options::default().shards(2);
     let error = Trainer::new(Sgd::new(0.1)).step_with(net, &mut parameters, rows, &options).unwrap_err();

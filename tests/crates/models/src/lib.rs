@@ -46,7 +46,7 @@ pub mod parts {
     /// Logits of classes.
     #[layer]
     pub fn classify(x: Tensor<f32, _, D>) -> Tensor<f32, _, CLASSES> {
-        fc(wide(wide(x), act = tanh), CLASSES)
+        fc(wide(wide(x), act = tanh, param = "wider"), CLASSES)
     }
 
     /// A layer: the sum of `x` and something of the same size.
