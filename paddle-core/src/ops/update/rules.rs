@@ -256,7 +256,7 @@ impl Rule for Lamb {
             beta2: T::of(self.beta2),
             epsilon: T::of(self.epsilon),
             decay: T::of(self.weight_decay),
-            corrections: once.powers.map(|power| one::<T>() - power),
+            corrections: [one::<T>() - once.powers[0], one::<T>() - once.powers[1]],
         }
     }
 
