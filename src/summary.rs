@@ -80,8 +80,7 @@ pub fn summary_with<N: Networks, const COUNT: usize>(
 struct OneEach<N, const COUNT: usize>(PhantomData<N>);
 
 impl<N: Networks, const COUNT: usize> OneEach<N, COUNT> {
-    const CHECK: () =
-        assert!(N::COUNT == COUNT, "`summary_with` takes one `Options` for each network");
+    const CHECK: () = assert!(N::COUNT == COUNT, "`summary_with` takes one `Options` for each network");
 }
 
 fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {

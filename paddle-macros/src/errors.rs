@@ -1,6 +1,6 @@
 //! Reports → tokens that make rustc print them: each is a `compile_error!` whose tokens have its place.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
 use crate::report::{Extent, Report};
@@ -8,6 +8,21 @@ use crate::report::{Extent, Report};
 /// Errors that can stand for an item or for a value.
 pub(crate) fn tokens(reports: &[Report]) -> Vec<TokenStream> {
     reports.iter().map(|report| compile_error(&report.text(), report.blame.at)).collect()
+}
+
+/// Has rustc warn at the first of the tokens: of the use of something deprecated, the one warning that macros can give.
+pub(crate) fn warning(report: &Report) -> TokenStream {
+    let (text, Extent { start, .. }) = (report.text(), report.blame.at);
+    let name = Ident::new("doubtful", Span::mixed_site());
+    let used = quote_spanned!(start.resolved_at(name.span())=> doubtful);
+    quote! {
+        const _: () = {
+            #[deprecated(note = #text)]
+            #[allow(non_upper_case_globals)]
+            const #name: () = ();
+            #used
+        };
+    }
 }
 
 pub(crate) fn compile_error(message: &str, at: Extent) -> TokenStream {

@@ -26,6 +26,8 @@ pub(crate) struct Analysis {
     /// The operators that are declared here, likewise; `None` for one that has mistakes.
     pub(crate) operators: Vec<(usize, Option<Custom>)>,
     pub(crate) reports: Vec<Report>,
+    /// What may be meant.
+    pub(crate) doubts: Vec<Report>,
 }
 
 /// Analyses the tokens of an invocation whose imports have these sources.
@@ -48,7 +50,13 @@ pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
 /// Analyses an invocation whose imports have these sources. `sink` has what was wrong with its tokens.
 fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut sink: Sink) -> Analysis {
     let Some(invocation) = invocation else {
-        return Analysis { source: None, lowered: Vec::new(), operators: Vec::new(), reports: sink.finish() };
+        return Analysis {
+            source: None,
+            lowered: Vec::new(),
+            operators: Vec::new(),
+            reports: sink.finish(),
+            doubts: sink.doubts(),
+        };
     };
     let mut source = invocation.parse(payloads(imported), &mut sink);
     let is_finite = resolve(&mut source.network, &mut sink);
@@ -84,7 +92,7 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
         sharing::check(network, &lowered, &mut sink);
     }
     training::check(&lowered, &mut sink);
-    Analysis { lowered, operators, reports: sink.finish(), source: Some(source) }
+    Analysis { lowered, operators, reports: sink.finish(), doubts: sink.doubts(), source: Some(source) }
 }
 
 /// Expands `network!(..)`, or a module behind `#[network]`.
@@ -127,12 +135,11 @@ pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: b
 /// Compiles an invocation of which everything is known. Without `shell`, a module's items alone are emitted.
 fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell: bool) -> TokenStream {
     let imported = invocation.as_ref().map(|invocation| invocation.sources(done)).unwrap_or_default();
-    let Analysis { source, lowered, operators, reports } =
-        analyse_invocation(invocation, imported.clone(), sink);
-    match source {
-        Some(source) => emit(&source, &lowered, &operators, &reports, &imported, shell),
+    let analysis = analyse_invocation(invocation, imported.clone(), sink);
+    match &analysis.source {
+        Some(source) => emit(source, &analysis, &imported, shell),
         None => {
-            let errors = errors::tokens(&reports);
+            let errors = errors::tokens(&analysis.reports);
             quote!(#(#errors)*)
         }
     }

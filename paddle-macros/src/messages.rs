@@ -126,6 +126,16 @@ messages! {
     "declared-type" DeclaredType { what, found, declared, expected } "{what} is {found}, but {declared} is {expected}"
     /// A constant that does not fit.
     "constant" Constant { text } "{text}"
+    /// Something else than the layer takes, of the same type.
+    "meaning" Meaning { words, by, gives, layer, takes, instead } "{words} is what `{by}` gives, {gives}, but `{layer}` takes {takes}; {instead}; if it is meant, write `identity(..)` around it"
+    /// A softmax of one class.
+    "one-class" OneClass { words, found, why } "{words} is {found}: {why}"
+    /// A value that nothing uses.
+    "unused-value" UnusedValue { what } "nothing uses {what}, and a layer changes nothing in place: bind it, as in `let h = ..;`, assign it, or, at the end of a block, leave out the `;`; if it is left out on purpose, bind it to `_`"
+    /// A condition that no iteration changes.
+    "unchanging-condition" UnchangingCondition {} "nothing in this loop changes its condition, so it would not end once it has begun; assign in its body what the condition reads, or leave it by `break`"
+    /// A variable of a loop that hides the one that it is computed from.
+    "shadowed-state" ShadowedState { name } "this `{name}` is a new variable, which ends with the iteration, and the `{name}` that it is computed from never changes; to change that write `{name} = ..` without `let`, and `let mut {name}` before the loop; else give the new one another name"
     /// A value of the network where the compiler has to decide.
     "static" Static { what, found, instead } "{what} is decided when the network is compiled, but {found}; {instead}"
     /// A `match` whose value fits no arm.

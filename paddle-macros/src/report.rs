@@ -130,19 +130,37 @@ impl Report {
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     reports: Vec<Report>,
+    /// What may be meant: rustc warns of it.
+    doubts: Vec<Report>,
+}
+
+/// How much a sink has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    reports: usize,
+    doubts: usize,
 }
 
 impl Sink {
     /// Reports a mistake, once per place and message.
     pub(crate) fn push(&mut self, report: Report) {
+        Sink::push_to(&mut self.reports, report);
+    }
+
+    /// Reports what may be a mistake, likewise.
+    pub(crate) fn doubt(&mut self, report: Report) {
+        Sink::push_to(&mut self.doubts, report);
+    }
+
+    fn push_to(reports: &mut Vec<Report>, report: Report) {
         let same = |other: &Report| {
             let (blame, other_blame) = (&report.blame, &other.blame);
             other_blame.at.is(blame.at)
                 && other_blame.inside == blame.inside
                 && other.message == report.message
         };
-        if !self.reports.iter().any(same) {
-            self.reports.push(report);
+        if !reports.iter().any(same) {
+            reports.push(report);
         }
     }
 
@@ -152,27 +170,50 @@ impl Sink {
         self.push(Report { message, blame });
     }
 
+    /// Takes what another one has.
+    pub(crate) fn absorb(&mut self, mut other: Sink) {
+        other.finish().into_iter().for_each(|report| self.push(report));
+        other.doubts().into_iter().for_each(|report| self.doubt(report));
+    }
+
     /// Whether these tokens are a call that led to a mistake in another module.
     pub(crate) fn blames_call(&self, at: Extent) -> bool {
         self.reports.iter().any(|report| report.blame.inside.is_some() && report.blame.at.is(at))
     }
 
+    /// Whether something is wrong with just these tokens.
+    pub(crate) fn blames(&self, at: Extent) -> bool {
+        self.reports.iter().any(|report| report.blame.at.is(at))
+    }
+
+    /// Whether it has no mistake.
     pub(crate) fn is_empty(&self) -> bool {
         self.reports.is_empty()
     }
 
+    /// How many mistakes it has.
     pub(crate) fn len(&self) -> usize {
         self.reports.len()
     }
 
-    /// Forgets all reports but the first ones.
-    pub(crate) fn truncate(&mut self, reports: usize) {
-        self.reports.truncate(reports);
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { reports: self.reports.len(), doubts: self.doubts.len() }
     }
 
-    /// The reports, in the order in which they were made.
+    /// Forgets all that came behind.
+    pub(crate) fn truncate(&mut self, mark: Mark) {
+        self.reports.truncate(mark.reports);
+        self.doubts.truncate(mark.doubts);
+    }
+
+    /// The reports of mistakes, in the order in which they were made.
     pub(crate) fn finish(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.reports)
+    }
+
+    /// What may be meant, likewise.
+    pub(crate) fn doubts(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.doubts)
     }
 }
 

@@ -186,7 +186,11 @@ impl Run {
 }
 
 /// The parameters to be trained that have the same bits in both sets.
-fn unmoved<S: Trainable>(net: &Network<S>, before: &Parameters, after: &Parameters) -> Result<Vec<String>, Error> {
+fn unmoved<S: Trainable>(
+    net: &Network<S>,
+    before: &Parameters,
+    after: &Parameters,
+) -> Result<Vec<String>, Error> {
     let program = net.program()?;
     let values = |parameters: &Parameters, stored| {
         parameters.read_with(|buffer| stored::values(parameters.backend(), buffer, stored))
@@ -228,7 +232,11 @@ fn idle<S: Trainable>(
 }
 
 /// Which operator gave the number that ended a run.
-fn not_finite<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, run: &Run) -> Result<Option<String>, Error> {
+fn not_finite<S: Trainable>(
+    net: &Network<S>,
+    rows: &impl Rows<S>,
+    run: &Run,
+) -> Result<Option<String>, Error> {
     let (mut parameters, options) = (Parameters::create(net)?, Options::default().check_numbers());
     let mut trainer = Trainer::new(Adam::new(run.rate));
     let mut step = |_| trainer.step_with(net, &mut parameters, rows, &options).err();

@@ -16,8 +16,9 @@ use rustc::Diagnostic;
 /// The release whose rendering the expected outputs have. Others draw and word their own part differently.
 const PINNED: &str = "1.95";
 
-/// Messages of ours, lints of rustc on a model's tokens, what rustc finds when it knows the sizes, and wrong rows.
-const FOLDERS: [&str; 4] = ["tests/compile_fail", "tests/lints", "tests/evaluated", "tests/rows"];
+/// Messages of ours, what we only warn of, lints of rustc on a model's tokens, what rustc finds when it knows the sizes, and wrong rows.
+const FOLDERS: [&str; 5] =
+    ["tests/compile_fail", "tests/doubts", "tests/lints", "tests/evaluated", "tests/rows"];
 
 #[test]
 fn rustc_prints_what_is_expected() {

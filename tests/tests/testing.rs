@@ -67,6 +67,7 @@ fn costs_with_a_floor_are_given_a_goal() {
 }
 
 #[test]
+#[allow(deprecated, reason = "the compiler warns of it, too")]
 fn probabilities_in_place_of_logits() {
     let net = network!(|x: Tensor<f32, _, 1>, label: Tensor<i64, _, 1>| {
         let hidden = fc(x, 32, act = tanh);

@@ -1,7 +1,9 @@
 //! A call of a layer: its arguments, and the program that its operators are appended to.
 
+use std::cell::Cell;
+
 use super::{Build, Initializer, Kind, Layer};
-use crate::ops::{Mismatch, MismatchKind, Op};
+use crate::ops::{Mismatch, MismatchKind, Number, Op};
 use crate::program::{BlockId, BuildError, DType, Dim, Program, Site, Type, VarId, Words};
 
 /// What an argument is given as.
@@ -44,6 +46,24 @@ pub struct Passed {
     pub words: String,
     /// The same for each part of a list that is written out.
     pub parts: Vec<String>,
+    /// Whether the layer has asked for it.
+    read: Cell<bool>,
+}
+
+impl Passed {
+    /// An argument.
+    pub fn new(name: &'static str, given: Given, words: String, parts: Vec<String>) -> Self {
+        Passed { name, given, words, parts, read: Cell::new(false) }
+    }
+}
+
+/// What a call has become.
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// Its value.
+    One(VarId),
+    /// Its values, which are the parts of a tuple.
+    Several(Vec<VarId>),
 }
 
 /// A call of a layer while it is being built.
@@ -66,8 +86,77 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Appends the operators of the call. An argument that has no effect beside the others is a mistake.
+    pub fn build(&mut self) -> Result<Built, BuildError> {
+        self.check_numbers()?;
+        let built = match self.layer.build {
+            Build::One(build) => Built::One(build(self)?),
+            Build::Several(build) => Built::Several(build(self)?),
+        };
+        let is_unread = |passed: &&Passed| passed.name != "param" && !passed.read.get();
+        let Some(passed) = self.arguments.iter().find(is_unread) else { return Ok(built) };
+        let words = self.arguments.iter().filter_map(|other| match other.given {
+            Given::Flag(flag) => Some(format!("`{} = {flag}`", other.name)),
+            Given::Choice(word) => Some(format!("`{} = {word}`", other.name)),
+            _ => None,
+        });
+        let beside = words.collect::<Vec<_>>().join(" and ");
+        let beside = if beside.is_empty() { "here".to_string() } else { format!("with {beside}") };
+        let message = format!(
+            "`{}` of `{}` has no effect {beside}; leave out one of them",
+            passed.name, self.layer.name
+        );
+        let input = self.place(passed.name);
+        Err(BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message }))
+    }
+
+    /// What numbers of these names are the same in all layers.
+    fn check_numbers(&self) -> Result<(), BuildError> {
+        for passed in &self.arguments {
+            let Given::Number(number) = passed.given else { continue };
+            let (holds, expected) = match passed.name {
+                "epsilon" => (number >= 0.0 && number.is_finite(), "a small number, not below 0"),
+                "delta" => (number > 0.0 && number.is_finite(), "above 0"),
+                _ => continue,
+            };
+            if !holds {
+                let but = format!("it has to be {expected}");
+                return Err(self.wrong(passed.name, MismatchKind::Attribute, &but));
+            }
+        }
+        Ok(())
+    }
+
+    /// The argument `name`, if it is given. Whoever asks for it heeds it.
+    fn passed(&self, name: &str) -> Option<&Passed> {
+        let passed = self.arguments.iter().find(|passed| passed.name == name)?;
+        passed.read.set(true);
+        Some(passed)
+    }
+
     fn find<T>(&self, name: &str, as_kind: impl Fn(&Given) -> Option<T>) -> Option<T> {
-        self.arguments.iter().find(|passed| passed.name == name).and_then(|passed| as_kind(&passed.given))
+        self.passed(name).and_then(|passed| as_kind(&passed.given))
+    }
+
+    /// The initialiser of a parameter, if it is given, with its arguments.
+    pub fn initializer(&self, name: &str) -> Option<(&'static Initializer, &[f64])> {
+        match &self.passed(name)?.given {
+            Given::Initializer(initializer, numbers) => Some((*initializer, numbers)),
+            _ => None,
+        }
+    }
+
+    /// The whole numbers that a value is, if they are written out.
+    pub fn written_out(&self, var: VarId) -> Option<Vec<i64>> {
+        let whole = |number: Number| match number {
+            Number::Int(int) => Some(int),
+            Number::Float(_) | Number::Bool(_) => None,
+        };
+        match &self.program.writer(var)?.op {
+            Op::AssignValue(constants) => constants.values.iter().copied().map(whole).collect(),
+            Op::Fill(constant) => whole(constant.value).map(|number| vec![number]),
+            _ => None,
+        }
     }
 
     /// A value.
@@ -195,12 +284,8 @@ impl Call<'_> {
         let Some(layer) = self.activation(name) else { return Ok(x) };
         let words = self.words(x);
         let arguments = layer.positional.iter().take(1);
-        let arguments = arguments.map(|argument| Passed {
-            name: argument.name,
-            given: Given::Value(x),
-            words: words.clone(),
-            parts: Vec::new(),
-        });
+        let arguments =
+            arguments.map(|argument| Passed::new(argument.name, Given::Value(x), words.clone(), Vec::new()));
         let mut call = Call {
             program: self.program,
             block: self.block,
@@ -209,10 +294,10 @@ impl Call<'_> {
             arguments: arguments.collect(),
             path: String::new(),
         };
-        match layer.build {
-            Build::One(build) => build(&mut call),
+        match call.build()? {
+            Built::One(y) => Ok(y),
             // The table has no such activation.
-            Build::Several(_) => Err(BuildError::NoSuch { what: "activation" }),
+            Built::Several(_) => Err(BuildError::NoSuch { what: "activation" }),
         }
     }
 

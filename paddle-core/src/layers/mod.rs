@@ -30,7 +30,7 @@ mod sequences;
 mod shapes;
 mod values;
 
-pub use call::{Call, Given, Passed};
+pub use call::{Built, Call, Given, Passed};
 pub use initializers::{INITIALIZERS, Initializer};
 pub use library::{LIBRARY, LibraryLayer};
 

@@ -1,6 +1,6 @@
 //! Parameters of layers: every layer that has some takes the same arguments for them, and asks for them here.
 
-use super::{Call, Given};
+use super::Call;
 use crate::ops::{Mismatch, MismatchKind, Op};
 use crate::program::{BuildError, ParameterOptions, ParameterUse, VarId};
 
@@ -62,10 +62,7 @@ impl Call<'_> {
 
     /// The initialiser that an argument asks for, of the type that another one has.
     fn chosen(&self, argument: &str, like: &Op) -> Result<Option<Op>, BuildError> {
-        let given = self.arguments.iter().find(|passed| passed.name == argument);
-        let Some(Given::Initializer(initializer, numbers)) = given.map(|passed| &passed.given) else {
-            return Ok(None);
-        };
+        let Some((initializer, numbers)) = self.initializer(argument) else { return Ok(None) };
         let Some(ty) = self.program.infer_initializer(like)? else { return Ok(None) };
         let op = initializer.op(numbers, ty).map_err(|error| BuildError::Mismatch(error.into()))?;
         match self.program.infer_initializer(&op) {

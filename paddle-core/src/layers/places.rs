@@ -147,7 +147,15 @@ fn cumsum(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn gather(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, index) = (call.value("x")?, call.value("index")?);
-    let axis = axis_or(call, x, i64::from(call.ty(x).rows.is_some()))?;
+    let rows = i64::from(call.ty(x).rows.is_some());
+    let axis = axis_or(call, x, rows)?;
+    let size = usize::try_from(axis - rows).ok().and_then(|at| call.ty(x).dims.get(at)?.constant());
+    let outside = |size| call.written_out(index)?.into_iter().find(|at| !(0..size).contains(at));
+    if let Some((size, at)) = size.and_then(|size| Some((size, outside(size)?))) {
+        let shown = call.program.show(call.ty(x));
+        let but = format!("{shown} has {size} elements along axis {axis}, numbered from 0, and none at {at}");
+        return Err(call.wrong_value(index, MismatchKind::Attribute, &but));
+    }
     Ok(call.emit_with("axis", Gather { axis }, &[x, index])?[0])
 }
 

@@ -2,7 +2,7 @@
 
 use super::Call;
 use crate::ops::{Concat, MismatchKind, Reshape, Slice, Transpose};
-use crate::program::{BuildError, Dim, DimOverflow, VarId};
+use crate::program::{Answer, BuildError, Dim, DimOverflow, Type, VarId};
 
 /// Passes the layers that move elements to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]
@@ -99,6 +99,21 @@ fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let starts = call.ints("starts").unwrap_or_default();
     let ends = call.ints("ends").unwrap_or_default();
     let strides = call.ints("strides").unwrap_or_default();
+    let rows = usize::from(call.ty(x).rows.is_some());
+    let sizes = axes.iter().map(|&axis| call.ty(x).dims.get((axis as usize).checked_sub(rows)?)?.constant());
+    for (at, size) in sizes.enumerate() {
+        let Some(size) = size else { continue };
+        let is_backward = strides.get(at).is_some_and(|stride| *stride < 0);
+        for (name, bounds) in [("starts", &starts), ("ends", &ends)] {
+            // Backward, the end is that behind which elements are taken, and -1 the place before the first.
+            let lowest = if is_backward && name == "ends" { -1 - size } else { -size };
+            if bounds.get(at).is_some_and(|bound| !(lowest..=size).contains(bound)) {
+                let shown = call.program.show(call.ty(x));
+                let but = format!("{shown} has {size} elements along axis {}", axes[at]);
+                return Err(call.wrong(name, MismatchKind::Attribute, &but));
+            }
+        }
+    }
     Ok(call.emit_with("axes", Slice { axes, starts, ends, strides }, &[x])?[0])
 }
 
@@ -124,8 +139,49 @@ fn reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let known: Vec<Dim> = dims.iter().filter(|dim| !is_left(dim)).cloned().collect();
     let (all, known) = (product(&call.ty(x).dims)?, product(&known)?);
     let Some(left) = all.floor_div(&known) else { return wrong("sizes are above 0") };
+    if dims.iter().any(is_left) && divides_by_luck(&all, &known) {
+        let (of_row, asked) = (call.program.show_dim(&all), call.program.show_dim(&known));
+        let but =
+            format!("a row has {of_row} elements, which {asked} does not divide: there is no size for -1");
+        return wrong(&but);
+    }
     dims.iter_mut().filter(|dim| is_left(dim)).for_each(|dim| *dim = left.clone());
+    if let Some(moved) = moved_dimension(&call.ty(x).dims, &dims)? {
+        let moved = call.program.show_dim(&moved);
+        let shape = call.program.show_shape(&Type { dims: dims.clone(), ..call.ty(x).clone() });
+        let but = format!(
+            "as {shape} it would mix the elements along `{moved}`, as the order of all elements stays; keep `{moved}` \
+             where it is, and move it by `transpose`"
+        );
+        return Err(call.wrong_value(x, MismatchKind::Shape, &but));
+    }
     Ok(call.emit(Reshape { dims }, &[x])?[0])
+}
+
+/// Whether a size of which a symbol is a factor is divided by a number that neither divides the other factor nor is divided by it:
+/// `T · 64` by 60. By 16 it can be, and by 128 where there is an even number of `T`.
+fn divides_by_luck(all: &Dim, by: &Dim) -> bool {
+    let (Some(by), None) = (by.constant(), all.constant()) else { return false };
+    let (by, content) = (by.unsigned_abs(), all.content());
+    by > 0 && content % by != 0 && by % content != 0
+}
+
+/// A symbol that is a dimension before and behind, with another number of elements in front of it: they would be mixed.
+fn moved_dimension(before: &[Dim], behind: &[Dim]) -> Result<Option<Dim>, BuildError> {
+    let place = |dims: &[Dim], symbol: &Dim| {
+        let mut places = dims.iter().enumerate().filter(|(_, dim)| *dim == symbol);
+        let at = places.next().map(|(at, _)| at).filter(|_| places.next().is_none());
+        let in_front = at.map(|at| dims[..at].iter().try_fold(Dim::from(1), |product, dim| &product * dim));
+        in_front.transpose().map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))
+    };
+    for symbol in before.iter().filter(|dim| dim.as_symbol().is_some()) {
+        if let (Some(was), Some(is)) = (place(before, symbol)?, place(behind, symbol)?)
+            && was.equals(&is) == Answer::Fails
+        {
+            return Ok(Some(symbol.clone()));
+        }
+    }
+    Ok(None)
 }
 
 /// The place of an axis among the dimensions; that of the rows is none.

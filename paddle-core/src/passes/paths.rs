@@ -299,7 +299,7 @@ pub fn cost(program: &Program) -> Result<VarId, GradientError> {
     if ty.is_scalar() && ty.dtype.is_float() {
         return Ok(cost);
     }
-    let operator = writer(program, cost);
+    let operator = program.writer(cost);
     let ends = |operator: &&Operator| !ty.dtype.is_float() || !operator.op.operation().is_differentiable();
     let hint = match operator.filter(ends) {
         Some(operator) => format!(
@@ -322,13 +322,7 @@ fn discrete_input<'p>(
 ) -> Option<&'p Operator> {
     let is_discrete = |input: &&VarId| influenced.contains(input) && !program.ty(**input).dtype.is_float();
     let input = operator.inputs.iter().find(is_discrete)?;
-    writer(program, *input)
-}
-
-/// The operator that writes a value.
-fn writer(program: &Program, var: VarId) -> Option<&Operator> {
-    let block = program.block(program.var(var).block);
-    block.ops.iter().find(|operator| operator.outputs.contains(&var))
+    program.writer(*input)
 }
 
 fn place(program: &Program, operator: &Operator) -> Option<Located> {

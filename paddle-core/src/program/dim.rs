@@ -188,8 +188,8 @@ impl Dim {
             0 => constant == 0,
             step => constant.unsigned_abs() % step == 0,
         };
-        let above = constant > 0 && others.iter().all(|term| Dim::is_counted(term, 1));
-        let below = constant < 0 && others.iter().all(|term| Dim::is_counted(term, -1));
+        let above = Dim::differs(constant, others, 1);
+        let below = Dim::differs(constant, others, -1);
         if reaches && !above && !below { Answer::Depends } else { Answer::Fails }
     }
 
@@ -205,12 +205,26 @@ impl Dim {
         }
     }
 
+    /// The greatest number that divides it, whatever the symbols are.
+    pub fn content(&self) -> u64 {
+        self.terms.iter().fold(0, |divisor, (_, coefficient)| gcd(divisor, coefficient.unsigned_abs()))
+    }
+
     /// The constant term, and the others.
     fn split(&self) -> (i64, &[(Monomial, i64)]) {
         match self.terms.split_first() {
             Some(((monomial, constant), others)) if monomial.is_empty() => (*constant, others),
             _ => (0, &self.terms),
         }
+    }
+
+    /// Whether a difference has this sign, or is 0 only where a dimension is: then there is nothing to compute with.
+    fn differs(constant: i64, others: &[(Monomial, i64)], sign: i64) -> bool {
+        let is_dimension = |(monomial, _): &(Monomial, i64)| {
+            monomial.iter().all(|(atom, _)| matches!(atom, Atom::Symbol(_)))
+        };
+        let is_some = constant.signum() == sign || constant == 0 && others.iter().any(is_dimension);
+        is_some && others.iter().all(|term| Dim::is_counted(term, sign))
     }
 
     /// Whether a term with this sign of its coefficient is a count: made of symbols and quotients of counts.
@@ -503,6 +517,10 @@ mod tests {
             // A count is not below 0.
             (dim(&[(1, t()), (2, half.clone()), (3, one.clone())]), Dim::from(0), Fails),
             (dim(&[(1, t()), (-3, one.clone())]), Dim::from(0), Depends),
+            // Only without any element.
+            (dim(&[(64, t())]), dim(&[(63, t())]), Fails),
+            (dim(&[(2, t()), (1, half.clone())]), t(), Fails),
+            (dim(&[(1, half.clone())]), Dim::from(0), Depends),
         ] {
             assert_eq!(left.equals(&right), answer, "{} = {}", text(&left), text(&right));
             assert_eq!(right.equals(&left), answer, "{} = {}", text(&right), text(&left));

@@ -228,6 +228,11 @@ impl Program {
         &self.block(Program::GLOBAL).results
     }
 
+    /// The operator of its block that writes a value.
+    pub fn writer(&self, var: VarId) -> Option<&Operator> {
+        self.block(self.var(var).block).ops.iter().find(|operator| operator.outputs.contains(&var))
+    }
+
     /// The parameters, in the order of creation.
     pub fn parameters(&self) -> impl Iterator<Item = VarId> + '_ {
         let initialized = self.startup.iter().flat_map(|operator| operator.outputs.iter().copied());

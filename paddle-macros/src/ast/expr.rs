@@ -1,5 +1,7 @@
 //! Blocks, statements, expressions.
 
+use std::collections::BTreeSet;
+
 use paddle_core::layers::{Initializer, Layer};
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind, Number};
 use paddle_core::program::DType;
@@ -260,6 +262,15 @@ impl Target {
         match &self.kind {
             TargetKind::Name { ident, .. } => Some(super::text(ident)),
             TargetKind::Tuple(_) | TargetKind::Invalid => None,
+        }
+    }
+
+    /// Adds the names of the variables that are assigned.
+    pub(crate) fn names(&self, names: &mut BTreeSet<String>) {
+        match &self.kind {
+            TargetKind::Name { ident, .. } => drop(names.insert(super::text(ident))),
+            TargetKind::Tuple(parts) => parts.iter().for_each(|part| part.names(names)),
+            TargetKind::Invalid => {}
         }
     }
 

@@ -1,6 +1,8 @@
 //! What an expression is made of, and whether it has a value.
 
-use super::{Block, ConstantType, Expr, ExprKind, Statement};
+use std::collections::BTreeSet;
+
+use super::{BindingId, Block, ConstantType, Expr, ExprKind, Meaning, Statement};
 
 impl ConstantType {
     /// The lengths of the arrays in it.
@@ -31,6 +33,29 @@ impl Expr {
             ExprKind::Paren(inner) => inner.is_statement(),
             _ => false,
         }
+    }
+
+    /// Whether it says what is done, rather than what is computed.
+    pub(crate) fn is_control_flow(&self) -> bool {
+        match &self.kind {
+            ExprKind::Assign { .. }
+            | ExprKind::Update { .. }
+            | ExprKind::While { .. }
+            | ExprKind::For { .. }
+            | ExprKind::If { .. }
+            | ExprKind::Match { .. }
+            | ExprKind::Block(_)
+            | ExprKind::Kept(_) => true,
+            ExprKind::Paren(inner) => inner.is_control_flow(),
+            _ => false,
+        }
+    }
+
+    /// Whether the value of a variable is read in it. Names have been resolved.
+    pub(crate) fn reads(&self, variable: BindingId) -> bool {
+        let is_it =
+            matches!(&self.kind, ExprKind::Name { meaning: Meaning::Variable(id), .. } if *id == variable);
+        is_it || self.parts().into_iter().any(|part| part.reads(variable))
     }
 
     /// The expressions that it is made of, in the order in which they stand.
@@ -77,6 +102,18 @@ impl Block {
     /// Whether it has no value.
     pub(crate) fn is_statement(&self) -> bool {
         self.tail.as_ref().is_none_or(|tail| tail.is_statement())
+    }
+
+    /// The names of the variables that it assigns.
+    pub(crate) fn assigned_names(&self) -> BTreeSet<String> {
+        let (mut names, mut left) = (BTreeSet::new(), self.parts());
+        while let Some(expr) = left.pop() {
+            if let ExprKind::Assign { target, .. } | ExprKind::Update { target, .. } = &expr.kind {
+                target.names(&mut names);
+            }
+            left.extend(expr.parts());
+        }
+        names
     }
 
     /// The expressions that it is made of.

@@ -6,7 +6,8 @@ impl Call {
     /// Its arguments, as far as they are short.
     pub(crate) fn argument_words(&self) -> String {
         let brief = |value: &Expr| value.brief().unwrap_or_else(|| "..".to_string());
-        let named = self.named.iter().map(|named| format!("{} = {}", text(&named.ident), brief(&named.value)));
+        let named =
+            self.named.iter().map(|named| format!("{} = {}", text(&named.ident), brief(&named.value)));
         let words: Vec<String> = self.positional.iter().map(brief).chain(named).collect();
         Some(words.join(", ")).filter(|words| words.len() <= 48).unwrap_or_else(|| "..".to_string())
     }

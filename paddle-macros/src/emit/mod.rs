@@ -9,17 +9,16 @@ mod row;
 mod sizes;
 mod spec;
 
-use paddle_core::ops::Custom;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use crate::ast::{Constant, Function, Import, Network, text};
 use crate::configure::ConfiguredOut;
 use crate::errors;
+use crate::expand::Analysis;
 use crate::ghost::ghost;
 use crate::lower::Lowered;
 use crate::parse::{Form, Source};
-use crate::report::Report;
 use crate::sharing;
 use operators::Operators;
 use params::Names;
@@ -30,23 +29,20 @@ use spec::Spec;
 /// The expansion. The ghost is compiled only when there are no mistakes; editors see it in any case.
 ///
 /// `imported` are the sources of its imports, as they came. Without `shell`, the items of a module alone.
-pub(crate) fn emit(
-    source: &Source,
-    lowered: &[(usize, Lowered)],
-    operators: &[(usize, Option<Custom>)],
-    reports: &[Report],
-    imported: &TokenStream,
-    shell: bool,
-) -> TokenStream {
+pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream, shell: bool) -> TokenStream {
+    let Analysis { lowered, operators, reports, doubts, .. } = analysis;
     let network = &source.network;
+    let doubts = doubts.iter().map(errors::warning);
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
     let paths = Paths::of(lowered);
     // What a module in error has may be a constant, and of one that is itself in error rustc cannot know what it uses.
-    let may_be_unused = (!reports.is_empty() || network.is_incomplete()).then(|| quote!(#[allow(unused_imports)]));
+    let may_be_unused =
+        (!reports.is_empty() || network.is_incomplete()).then(|| quote!(#[allow(unused_imports)]));
     let constants = network.imports().filter(|import| import.item.is_none() || network.is_constant(import));
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
+    let uses = quote!(#uses #(#doubts)*);
     let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
     match &source.form {
         Form::Expression => {
@@ -55,8 +51,9 @@ pub(crate) fn emit(
         }
         Form::Module { head } => {
             // One that is wrong would be reported by rustc as well.
-            let wrong =
-                |constant: &Constant| reports.iter().any(|report| constant.value.at.contains(report.blame.at));
+            let wrong = |constant: &Constant| {
+                reports.iter().any(|report| constant.value.at.contains(report.blame.at))
+            };
             let here = |constant: &&Constant| network.is_here(constant.unit);
             let constants = network
                 .constants

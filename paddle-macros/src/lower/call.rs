@@ -2,16 +2,14 @@
 
 use std::rc::Rc;
 
-use paddle_core::layers::{self, Build, Given, Kind, Layer, Passed};
+use paddle_core::layers::{self, Built, Given, Kind, Layer, Passed};
 use paddle_core::program::{BuildError, Type, VarId};
 
 use super::Lowering;
 use super::expr::CALL_DEPTH;
 use super::types::ITSELF;
 use super::unroll::LIMIT;
-use crate::ast::{
-    Call, Expr, ExprKind, Function, Meaning, Named, Param, PatternKind, Piece, UnitId, text,
-};
+use crate::ast::{Call, Expr, ExprKind, Function, Meaning, Named, Param, PatternKind, Piece, UnitId, text};
 use crate::messages::Message;
 use crate::names::{Said, is_path};
 use crate::place::place;
@@ -198,6 +196,9 @@ impl<'a> Lowering<'a, '_> {
         let outer_unit = std::mem::replace(&mut self.unit, unit);
         self.depth += CALL_DEPTH;
         let value = body(self);
+        if let (true, Value::Var(var)) = (is_layer, &value) {
+            self.note_meaning(&text(&call.ident), call, None, *var);
+        }
         self.depth -= CALL_DEPTH;
         self.unit = outer_unit;
         self.library_call = outer_library_call;
@@ -247,7 +248,7 @@ impl<'a> Lowering<'a, '_> {
                     extents.extend(parts.iter().map(|part| part.at));
                     let (name, words) = (argument.name, value.words());
                     let parts = parts.iter().map(Expr::words).collect();
-                    arguments.push(Passed { name, given, words, parts });
+                    arguments.push(Passed::new(name, given, words, parts));
                 }
                 None => complete = false,
             }
@@ -258,24 +259,30 @@ impl<'a> Lowering<'a, '_> {
             false => Some(self.names.path(self.binding.name(), layer.name)),
         };
         let Some(path) = path.filter(|_| complete) else { return Value::Unknown };
+        self.check_meaning(layer, call, &arguments);
+        let given = arguments.iter().find_map(|passed| match passed.given {
+            Given::Value(var) => Some(var),
+            _ => None,
+        });
         let site = self.site(at.start);
         let block = self.block;
         let mut build =
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };
-        let built = match layer.build {
-            Build::One(one) => one(&mut build).map(Value::Var),
-            Build::Several(several) => {
-                several(&mut build).map(|values| Value::Tuple(values.into_iter().map(Value::Var).collect()))
-            }
-        };
-        match built {
-            Ok(value) => {
+        match build.build() {
+            Ok(built) => {
                 self.note_checks(at);
                 if layer.has_parameters() {
                     let first = self.blame(at);
                     self.first_uses.entry(path).or_insert(first);
                 }
-                value
+                match built {
+                    Built::One(value) => {
+                        self.note_meaning(layer.name, call, given, value);
+                        self.check_activation(call, value);
+                        Value::Var(value)
+                    }
+                    Built::Several(values) => Value::Tuple(values.into_iter().map(Value::Var).collect()),
+                }
             }
             Err(BuildError::ParameterConflict { name, first, second }) => {
                 let first_use = self.first_uses.get(&path).map(|first| first.beside(self.blame(at).at));

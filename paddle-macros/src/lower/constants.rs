@@ -63,6 +63,9 @@ impl<'a> Lowering<'a, '_> {
         match number {
             Some(number) => Value::Constant(Constant { number, dtype }),
             None => {
+                if kind.divides_by_zero(y) {
+                    return self.constant_error(at, format!("`{}` is divided by 0", x.number));
+                }
                 let why = format!("`{}` and `{}` cannot be combined here", x.number, y.number);
                 self.constant_error(at, format!("{why}: the result is not a number of their type"))
             }
@@ -168,5 +171,14 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
             let (x, y) = (x.as_f64(), y.as_f64());
             Some(Number::Float(if kind == BinaryKind::Mod { x % y } else { kind.apply(x, y) }))
         }
+    }
+}
+
+impl Infix {
+    /// Whether it divides whole numbers by this one, which is 0.
+    pub(super) fn divides_by_zero(self, divisor: Constant) -> bool {
+        let divides =
+            matches!(self, Infix::Arithmetic(BinaryKind::Div | BinaryKind::FloorDiv | BinaryKind::Mod));
+        divides && divisor.number == Number::Int(0)
     }
 }

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Scale,
+    Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Reshape,
+    Scale,
 };
 use paddle_core::program::{BuildError, Dim, VarId, Words};
 use proc_macro2::{Span, TokenStream};
@@ -288,6 +289,11 @@ impl<'a> Lowering<'a, '_> {
             (Operand::Size(size), _) => return self.undecided(&size, x.at),
             (_, Operand::Size(size)) => return self.undecided(&size, y.at),
             (Operand::Var(left), Operand::Var(right)) => (left, right),
+            (Operand::Var(var), Operand::Constant(constant))
+                if !self.program.ty(var).dtype.is_float() && kind.divides_by_zero(constant) =>
+            {
+                return self.constant_error(y.at, format!("{} is divided by 0", x.words()));
+            }
             (Operand::Var(var), Operand::Constant(constant)) => {
                 if let Some(scale) = self.affine(kind, var, constant, false) {
                     return self.append(scale, op.to_string(), at, &[(var, x)]);
@@ -308,7 +314,22 @@ impl<'a> Lowering<'a, '_> {
             Infix::Compare(kind) => Compare { kind }.into(),
             Infix::Logical(kind) => Logical { kind }.into(),
         };
+        let (left, right) = (self.beside_dims(left, right, at), self.beside_dims(right, left, at));
         self.append(op_kind, op.to_string(), at, &[(left, x), (right, y)])
+    }
+
+    /// A value of one number for each row, `[_]`, combines with all dimensions of a value beside it: as `[_, 1]` does.
+    fn beside_dims(&mut self, var: VarId, other: VarId, at: Span) -> VarId {
+        let (ty, other) = (self.program.ty(var), self.program.ty(other));
+        let is_bare = ty.rows.is_some() && ty.dims.is_empty();
+        if !is_bare || other.rows.is_none() || other.dims.is_empty() {
+            return var;
+        }
+        let dims = vec![Dim::from(1); other.dims.len()];
+        let site = self.site(at);
+        let reshaped = self.program.append_op(self.block, Reshape { dims }, &[var], site);
+        // Where it cannot be, the operator says so.
+        reshaped.map_or(var, |outputs| outputs[0])
     }
 
     /// Sums and products of a float with a number are one operator, which keeps the shape.

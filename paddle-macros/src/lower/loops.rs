@@ -393,14 +393,16 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn rehearse<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let (program, env, names) = (self.program.clone(), self.env.clone(), self.names.clone());
         let (uses, named, whole) = (self.first_uses.clone(), self.named.clone(), self.whole_states.clone());
-        let (outside, blames) = (self.outside.clone(), self.check_blames.clone());
-        let (block, reports, left_out) = (self.block, self.sink.len(), self.left_out.len());
+        let (outside, blames, meanings) =
+            (self.outside.clone(), self.check_blames.clone(), self.meanings.clone());
+        let (block, reports, left_out) = (self.block, self.sink.mark(), self.left_out.len());
         self.rehearsals += 1;
         let result = act(self);
         self.rehearsals -= 1;
         (self.program, self.env, self.names) = (program, env, names);
         (self.first_uses, self.named, self.whole_states) = (uses, named, whole);
         (self.outside, self.check_blames, self.block) = (outside, blames, block);
+        self.meanings = meanings;
         self.sink.truncate(reports);
         self.left_out.truncate(left_out);
         result

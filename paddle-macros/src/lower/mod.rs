@@ -12,6 +12,7 @@ mod expr;
 mod inputs;
 mod left_out;
 mod loops;
+mod meaning;
 mod operator;
 mod outputs;
 mod repeat;
@@ -37,6 +38,7 @@ use crate::values::{Dims, Env, Slot, Value};
 
 use bound::Bound;
 pub(crate) use inputs::Input;
+use meaning::Meanings;
 pub(crate) use operator::declare;
 use sizes::OutsideSymbols;
 pub(crate) use sizes::Sizes;
@@ -67,7 +69,7 @@ pub(crate) fn lower(network: &Network, function: FunctionId, is_known: bool, sin
     }
     let uses = std::mem::take(&mut lowering.first_uses);
     let is_right = is_known && own.is_empty();
-    own.finish().into_iter().for_each(|report| sink.push(report));
+    sink.absorb(own);
     Lowered { inputs, program: is_right.then_some(program), sizes, uses }
 }
 
@@ -134,6 +136,8 @@ struct Lowering<'a, 's> {
     outside: OutsideSymbols,
     /// What is to blame for each check of the program.
     check_blames: Vec<Blame>,
+    /// What values of layers are.
+    meanings: Meanings,
     /// Loop state that began as a whole number, with its variable's name: for a hint.
     whole_states: BTreeMap<VarId, String>,
     /// What the user leaves unused, and where.
@@ -166,6 +170,7 @@ impl<'a, 's> Lowering<'a, 's> {
             named: BTreeSet::new(),
             outside: OutsideSymbols::new(),
             check_blames: Vec::new(),
+            meanings: Meanings::new(),
             whole_states: BTreeMap::new(),
             left_out: Vec::new(),
         }
@@ -183,8 +188,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let value = self.body(&function.body, &function.result);
         let at = result(function);
         if value.is_unit() {
-            let what = "this network".to_string();
-            self.error(function.body.at.end, Message::NoValue { what });
+            self.no_value("this network", &function.body);
         }
         let mut outputs = Vec::new();
         self.outputs(&value, function.body.tail.as_deref(), at, &mut outputs);
@@ -206,6 +210,17 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
+    /// A body ends without a value. Where its last statement has one, that has been reported.
+    fn no_value(&mut self, what: &str, body: &Block) {
+        let last = body.statements.last().and_then(|statement| match statement {
+            Statement::Expr { value, .. } => Some(value.at),
+            Statement::Let { .. } | Statement::Const(_) => None,
+        });
+        if !last.is_some_and(|last| self.sink.blames(last)) {
+            self.error(body.at.end, Message::NoValue { what: what.to_string() });
+        }
+    }
+
     /// The body of a sub-network, with its declared result.
     fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
         let value = self.block(body);
@@ -213,7 +228,7 @@ impl<'a, 's> Lowering<'a, 's> {
             (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", ITSELF, tail.at),
             (Some(ty), None) if !matches!(&ty.kind, crate::ast::TypeKind::Tuple(parts) if parts.is_empty()) =>
             {
-                self.error(body.at.end, Message::NoValue { what: "this sub-network".into() });
+                self.no_value("this sub-network", body);
                 Value::Unknown
             }
             _ => value,
@@ -227,15 +242,24 @@ impl<'a, 's> Lowering<'a, 's> {
             match statement {
                 Statement::Let { pattern, ty, value, .. } => self.declaration(pattern, ty, value),
                 Statement::Const(constant) => self.constant(constant),
-                Statement::Expr { value, .. } => {
-                    self.expr(value);
-                }
+                Statement::Expr { value, .. } => self.statement(value),
             }
         }
         self.binding = binding;
         match &block.tail {
             Some(tail) => self.expr(tail),
             None => Value::unit(),
+        }
+    }
+
+    /// An expression whose value nobody takes.
+    fn statement(&mut self, expr: &'a Expr) {
+        let taps = self.program.taps().len();
+        let value = self.expr(expr);
+        let is_dropped =
+            matches!(value, Value::Var(_) | Value::Tuple(_) | Value::Constant(_)) && !value.is_unit();
+        if is_dropped && !expr.is_control_flow() && self.program.taps().len() == taps {
+            self.error(expr.at, Message::UnusedValue { what: expr.words() });
         }
     }
 
@@ -338,6 +362,14 @@ impl<'a, 's> Lowering<'a, 's> {
         self.sink.push(Report { message, blame });
     }
 
+    /// Reports what may be meant. Of what other modules have, those who wrote it are told.
+    fn doubt(&mut self, at: Extent, message: Message) {
+        if self.network.is_here(self.unit) {
+            let blame = self.blame(at);
+            self.sink.doubt(Report { message, blame });
+        }
+    }
+
     /// What is to blame for a mistake.
     fn blame(&self, at: Extent) -> Blame {
         self.blame_in(&self.calls, at, self.unit)
@@ -406,6 +438,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 if local != var {
                     let name = self.program.var(var).name.clone();
                     self.rename(local, &name);
+                    self.keep_meaning(var, local);
                 }
                 Some(local)
             }

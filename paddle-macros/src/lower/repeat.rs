@@ -1,6 +1,6 @@
 //! `while`: on a scalar condition, or row by row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::While;
 use paddle_core::program::{BlockId, DType, RowsId, VarId};
@@ -68,6 +68,9 @@ impl<'a> Lowering<'a, '_> {
             self.forget(ids);
             return value;
         };
+        if !self.may_change(test, blocks, &results) {
+            self.error(condition.at, Message::UnchangingCondition {});
+        }
         let site = self.site(span);
         let program = &mut self.program;
         let op = While { limit: While::DEFAULT_LIMIT };
@@ -157,6 +160,31 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         None
+    }
+
+    /// Whether an iteration may change the condition: it depends on state that the body changes, or draws.
+    fn may_change(&self, test: VarId, [condition, body]: [BlockId; 2], results: &[VarId]) -> bool {
+        let changed =
+            self.program.block(body).params.iter().zip(results).map(|(before, after)| before != after);
+        let params = self.program.block(condition).params.iter().zip(changed);
+        let changing: BTreeSet<VarId> =
+            params.filter(|(_, changed)| *changed).map(|(&param, _)| param).collect();
+        let (mut seen, mut left) = (BTreeSet::new(), vec![test]);
+        while let Some(var) = left.pop() {
+            if changing.contains(&var) {
+                return true;
+            }
+            // Blocks in the condition are not gone into.
+            let is_inside = self.program.var(var).block == condition;
+            let writer = self.program.writer(var).filter(|_| is_inside && seen.insert(var));
+            let Some(operator) = writer else { continue };
+            let effects = operator.op.effects();
+            if effects.random || effects.blocks {
+                return true;
+            }
+            left.extend(&operator.inputs);
+        }
+        false
     }
 
     /// The block of the body, and what it gives.

@@ -187,7 +187,10 @@ impl<'a> Lowering<'a, '_> {
             }
             Nameless::SecondCall { call } => {
                 let Some(Frame { name, arguments, .. }) = self.calls.get(call).cloned() else { return };
-                self.error_of_call(call, Message::SecondCall { callee: name, layer: layer.into(), arguments });
+                self.error_of_call(
+                    call,
+                    Message::SecondCall { callee: name, layer: layer.into(), arguments },
+                );
             }
         }
     }

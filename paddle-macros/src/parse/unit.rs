@@ -221,9 +221,7 @@ impl Parser<'_> {
     /// Adds the files of the library whose layers these tokens may call.
     fn library(&mut self, tokens: &TokenStream, network: &mut Network) {
         for name in library::named(tokens) {
-            let known = |function: &Function| {
-                network.is_library(function.unit) && function.ident == name
-            };
+            let known = |function: &Function| network.is_library(function.unit) && function.ident == name;
             let Some(file) = library::source(name).filter(|_| !network.functions.iter().any(known)) else {
                 continue;
             };

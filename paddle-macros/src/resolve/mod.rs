@@ -43,6 +43,14 @@ struct Scope {
     line: usize,
 }
 
+/// A loop whose body is looked at.
+struct Loop {
+    /// How many scopes are around it.
+    scopes: usize,
+    /// The names that it assigns.
+    assigned: BTreeSet<String>,
+}
+
 struct Resolver<'a> {
     sink: &'a mut Sink,
     bindings: Vec<Binding>,
@@ -60,6 +68,8 @@ struct Resolver<'a> {
     current: FunctionId,
     /// Closures whose definition is looked at.
     defining: Vec<String>,
+    /// The loops around, in the present `fn` or closure.
+    loops: Vec<Loop>,
     edges: Vec<Edge>,
     /// The `const`s that sizes of the caller's are in.
     by_caller: BTreeSet<BindingId>,
@@ -78,6 +88,7 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) -> bool {
         dimensions: BTreeSet::new(),
         current: FunctionId(0),
         defining: Vec::new(),
+        loops: Vec::new(),
         edges: Vec::new(),
         by_caller: BTreeSet::new(),
     };
@@ -285,11 +296,13 @@ impl Resolver<'_> {
                     self.defining.push(text(ident));
                 }
                 self.push(true, definition.body.at.start.start().line);
+                let loops = std::mem::take(&mut self.loops);
                 self.params(&mut definition.params);
                 if let Some(ty) = &mut definition.result {
                     self.ty(ty);
                 }
                 self.expr(&mut definition.body);
+                self.loops = loops;
                 self.scopes.pop();
                 self.defining.pop();
             }
@@ -301,10 +314,33 @@ impl Resolver<'_> {
         }
         let invalid = value.as_ref().is_some_and(|value| matches!(value.kind, ExprKind::Invalid));
         self.no_duplicates(std::iter::once(&*pattern));
+        if let Some(value) = value {
+            self.shadowed_state(pattern, value);
+        }
         match closure {
             Some(arity) => self.pattern(pattern, &|id| Entry::Closure(id, arity)),
             None if invalid || self.sink.len() > before => self.pattern(pattern, &Entry::Unknown),
             None => self.pattern(pattern, &Entry::Variable),
+        }
+    }
+
+    /// In a loop, a variable that is computed from the one outside that it hides, where nothing in the loop assigns that.
+    fn shadowed_state(&mut self, pattern: &Pattern, value: &Expr) {
+        match &pattern.kind {
+            PatternKind::Tuple(parts) => parts.iter().for_each(|part| self.shadowed_state(part, value)),
+            PatternKind::Invalid(_) | PatternKind::Wildcard => {}
+            PatternKind::Name { ident, .. } => {
+                let name = text(ident);
+                let declared = self.scopes.iter().rposition(|scope| scope.names.contains_key(&name));
+                let Some(Entry::Variable(outer)) = declared.map(|at| self.scopes[at].names[&name]) else {
+                    return;
+                };
+                // The outermost loop behind whose beginning it is not declared.
+                let around = self.loops.iter().find(|around| declared < Some(around.scopes));
+                if around.is_some_and(|around| !around.assigned.contains(&name)) && value.reads(outer) {
+                    self.sink.error(ident.span(), Message::ShadowedState { name });
+                }
+            }
         }
     }
 
@@ -361,14 +397,18 @@ impl Resolver<'_> {
             }
             ExprKind::While { condition, body, .. } => {
                 self.expr(condition);
+                self.loops.push(Loop { scopes: self.scopes.len(), assigned: body.assigned_names() });
                 self.block(body);
+                self.loops.pop();
             }
             ExprKind::For { pattern, items, body, .. } => {
                 self.expr(items);
+                self.loops.push(Loop { scopes: self.scopes.len(), assigned: body.assigned_names() });
                 self.push(false, body.at.start.start().line);
                 self.pattern(pattern, &Entry::Variable);
                 self.no_duplicates(std::iter::once(&*pattern));
                 self.block(body);
+                self.loops.pop();
                 self.end();
             }
             ExprKind::Match { value, arms, .. } => {

@@ -1,4 +1,4 @@
-//! The cases of `tests/tests/compile_fail/`: which message, at exactly which tokens.
+//! The cases of `tests/tests/compile_fail/`, and of `doubts/` beside it: which message, at exactly which tokens.
 //!
 //! A marker, `//~`, is a comment on the line below the tokens to blame: carets under them, then the id.
 
@@ -23,7 +23,8 @@ fn every_case_blames_its_tokens() {
         let (mut found, expected) = (Vec::new(), marks(&text));
         let all = invocations(text.parse().unwrap());
         for tokens in &all {
-            for report in analyse(tokens.clone(), imported(tokens, &all)).reports {
+            let analysis = analyse(tokens.clone(), imported(tokens, &all));
+            for report in analysis.reports.iter().chain(&analysis.doubts) {
                 covered.insert(report.message.id());
                 found.push(mark(report.blame.at, report.message.id()));
             }
@@ -39,8 +40,11 @@ fn every_case_blames_its_tokens() {
 }
 
 fn cases() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests/compile_fail");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let folders = ["compile_fail", "doubts"].map(|name| format!("../tests/tests/{name}"));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap());
+    let files = files.map(|entry| entry.unwrap().path());
     let sources = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     sources
         .map(|path| {

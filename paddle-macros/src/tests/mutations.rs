@@ -9,16 +9,16 @@ use crate::expand::{analyse, expand};
 pub(super) const MODELS: [&str; 3] = [
     "|x: Tensor<f32, _, 4>, n: Tensor<i64>, c: Tensor<bool, _>| {
         const LIMIT: f32 = 2.5;
-        let mut pair = (x, 0);
+        let (mut pair, mut y) = ((x, 0), x);
         let f = |(a, b)| -> _ { tanh(a) * b };
-        while !(LIMIT < 1.0 || mean(x) >= 100.0) && true == false {
+        while !(LIMIT < 1.0 || mean(y) >= 100.0) && true == false {
             let (h, i) = pair;
             let g: Tensor<f32, _, 4>;
             if c { g = fc(h, 4, act = tanh, param = \"step\"); } else if c { g = h; } else { g = -h % 3 }
-            pair = (f((g, x)), i + 1);
+            (pair, y) = ((f((g, x)), i + 1), h);
         }
         let (h, i) = pair;
-        { const TWO: i32 = 2; let _ = fc(h, TWO); tanh(h); }
+        { const TWO: i32 = 2; let _ = fc(h, TWO); let _ = tanh(h); }
         let (a, b) = if i <= n { (h, 1.0) } else { (x, 2) };
         let mut sum = mean(a) / b;
         sum += 1;

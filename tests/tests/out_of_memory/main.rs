@@ -18,8 +18,8 @@ use paddle::core::convert;
 use paddle::operator::{Inputs, Operator, Output, Sample};
 use paddle::reader::{DataSet, Item, Reader};
 use paddle::{
-    Adagrad, Adam, Batch, Error, Load, Momentum, Network, Options, Parameters, Sgd, Trainable, Trainer, Updater,
-    checkpoint, infer, infer_with, load_inference_model,
+    Adagrad, Adam, Batch, Error, Load, Momentum, Network, Options, Parameters, Sgd, Trainable, Trainer,
+    Updater, checkpoint, infer, infer_with, load_inference_model,
 };
 
 const ROWS: usize = 20_000;

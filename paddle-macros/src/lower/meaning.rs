@@ -1,0 +1,229 @@
+//! What the values of layers are: probabilities, their logarithms, or any numbers. A loss that takes the ones and is given the others
+//! computes something, but nothing that anyone means.
+//!
+//! Only what a layer gives is known, and what has merely another shape. `identity(x)` is the user's word that it is meant.
+
+use std::collections::BTreeMap;
+
+use paddle_core::layers::{Given, Layer, Passed};
+use paddle_core::program::VarId;
+
+use super::Lowering;
+use crate::ast::{Call, text};
+use crate::messages::Message;
+use crate::report::Extent;
+
+/// What a layer makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// Of classes, which add up to 1.
+    Distribution,
+    Probability,
+    Logarithm,
+    Any,
+}
+
+use Meaning::{Any, Distribution, Logarithm, Probability};
+
+/// What a value is, and the layer that made it so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    meaning: Meaning,
+    by: &'static str,
+}
+
+/// By value.
+pub(super) type Meanings = BTreeMap<VarId, Made>;
+
+const MAKERS: &[(&str, Meaning)] = &[
+    ("softmax", Distribution),
+    ("sequence_softmax", Distribution),
+    ("sigmoid", Probability),
+    ("log_softmax", Logarithm),
+    ("log_sigmoid", Logarithm),
+    ("fc", Any),
+    ("conv2d", Any),
+    ("conv2d_transpose", Any),
+    ("matmul", Any),
+    ("mul", Any),
+    ("relu", Any),
+    ("tanh", Any),
+    ("gelu", Any),
+    ("leaky_relu", Any),
+    ("elu", Any),
+];
+
+/// What has the elements of its first argument.
+const VIEWS: &[&str] = &["reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "tap", "cast"];
+
+/// A loss or another function: its argument, what it is not to be given, what it takes, and what to do.
+struct Taker {
+    layer: &'static str,
+    argument: &'static str,
+    not: &'static [Meaning],
+    takes: &'static str,
+    instead: &'static str,
+}
+
+const TAKERS: &[Taker] = &[
+    Taker {
+        layer: "softmax_with_cross_entropy",
+        argument: "logits",
+        not: &[Distribution, Probability],
+        takes: "logits, and applies softmax itself",
+        instead: "give it what goes into `{by}`, or take `cross_entropy`",
+    },
+    Taker {
+        layer: "sigmoid_cross_entropy_with_logits",
+        argument: "x",
+        not: &[Distribution, Probability],
+        takes: "logits, and applies sigmoid itself",
+        instead: "give it what goes into `{by}`, or take `bce_loss`",
+    },
+    Taker {
+        layer: "cross_entropy",
+        argument: "x",
+        not: &[Any, Logarithm],
+        takes: "probabilities",
+        instead: "take `softmax_with_cross_entropy` of the logits",
+    },
+    Taker {
+        layer: "bce_loss",
+        argument: "x",
+        not: &[Any, Logarithm],
+        takes: "probabilities",
+        instead: "take `sigmoid_cross_entropy_with_logits` of the logits",
+    },
+    Taker {
+        layer: "log_loss",
+        argument: "x",
+        not: &[Any, Logarithm],
+        takes: "probabilities",
+        instead: "take `sigmoid_cross_entropy_with_logits` of the logits",
+    },
+    Taker {
+        layer: "kldiv_loss",
+        argument: "x",
+        not: &[Any, Distribution, Probability],
+        takes: "logarithms of probabilities",
+        instead: "write `log_softmax(..)` of the logits",
+    },
+    Taker {
+        layer: "softmax",
+        argument: "x",
+        not: &[Distribution],
+        takes: "logits",
+        instead: "leave out one of the two",
+    },
+];
+
+/// What goes along an axis of classes, of which one alone says nothing.
+const OF_CLASSES: &[(&str, &str)] = &[
+    ("softmax", "a softmax over one class is always 1; for the probability of one class take `sigmoid`"),
+    (
+        "softmax_with_cross_entropy",
+        "a softmax over one class is always 1; for the probability of one class take `sigmoid_cross_entropy_with_logits`",
+    ),
+];
+
+impl<'a> Lowering<'a, '_> {
+    /// Doubts arguments that are something else than the layer takes. Layers of the library are right in themselves.
+    pub(super) fn check_meaning(&mut self, layer: &Layer, call: &'a Call, arguments: &[Passed]) {
+        if self.library_call.is_some() {
+            return;
+        }
+        for taker in TAKERS.iter().filter(|taker| taker.layer == layer.name) {
+            let Some((at, words, var)) = self.passed(layer, call, arguments, taker.argument) else {
+                continue;
+            };
+            let Some(Made { meaning, by }) = self.meanings.get(&var).copied() else { continue };
+            if !taker.not.contains(&meaning) {
+                continue;
+            }
+            let gives = match meaning {
+                Distribution | Probability => "probabilities",
+                Logarithm => "logarithms",
+                Any => "any numbers",
+            };
+            let (layer, takes) = (layer.name.to_string(), taker.takes.to_string());
+            let instead = taker.instead.replace("{by}", by);
+            let (by, gives) = (by.to_string(), gives.to_string());
+            self.doubt(at, Message::Meaning { words, by, gives, layer, takes, instead });
+        }
+        self.check_classes(layer, call, arguments);
+    }
+
+    fn check_classes(&mut self, layer: &Layer, call: &'a Call, arguments: &[Passed]) {
+        let Some((_, why)) = OF_CLASSES.iter().find(|(name, _)| *name == layer.name) else { return };
+        let Some(first) = layer.positional.first() else { return };
+        let Some((at, words, var)) = self.passed(layer, call, arguments, first.name) else { return };
+        let axis = arguments.iter().find_map(|passed| match passed.given {
+            Given::Int(axis) if passed.name == "axis" => Some(axis),
+            _ => None,
+        });
+        self.check_axis(at, words, var, axis.unwrap_or(-1), why);
+    }
+
+    /// Doubts an activation of one class; the value is that of the layer with it.
+    pub(super) fn check_activation(&mut self, call: &'a Call, value: VarId) {
+        let act = call.named.iter().find(|named| text(&named.ident) == "act").map(|named| &named.value);
+        let Some(act) = act.filter(|_| self.library_call.is_none()) else { return };
+        let of_classes = OF_CLASSES.iter().find(|(name, _)| act.words() == format!("`{name}`"));
+        if let Some((_, why)) = of_classes {
+            let words = format!("this `{}`", text(&call.ident));
+            self.check_axis(act.at, words, value, -1, why);
+        }
+    }
+
+    fn check_axis(&mut self, at: Extent, words: String, var: VarId, axis: i64, why: &str) {
+        let ty = self.program.ty(var);
+        let (rank, rows) = (ty.rank() as i64, i64::from(ty.rows.is_some()));
+        let axis = if axis < 0 { axis + rank } else { axis } - rows;
+        let size = usize::try_from(axis).ok().and_then(|at| ty.dims.get(at)?.constant());
+        if size == Some(1) {
+            let (found, why) = (self.show(ty), why.to_string());
+            self.doubt(at, Message::OneClass { words, found, why });
+        }
+    }
+
+    /// The value that an argument is, what it is called, and where it stands.
+    fn passed(
+        &self,
+        layer: &Layer,
+        call: &'a Call,
+        arguments: &[Passed],
+        name: &str,
+    ) -> Option<(Extent, String, VarId)> {
+        let passed = arguments.iter().find(|passed| passed.name == name)?;
+        let Given::Value(var) = passed.given else { return None };
+        let position = layer.positional.iter().position(|argument| argument.name == name)?;
+        Some((call.positional.get(position)?.at, passed.words.clone(), var))
+    }
+
+    /// Notes what the value of a layer is.
+    pub(super) fn note_meaning(&mut self, layer: &str, call: &Call, given: Option<VarId>, value: VarId) {
+        let act = call.named.iter().find(|named| text(&named.ident) == "act");
+        let act = act.map(|named| named.value.words()).filter(|act| act != "`identity`");
+        let act = act.as_deref().map_or(layer, |act| act.trim_matches('`'));
+        let made = match MAKERS.iter().find(|(name, _)| *name == act) {
+            Some(&(by, meaning)) => Some(Made { meaning, by }),
+            None if VIEWS.contains(&act) => given.and_then(|given| self.meanings.get(&given).copied()),
+            None if act == "log" => given.and_then(|given| self.meanings.get(&given)).and_then(|made| {
+                let is_chance = matches!(made.meaning, Distribution | Probability);
+                is_chance.then_some(Made { meaning: Logarithm, by: "log" })
+            }),
+            None => None,
+        };
+        match made {
+            Some(made) => self.meanings.insert(value, made),
+            None => self.meanings.remove(&value),
+        };
+    }
+
+    /// A value on other rows is what it is.
+    pub(super) fn keep_meaning(&mut self, of: VarId, value: VarId) {
+        if let Some(made) = self.meanings.get(&of).copied() {
+            self.meanings.insert(value, made);
+        }
+    }
+}
