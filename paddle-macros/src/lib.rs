@@ -16,6 +16,7 @@ mod emit;
 mod errors;
 mod expand;
 mod ghost;
+mod habits;
 mod import;
 mod library;
 mod lower;

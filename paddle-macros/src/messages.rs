@@ -51,7 +51,7 @@ messages! {
     /// A method of Rust.
     "method" Method { name, instead } "`.{name}(..)` is a method call, and values of a network have no methods; {instead}"
     /// A path to something of Rust.
-    "rust-path" RustPath { path } "`{path}` is a path to Rust code, which a network cannot call or read; use layers, the `fn`s of this network and its `const`s"
+    "rust-path" RustPath { path, instead } "`{path}` is a path to Rust code, which a network cannot call or read; {instead}"
     /// Not a type of the language.
     "type-syntax" TypeSyntax { found } "{found} is not a type of the language; write `Tensor<f32, _, 784>`: the element type, `_` for the rows of the batch, then the dimensions"
     /// An element type that does not exist.
@@ -167,6 +167,10 @@ messages! {
 /// "; did you mean `price`?", if one of the candidates is near.
 pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    if let Some(same) = candidates.iter().find(|candidate| plain(candidate) == plain(name)) {
+        return format!("; did you mean `{same}`?");
+    }
     // Another name of one letter is no nearer than any other.
     let length = name.chars().count();
     let limit = (length / 3).max(1).min(length.saturating_sub(1));
@@ -208,6 +212,7 @@ mod tests {
     fn suggestions_are_near() {
         assert_eq!(did_you_mean("sofmax", ["softmax", "mean"]), "; did you mean `softmax`?");
         assert_eq!(did_you_mean("tahn", ["tanh"]), "; did you mean `tanh`?");
+        assert_eq!(did_you_mean("LeakyReLU", ["elu", "leaky_relu"]), "; did you mean `leaky_relu`?");
         assert_eq!(did_you_mean("conv", ["softmax", "mean"]), "");
         assert_eq!(did_you_mean("q", ["x", "y"]), "");
         assert_eq!(did_you_mean("reduce_sum", ["mean", "sum", "cumsum"]), "; did you mean `sum`?");

@@ -11,9 +11,11 @@ use syn::visit::Visit;
 use super::Parser;
 use super::item::names;
 use super::leaving::{left, staying};
+use super::outside::instead;
 use crate::ast::{
     Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
 };
+use crate::habits;
 use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
 
@@ -58,6 +60,10 @@ impl Parser<'_> {
             }
             syn::Expr::Array(array) => {
                 ExprKind::Array(array.elems.into_iter().map(|part| self.expr(part)).collect())
+            }
+            syn::Expr::Binary(syn::ExprBinary { op: syn::BinOp::Mul(op), right, .. }) if is_power(&right) => {
+                let instead = "write `square(x)`, or `pow(x, 3.0)`";
+                self.invalid(&op, "`**`", instead)
             }
             syn::Expr::Unary(unary) => match unary.op {
                 syn::UnOp::Neg(op) => ExprKind::Negate { op: op.span(), x: self.boxed(*unary.expr) },
@@ -116,17 +122,10 @@ impl Parser<'_> {
             }
             syn::Expr::MethodCall(call) => {
                 let name = call.method.to_string();
-                let hint = match Layer::find(&name) {
-                    Some(layer) => format!("write `{}(x, ..)`", layer.name),
-                    None if matches!(
-                        &*name,
-                        "iter" | "into_iter" | "enumerate" | "rev" | "zip" | "step_by" | "map"
-                    ) =>
-                    {
-                        "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`".to_string()
-                    }
-                    None if name == "clone" => "values are used as they are, any number of times".to_string(),
-                    None => {
+                let hint = match (Layer::find(&name), habits::of_call(&name)) {
+                    (Some(layer), _) => format!("write `{}(x, ..)`", layer.name),
+                    (None, Some(instead)) => instead.to_string(),
+                    (None, None) => {
                         let hint = did_you_mean(&name, Layer::all().map(|l| l.name));
                         format!("call a layer: `layer(x, ..)`{hint}")
                     }
@@ -158,8 +157,19 @@ impl Parser<'_> {
                 self.invalid(&reference.and_token, "`&`", "values are used as they are, any number of times")
             }
             syn::Expr::Field(field) => {
-                let instead = "bind the parts of a tuple: `let (a, b) = ..`";
+                let habit = match &field.member {
+                    syn::Member::Named(name) => habits::of_field(&name.to_string()),
+                    syn::Member::Unnamed(_) => None,
+                };
+                let instead = habit.unwrap_or("bind the parts of a tuple: `let (a, b) = ..`");
                 self.invalid(field, "a field", instead)
+            }
+            syn::Expr::Try(test) => {
+                let instead = "layers and sub-networks do not fail: leave it out";
+                self.invalid(&test.question_token, "`?`", instead)
+            }
+            syn::Expr::Struct(made) => {
+                self.invalid(made, "a struct", "several values are a tuple: `(a, b)`")
             }
             syn::Expr::Let(test) => self.invalid(test, "`let` in a condition", "write a comparison"),
             other => {
@@ -175,7 +185,8 @@ impl Parser<'_> {
 
     fn rust_path(&mut self, path: &syn::ExprPath) -> ExprKind {
         let text = path.to_token_stream().to_string().replace(' ', "");
-        self.error(path, Message::RustPath { path: text });
+        let instead = instead(&path.path);
+        self.error(path, Message::RustPath { path: text, instead });
         ExprKind::Invalid
     }
 
@@ -357,4 +368,9 @@ fn bound_in(condition: &syn::Expr) -> Vec<Ident> {
     let mut bound = Bound(Vec::new());
     bound.visit_expr(condition);
     bound.0
+}
+
+/// Whether this is the right side of `x ** 2`, as Rust reads it: a reference to follow.
+fn is_power(right: &syn::Expr) -> bool {
+    matches!(right, syn::Expr::Unary(syn::ExprUnary { op: syn::UnOp::Deref(_), .. }))
 }

@@ -6,6 +6,7 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser as _};
 
 use super::Parser;
+use crate::habits;
 use crate::ast::{Constant, ConstantType, Expr, ExprKind, OutsideSize, SizeOrigin, text};
 use crate::messages::Message;
 use crate::report::Extent;
@@ -17,7 +18,14 @@ impl Parser<'_> {
         // A path that is imported begins with `$crate`.
         let name = path.to_token_stream().to_string().replace([' ', '$'], "");
         if qself.is_some() || !plain {
-            self.error(path, Message::RustPath { path: name });
+            let instead = self::instead(path);
+            self.error(path, Message::RustPath { path: name, instead });
+            return None;
+        }
+        // A constant of these would be no size.
+        if path.segments.first().is_some_and(|first| first.ident != "paddle" && habits::of_path(&text(&first.ident)).is_some()) {
+            let instead = instead(path);
+            self.error(path, Message::RustPath { path: name, instead });
             return None;
         }
         Some(OutsideSize { name, unit: self.unit, origin: SizeOrigin::Path(path.to_token_stream()) })
@@ -102,4 +110,10 @@ fn without_value(input: ParseStream<'_>) -> syn::Result<(Vec<syn::Attribute>, Id
     let ty = input.parse()?;
     input.parse::<syn::Token![;]>()?;
     Ok((attributes, ident, ty))
+}
+
+/// What to write instead of a path to something of Rust.
+pub(super) fn instead(path: &syn::Path) -> String {
+    let habit = path.segments.first().and_then(|first| habits::of_path(&text(&first.ident)));
+    habit.unwrap_or("use layers, the `fn`s of this network and its `const`s").to_string()
 }

@@ -5,9 +5,13 @@ use paddle_core::layers::{Argument, INITIALIZERS, Initializer, Kind, LIBRARY, La
 use super::items::{Argument as Parameter, Item};
 use super::{Entry, Resolver};
 use crate::ast::{Call, Choice, Expr, ExprKind, FunctionId, Keyword, Meaning, Named, text};
+use crate::habits;
 use crate::messages::{Message, did_you_mean, one_of};
 use crate::report::Extent;
 use crate::resolve::cycles::Edge;
+
+/// What to do about a function that is none of the network's.
+const NO_FUNCTION: &str = "; a network cannot call functions of Rust: write it as a closure here, or as a `fn` of a `#[network]` module";
 
 const BY_POSITION: &str = "; it is given by its position, without a name";
 
@@ -89,7 +93,8 @@ impl Resolver<'_> {
             let closures = closures.filter(|(_, entry)| matches!(entry, Entry::Closure(..)));
             let layers = Layer::all().map(|layer| layer.name).chain(LIBRARY.iter().map(|layer| layer.name));
             let known = layers.chain(functions);
-            let hint = self.items.hint(name, known.chain(closures.map(|(name, _)| name.as_str())));
+            let known = known.chain(closures.map(|(name, _)| name.as_str()));
+            let hint = self.items.hint(name, known, habits::of_call(name), NO_FUNCTION);
             Message::UnknownLayer { name: name.into(), hint }
         };
         self.sink.error(at, message);
@@ -136,8 +141,12 @@ impl Resolver<'_> {
                 let hint = match positional.any(|argument| argument.name.as_ref() == Some(&name)) {
                     true => BY_POSITION.to_string(),
                     false => {
-                        let names = named.iter().filter_map(|argument| argument.name.as_deref());
-                        did_you_mean(&name, names.chain(param))
+                        let names: Vec<&str> =
+                            named.iter().filter_map(|argument| argument.name.as_deref()).chain(param).collect();
+                        match habits::of_argument(&name, |ours| names.contains(&ours)) {
+                            Some(instead) => format!("; {instead}"),
+                            None => did_you_mean(&name, names),
+                        }
                     }
                 };
                 let callee = callee.clone();
@@ -259,7 +268,10 @@ impl Resolver<'_> {
             let Some(known) = layer.named(&name) else {
                 let hint = match layer.positional.iter().any(|argument| argument.name == name) {
                     true => BY_POSITION.to_string(),
-                    false => did_you_mean(&name, layer.named.iter().map(|argument| argument.name)),
+                    false => match habits::of_argument(&name, |ours| layer.named(ours).is_some()) {
+                        Some(instead) => format!("; {instead}"),
+                        None => did_you_mean(&name, layer.named.iter().map(|argument| argument.name)),
+                    },
                 };
                 self.mention(value);
                 let callee = layer.name.to_string();
@@ -321,7 +333,10 @@ impl Resolver<'_> {
     fn initializer(&mut self, call: &mut Call) {
         let name = text(&call.ident);
         let Some(initializer) = Initializer::find(&name) else {
-            let hint = one_of(&name, INITIALIZERS.iter().map(|initializer| initializer.name));
+            let hint = match habits::of_initializer(&name) {
+                Some(instead) => format!("; {instead}"),
+                None => one_of(&name, INITIALIZERS.iter().map(|initializer| initializer.name)),
+            };
             self.sink.error(call.ident.span(), Message::UnknownInitializer { name, hint });
             return;
         };

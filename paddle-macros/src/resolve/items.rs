@@ -101,8 +101,19 @@ impl Items {
     }
 
     /// Why there is no item of a name, or else which name may be meant.
-    pub(super) fn hint<'c>(&self, name: &str, known: impl IntoIterator<Item = &'c str>) -> String {
-        self.configured_out.get(name).cloned().unwrap_or_else(|| did_you_mean(name, known))
+    ///
+    /// `habit` is what the language has instead of what others call so; `otherwise` what to say where nothing is known.
+    pub(super) fn hint<'c>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'c str>,
+        habit: Option<&str>,
+        otherwise: &str,
+    ) -> String {
+        let out = self.configured_out.get(name).cloned();
+        let hint = out.or_else(|| habit.map(|instead| format!("; {instead}")));
+        let hint = hint.unwrap_or_else(|| did_you_mean(name, known));
+        if hint.is_empty() { otherwise.to_string() } else { hint }
     }
 
     /// The names that a unit sees, but for the library's.

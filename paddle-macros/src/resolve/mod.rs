@@ -17,10 +17,15 @@ use crate::ast::{
     Arm, Binding, BindingId, Block, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind, FunctionId,
     Meaning, Network, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, UnitId, text,
 };
+use crate::habits;
 use crate::messages::{Message, did_you_mean};
 use crate::report::Sink;
 use cycles::{Edge, mark_all_by_caller, mark_by_caller};
 use items::{Item, Items, Signature};
+
+/// What to do about a variable that is none of the network's.
+const NO_VARIABLE: &str = "; of the Rust code around a network reads `const`s alone, by their paths: `crate::SIZE`; \
+     what changes is fed as an input";
 
 /// What a name in scope is.
 #[derive(Clone, Copy)]
@@ -159,7 +164,7 @@ impl Resolver<'_> {
             None if self.items.may_have_others() => return None,
             None => {}
         }
-        let hint = self.items.hint(&name, self.items.names(self.unit));
+        let hint = self.items.hint(&name, self.items.names(self.unit), None, "");
         self.sink.error(ident.span(), Message::UnknownLayer { name, hint });
         None
     }
@@ -450,7 +455,8 @@ impl Resolver<'_> {
             }
             None if self.items.may_have_others() => return Meaning::Unresolved,
             None => {
-                let hint = self.items.hint(&name, self.names_in_scope());
+                let hint =
+                    self.items.hint(&name, self.names_in_scope(), habits::of_value(&name), NO_VARIABLE);
                 Message::UnknownVariable { name, hint }
             }
         };
