@@ -2,7 +2,7 @@
 //! find others: a failed expression has an unknown value that silences what consumes it.
 
 use paddle_core::ops::Custom;
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::ast::FunctionId;
@@ -148,11 +148,23 @@ fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell:
 /// The attribute form: the module is what the attribute stands before.
 pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if arguments.is_empty() {
-        return expand(item);
+        // rustc reads what it gives to an attribute, and has said what is not Rust. The module stays, for those who name it.
+        return match syn::parse2::<syn::Item>(item.clone()) {
+            Ok(_) => expand(item),
+            Err(_) => without_body(item),
+        };
     }
     let message = Message::NotOfTheLanguage {
         what: "an argument of `#[network]`".into(),
         instead: "write `#[network]` alone".into(),
     };
     errors::compile_error(&message.to_string(), Extent::of(&arguments))
+}
+
+/// A module with nothing in it.
+fn without_body(item: TokenStream) -> TokenStream {
+    let is_body =
+        |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    let head: TokenStream = item.into_iter().take_while(|token| !is_body(token)).collect();
+    quote!(#head {})
 }

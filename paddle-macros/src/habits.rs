@@ -161,7 +161,10 @@ const CALLS: Rows = &[
     // Rust.
     ("iter", "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`, or is a sequence"),
     ("into_iter", "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`, or is a sequence"),
-    ("map", "what is done for each is written in a `for`, of which a value is collected: `for x in xs { square(x) }`"),
+    (
+        "map",
+        "what is done for each is written in a `for`, of which a value is collected: `for x in xs { square(x) }`",
+    ),
     ("zip", "a `for` goes in step along several: `for (x, y) in (xs, ys)`"),
     ("enumerate", "positions are a sequence: `for (i, x) in (sequence_positions(xs), xs)`"),
     ("rev", "it is `sequence_reverse(x)`; an array is written out in the other order"),
@@ -199,7 +202,10 @@ const FIELDS: Rows = &[
     ("T", "it is `transpose(x, [0, 2, 1])`, or `matmul(a, b, transpose_y = true)`"),
     ("data", "a value without its gradient is `stop_gradient(x)`"),
     ("grad", "gradients are taken by the trainer"),
-    ("weight", "parameters are read from outside: `parameters.get::<f32>(..)`; one by itself is `parameter([16])`"),
+    (
+        "weight",
+        "parameters are read from outside: `parameters.get::<f32>(..)`; one by itself is `parameter([16])`",
+    ),
 ];
 
 /// Arguments that have another name here.

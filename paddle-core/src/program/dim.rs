@@ -193,6 +193,15 @@ impl Dim {
         if reaches && !above && !below { Answer::Depends } else { Answer::Fails }
     }
 
+    /// The one value of a symbol for which the two are the same size, where nothing else is in them.
+    pub fn solve(&self, other: &Dim) -> Option<(SymbolId, i64)> {
+        let difference = (self - other).ok()?;
+        let (constant, others) = difference.split();
+        let [(monomial, factor)] = others else { return None };
+        let [(Atom::Symbol(symbol), 1)] = &monomial[..] else { return None };
+        (constant % factor == 0).then(|| (*symbol, -constant / factor))
+    }
+
     /// Whether it is above 0. Symbols are never below 0.
     pub fn is_positive(&self) -> Answer {
         let (constant, others) = self.split();
@@ -525,6 +534,10 @@ mod tests {
             assert_eq!(left.equals(&right), answer, "{} = {}", text(&left), text(&right));
             assert_eq!(right.equals(&left), answer, "{} = {}", text(&right), text(&left));
         }
+        let twice = dim(&[(2, t()), (1, one.clone())]);
+        assert_eq!(twice.solve(&Dim::from(9)), Some((SymbolId(0), 4)));
+        assert_eq!(Dim::from(9).solve(&twice), Some((SymbolId(0), 4)));
+        assert_eq!((twice.solve(&Dim::from(8)), t().solve(&n()), half.solve(&one)), (None, None, None));
         for (size, answer) in [
             (t(), Depends),
             (dim(&[(1, t()), (1, one.clone())]), Holds),

@@ -32,13 +32,14 @@ use spec::Spec;
 pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream, shell: bool) -> TokenStream {
     let Analysis { lowered, operators, reports, doubts, .. } = analysis;
     let network = &source.network;
+    // Networks are not compared where one has mistakes.
+    let broken = !reports.is_empty() || network.is_incomplete();
     let doubts = doubts.iter().map(errors::warning);
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
     let paths = Paths::of(lowered);
     // What a module in error has may be a constant, and of one that is itself in error rustc cannot know what it uses.
-    let may_be_unused =
-        (!reports.is_empty() || network.is_incomplete()).then(|| quote!(#[allow(unused_imports)]));
+    let may_be_unused = broken.then(|| quote!(#[allow(unused_imports)]));
     let constants = network.imports().filter(|import| import.item.is_none() || network.is_constant(import));
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
@@ -63,14 +64,14 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
             let constants = constants.map(|constant| &constant.tokens);
             let function = |at: &usize| &network.functions[*at];
             let operators = Operators::of(network, operators, !reports.is_empty());
-            let topologies =
-                lowered.iter().map(|(at, lowered)| topology(function(at), lowered, &paths, &operators));
+            let topologies = lowered
+                .iter()
+                .map(|(at, lowered)| topology(function(at), lowered, &paths, &operators, broken));
             let programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
             // A network of that name has been reported.
             let reserved = lowered.iter().any(|(at, _)| network.functions[*at].ident == sharing::NAMES);
             let params = (!reserved).then(|| Names::of(programs).module());
             let agreement = sharing::is_open(lowered).then(|| agreement(network, lowered));
-            let broken = !reports.is_empty() || network.is_incomplete();
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
             let operators = operators.items();
@@ -148,6 +149,7 @@ fn expression(
         row: row.clone(),
         sizes: &sizes,
         operators: operators.value(),
+        broken: false,
     };
     let spec = spec.implementation(lowered);
     let (table, assertions) = (paths.item(), sizes.assertions());
@@ -178,6 +180,7 @@ fn topology(
     lowered: &Lowered,
     paths: &Paths<'_>,
     operators: &Operators<'_>,
+    broken: bool,
 ) -> TokenStream {
     let Function { ident, visibility, .. } = function;
     let name = text(ident);
@@ -200,6 +203,7 @@ fn topology(
         row: quote!(Row),
         sizes: &sizes,
         operators: operators.inside(),
+        broken,
     };
     let made_by = constructor(function, &spec);
     let implementation = spec.implementation(lowered);

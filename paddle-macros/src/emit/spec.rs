@@ -24,6 +24,8 @@ pub(super) struct Spec<'a> {
     pub(super) sizes: &'a Sizes<'a>,
     /// The operators of the user's own that it may use; none are left out.
     pub(super) operators: Option<TokenStream>,
+    /// Whether one of the networks of its module has mistakes: then its parameters are compared with no others.
+    pub(super) broken: bool,
 }
 
 impl Spec<'_> {
@@ -50,8 +52,8 @@ impl Spec<'_> {
             }
         };
         let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
-        let params = params::constants(lowered.program.as_ref(), sizes);
-        let refusal = refusal(lowered);
+        let params = params::constants(lowered.program.as_ref().filter(|_| !self.broken), sizes);
+        let refusal = refusal(lowered).filter(|_| !self.broken);
         let training = self.training(refusal.as_ref());
         let untrainable = refusal.map(|refusal| refusal.why.to_string()).map(|why| {
             quote!(

@@ -57,13 +57,18 @@ impl<'a> Lowering<'a, '_> {
                     None => text(&function.ident),
                 };
                 let captured = (env, Dims::new());
+                let is_known = |name: &str| {
+                    name == "param" || function.named().any(|param| param.name().as_deref() == Some(name))
+                };
+                let misnamed = call.named.iter().any(|named| !is_known(&text(&named.ident)));
                 let called = Called { segment, body: &function.body, unit: function.unit };
-                self.inline(call, at, called, arguments, captured, |lowering| {
+                let value = self.inline(call, at, called, arguments, captured, |lowering| {
                     lowering.defaults(function, &|name| {
                         call.named.iter().any(|named| text(&named.ident) == name)
                     });
                     lowering.body(&function.body, &function.result)
-                })
+                });
+                if misnamed { Value::Unknown } else { value }
             }
             Meaning::Variable(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
                 Some(Value::Closure(closure, captured)) => {
@@ -230,7 +235,9 @@ impl<'a> Lowering<'a, '_> {
             Some((argument, &named.value))
         });
         let (mut arguments, mut extents) = (Vec::new(), Vec::new());
-        let mut complete = true;
+        // What a misnamed argument would have changed is not known, where arguments change the shape.
+        let is_known = call.named.iter().all(|named| layer.named(&text(&named.ident)).is_some());
+        let mut complete = is_known || layer.named("axis").is_none();
         let mut values = self.values(layer, call);
         for (argument, value) in by_position.chain(by_name) {
             let operand = if argument.kind == Kind::Value { values.next() } else { None };

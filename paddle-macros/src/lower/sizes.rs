@@ -114,7 +114,24 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The checks that the program has got are about these tokens.
+    ///
+    /// One that holds for a single value of a dimension, which is fed and may be any, is a mistake.
     pub(super) fn note_checks(&mut self, at: Extent) {
+        let new = &self.program.checks()[self.check_blames.len()..];
+        let pinned = new.iter().find_map(|check| {
+            let Condition::Equal(a, b) = &check.condition else { return None };
+            let (symbol, value) = a.solve(b)?;
+            let symbol = &self.program.symbols()[symbol.0 as usize];
+            (!symbol.outside).then(|| {
+                format!(
+                    "{}, which holds only where `{}` is {value}: write that where it is declared",
+                    check.message, symbol.name
+                )
+            })
+        });
+        if let Some(text) = pinned {
+            self.error(at, Message::Shape { text });
+        }
         let blame = self.blame(at);
         self.check_blames.resize(self.program.checks().len(), blame);
     }

@@ -168,9 +168,7 @@ impl Parser<'_> {
                 let instead = "layers and sub-networks do not fail: leave it out";
                 self.invalid(&test.question_token, "`?`", instead)
             }
-            syn::Expr::Struct(made) => {
-                self.invalid(made, "a struct", "several values are a tuple: `(a, b)`")
-            }
+            syn::Expr::Struct(made) => self.invalid(made, "a struct", "several values are a tuple: `(a, b)`"),
             syn::Expr::Let(test) => self.invalid(test, "`let` in a condition", "write a comparison"),
             other => {
                 self.invalid(other, "this expression", "use values, operators, layers, `if` and `while`")

@@ -8,6 +8,7 @@ mod leaving;
 mod literals;
 mod operator;
 mod outside;
+mod syntax;
 mod types;
 mod unit;
 mod uses;
@@ -80,6 +81,7 @@ impl Invocation {
             innermost: None,
             generic_types: Vec::new(),
         };
+        let written = tokens.clone();
         let parsed = if is_module {
             syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
         } else {
@@ -100,7 +102,7 @@ impl Invocation {
                 Some(Invocation { syntax, predicates, uses, configured_out, has_unknown_imports })
             }
             Err(error) => {
-                parser.syntax(&error);
+                parser.syntax(&error, &written);
                 None
             }
         }
@@ -206,9 +208,11 @@ struct Leaves {
 
 impl Parser<'_> {
     /// Reports a syntax error at its tokens.
-    fn syntax(&mut self, error: &syn::Error) {
+    /// Reports what the parser of Rust found; of `tokens` that the user wrote, with what may be meant.
+    fn syntax(&mut self, error: &syn::Error, tokens: &TokenStream) {
         for error in error.clone() {
-            self.sink.error(error.span(), Message::Syntax { text: error.to_string() });
+            let text = syntax::text(tokens, error.span(), &error.to_string());
+            self.sink.error(error.span(), Message::Syntax { text });
         }
     }
 

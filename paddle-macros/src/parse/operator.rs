@@ -62,7 +62,7 @@ impl Parser<'_> {
             Ok(())
         });
         if let Err(error) = read {
-            self.syntax(&error);
+            self.syntax(&error, &TokenStream::new());
         }
         operator
     }

@@ -6,8 +6,8 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser as _};
 
 use super::Parser;
-use crate::habits;
 use crate::ast::{Constant, ConstantType, Expr, ExprKind, OutsideSize, SizeOrigin, text};
+use crate::habits;
 use crate::messages::Message;
 use crate::report::Extent;
 
@@ -23,7 +23,11 @@ impl Parser<'_> {
             return None;
         }
         // A constant of these would be no size.
-        if path.segments.first().is_some_and(|first| first.ident != "paddle" && habits::of_path(&text(&first.ident)).is_some()) {
+        if path
+            .segments
+            .first()
+            .is_some_and(|first| first.ident != "paddle" && habits::of_path(&text(&first.ident)).is_some())
+        {
             let instead = instead(path);
             self.error(path, Message::RustPath { path: name, instead });
             return None;

@@ -2,6 +2,7 @@
 
 use paddle_core::ops::BinaryKind;
 use paddle_core::program::DType;
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 
 use super::Parser;
@@ -160,7 +161,7 @@ impl Parser<'_> {
             syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(int), .. }) => match int.base10_parse() {
                 Ok(size) => DimKind::Size(size),
                 Err(error) => {
-                    self.syntax(&error);
+                    self.syntax(&error, &TokenStream::new());
                     return None;
                 }
             },

@@ -229,7 +229,7 @@ impl Parser<'_> {
             network.units.push(Unit { origin: Origin::Library, imports: Vec::new() });
             let items = match syn::parse_str::<syn::File>(file) {
                 Ok(file) => file.items,
-                Err(error) => return self.syntax(&error),
+                Err(error) => return self.syntax(&error, &TokenStream::new()),
             };
             let tokens = quote!(#(#items)*);
             self.items(items, unit, network);

@@ -141,8 +141,11 @@ impl Resolver<'_> {
                 let hint = match positional.any(|argument| argument.name.as_ref() == Some(&name)) {
                     true => BY_POSITION.to_string(),
                     false => {
-                        let names: Vec<&str> =
-                            named.iter().filter_map(|argument| argument.name.as_deref()).chain(param).collect();
+                        let names: Vec<&str> = named
+                            .iter()
+                            .filter_map(|argument| argument.name.as_deref())
+                            .chain(param)
+                            .collect();
                         match habits::of_argument(&name, |ours| names.contains(&ours)) {
                             Some(instead) => format!("; {instead}"),
                             None => did_you_mean(&name, names),

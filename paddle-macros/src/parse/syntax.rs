@@ -1,0 +1,59 @@
+//! Tokens that are not Rust: what was meant, where that can be told from the tokens around.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// A message of the parser of Rust, or a better one.
+pub(super) fn text(tokens: &TokenStream, at: Span, said: &str) -> String {
+    let around = around(tokens.clone(), None, at);
+    match around.as_ref().and_then(|around| around.meant()) {
+        Some(instead) => format!("{said}; {instead}"),
+        None => said.to_string(),
+    }
+}
+
+/// A token, and those beside it.
+struct Around {
+    /// The delimiter of the group that it is in.
+    inside: Option<Delimiter>,
+    before: Option<TokenTree>,
+    at: TokenTree,
+    next: Option<TokenTree>,
+}
+
+impl Around {
+    fn meant(&self) -> Option<&'static str> {
+        let is = |token: &Option<TokenTree>, mark: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark);
+        let here = Some(self.at.clone());
+        let keyword = matches!(&self.at, TokenTree::Ident(ident) if ["let", "if", "while", "for", "match"].contains(&&*ident.to_string()));
+        let colon = is(&here, ':') || is(&self.before, ':');
+        match self.inside {
+            Some(Delimiter::Bracket) if colon => {
+                Some("a part of a value is `slice(x, 1, 0, 4)`: the axis, where it begins and where it ends")
+            }
+            Some(Delimiter::Parenthesis) if colon => Some("arguments are named by `=`: `act = relu`"),
+            _ if is(&here, '@') => Some("the product of matrices is `matmul(a, b)`"),
+            _ if is(&here, '^') => Some("a power is `pow(x, 2.0)`"),
+            Some(Delimiter::Brace) if keyword => Some("the statement before it ends with `;`"),
+            _ if is(&here, '?') || is(&self.next, '?') => Some("a choice is `if c { a } else { b }`"),
+            _ => None,
+        }
+    }
+}
+
+/// The token that begins at a place.
+fn around(tokens: TokenStream, inside: Option<Delimiter>, at: Span) -> Option<Around> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let start = |span: Span| (span.start().line, span.start().column);
+    for (index, token) in tokens.iter().enumerate() {
+        if let TokenTree::Group(group) = token
+            && let Some(found) = around(group.stream(), Some(group.delimiter()), at)
+        {
+            return Some(found);
+        }
+        if start(token.span()) == start(at) {
+            let before = index.checked_sub(1).map(|before| tokens[before].clone());
+            return Some(Around { inside, before, at: token.clone(), next: tokens.get(index + 1).cloned() });
+        }
+    }
+    None
+}
