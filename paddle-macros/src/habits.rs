@@ -286,7 +286,10 @@ const PATHS: Rows = &[
     ("np", "layers are called by their names alone: `tanh(x)`"),
     ("tf", "layers are called by their names alone: `relu(x)`"),
     ("paddle", "layers are called by their names alone: `relu(x)`"),
-    ("std", "write numbers out, or as a `const` of the network"),
+    (
+        "std",
+        "layers take the place of functions, and numbers are written out, also as `const`s of the network",
+    ),
 ];
 
 #[cfg(test)]

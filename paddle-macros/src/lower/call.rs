@@ -237,7 +237,7 @@ impl<'a> Lowering<'a, '_> {
         let (mut arguments, mut extents) = (Vec::new(), Vec::new());
         // What a misnamed argument would have changed is not known, where arguments change the shape.
         let is_known = call.named.iter().all(|named| layer.named(&text(&named.ident)).is_some());
-        let mut complete = is_known || layer.named("axis").is_none();
+        let mut complete = is_known || layer.has_parameters() || layer.named("axis").is_none();
         let mut values = self.values(layer, call);
         for (argument, value) in by_position.chain(by_name) {
             let operand = if argument.kind == Kind::Value { values.next() } else { None };

@@ -11,7 +11,7 @@ use crate::report::Extent;
 use crate::resolve::cycles::Edge;
 
 /// What to do about a function that is none of the network's.
-const NO_FUNCTION: &str = "; a network cannot call functions of Rust: write it as a closure here, or as a `fn` of a `#[network]` module";
+const NO_FUNCTION: &str = "; functions of Rust cannot be called in a network: write it as a closure here, or as a `fn` of a `#[network]` module";
 
 const BY_POSITION: &str = "; it is given by its position, without a name";
 

@@ -24,7 +24,7 @@ use cycles::{Edge, mark_all_by_caller, mark_by_caller};
 use items::{Item, Items, Signature};
 
 /// What to do about a variable that is none of the network's.
-const NO_VARIABLE: &str = "; of the Rust code around a network reads `const`s alone, by their paths: `crate::SIZE`; \
+const NO_VARIABLE: &str = "; a network sees nothing of the Rust code around it but `const`s, by their paths (`crate::SIZE`); \
      what changes is fed as an input";
 
 /// What a name in scope is.

@@ -10,7 +10,7 @@ mod config {
 fn main() {
     let _ = network!(|x: Tensor<f32, _, config::WIDTH>, y: Tensor<f32, _, { config::HEIGHT * 4 + 1 }>| {
         let product = |a, b| a * b;
+        //~                  ^^^^^ shape
         relu(product(x, y))
-        //~  ^^^^^^^^^^^^^ shape
     });
 }
