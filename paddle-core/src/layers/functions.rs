@@ -1,7 +1,7 @@
 //! Layers that are a function of one value: the rows of the operators' table.
 
 use super::Call;
-use crate::ops::{Coefficients, Number, Unary, UnaryKind};
+use crate::ops::{Coefficients, Number, Operation, Unary, UnaryKind};
 use crate::program::{BuildError, VarId};
 
 /// Passes the functions of one value as layers to a macro; see
@@ -40,6 +40,21 @@ macro_rules! function_layers {
 }
 
 with_function_layers!(layers);
+
+/// The value of a layer that is a function of one number, without others beside it: `sqrt`, `exp`.
+pub fn of_number(layer: &str, number: Number) -> Option<Number> {
+    let is_it = |kind: &&UnaryKind| {
+        let op = Unary::of(**kind);
+        op.schema().name == layer && kind.attributes().is_empty()
+    };
+    let kind = UnaryKind::ALL.iter().find(is_it)?;
+    let none = Unary::of(*kind).coefficients;
+    match number {
+        Number::Bool(_) => None,
+        Number::Int(whole) if kind.is_of_integers() => Some(Number::Int(kind.apply_int(whole, none))),
+        number => Some(Number::Float(kind.apply(number.as_f64(), none))),
+    }
+}
 
 fn unary(call: &mut Call<'_>, kind: UnaryKind) -> Result<VarId, BuildError> {
     let x = call.value("x")?;

@@ -25,17 +25,22 @@ library! {
     beam_search
     bidirectional_gru
     bidirectional_lstm
+    contrastive_loss
+    conv1d
     cos_sim
     dot_product_attention
     equal_all
     global_pool2d
     gru
     gru_unit
+    l1_loss
     l2_normalize
     log_softmax
     lstm
     lstm_unit
     margin_rank_loss
+    mse_loss
+    multi_head_attention
     sequence_conv_pool
     simple_img_conv_pool
     smooth_l1
@@ -43,4 +48,6 @@ library! {
     squared_l2_distance
     stacked_gru
     stacked_lstm
+    triplet_loss
+    zeros_like
 }

@@ -25,6 +25,10 @@ macro_rules! with_value_layers {
             identity(x: Value "What to leave as it is.";) activation
                 => |call| call.value("x");
 
+            /// Ones, f32. As the state of a loop they are there for each of its rows.
+            ones(shape: Sizes "The sizes: `16`, `[4, 4]`.";)
+                => |call| filled(call, 1.0);
+
             /// A parameter by itself: the same learned numbers for all rows, f32.
             ///
             /// Parameter: `w`, of this shape, uniform by Xavier's rule at first.
@@ -42,7 +46,7 @@ macro_rules! with_value_layers {
 
             /// Zeros, f32. As the state of a loop they are there for each of its rows.
             zeros(shape: Sizes "The sizes: `16`, `[4, 4]`.";)
-                => full;
+                => |call| filled(call, 0.0);
         }
     };
 }
@@ -55,7 +59,12 @@ fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 }
 
 fn full(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let (value, dims) = (call.number("value").unwrap_or(0.0), call.sizes("shape").unwrap_or_default());
+    let value = call.number("value").unwrap_or(0.0);
+    filled(call, value)
+}
+
+fn filled(call: &mut Call<'_>, value: f64) -> Result<VarId, BuildError> {
+    let dims = call.sizes("shape").unwrap_or_default();
     let ty = Type { dtype: DType::F32, rows: None, dims };
     call.emit_one(Fill { value: Number::Float(value), ty }, &[])
 }

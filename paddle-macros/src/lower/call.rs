@@ -14,7 +14,7 @@ use crate::messages::Message;
 use crate::names::{Said, is_path};
 use crate::place::place;
 use crate::report::{Extent, Frame};
-use crate::values::{Dims, Env, Value};
+use crate::values::{Constant, Dims, Env, Value};
 
 /// An argument of a sub-network, and the parameter that it is for.
 pub(super) struct Argument<'a> {
@@ -234,11 +234,23 @@ impl<'a> Lowering<'a, '_> {
             let argument = layer.named.iter().find(|argument| argument.name == text(&named.ident))?;
             Some((argument, &named.value))
         });
+        let mut values = match (&call.positional[..], layer.positional) {
+            // A function of a number is a number.
+            ([only], [layers::Argument { kind: Kind::Value, .. }]) => {
+                let value = self.expr(only);
+                if let (Value::Constant(constant), []) = (&value, &call.named[..])
+                    && let Some(number) = layers::of_number(layer.name, constant.number)
+                {
+                    return Value::Constant(Constant { number, dtype: None });
+                }
+                self.beside_each_other(vec![(value, only.at)])
+            }
+            _ => self.values(layer, call),
+        };
         let (mut arguments, mut extents) = (Vec::new(), Vec::new());
         // What a misnamed argument would have changed is not known, where arguments change the shape.
         let is_known = call.named.iter().all(|named| layer.named(&text(&named.ident)).is_some());
         let mut complete = is_known || layer.has_parameters() || layer.named("axis").is_none();
-        let mut values = self.values(layer, call);
         for (argument, value) in by_position.chain(by_name) {
             let operand = if argument.kind == Kind::Value { values.next() } else { None };
             let given = match operand {
@@ -310,10 +322,15 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The arguments by position that are values. A number adapts to a value beside it.
-    fn values(&mut self, layer: &Layer, call: &'a Call) -> impl Iterator<Item = Option<VarId>> + use<'a> {
+    fn values(&mut self, layer: &Layer, call: &'a Call) -> std::vec::IntoIter<Option<VarId>> {
         let arguments = layer.positional.iter().zip(&call.positional);
         let arguments = arguments.filter(|(argument, _)| argument.kind == Kind::Value);
-        let values: Vec<_> = arguments.map(|(_, expr)| (self.expr(expr), expr.at)).collect();
+        let values = arguments.map(|(_, expr)| (self.expr(expr), expr.at)).collect();
+        self.beside_each_other(values)
+    }
+
+    /// Values of the program of these. Numbers adapt to a value beside them.
+    fn beside_each_other(&mut self, values: Vec<(Value<'a>, Extent)>) -> std::vec::IntoIter<Option<VarId>> {
         let dtype = values.iter().find_map(|(value, _)| match value {
             Value::Var(var) => Some(self.program.ty(*var).dtype),
             _ => None,

@@ -51,6 +51,7 @@ models! {
     denoising
     distillation
     documented
+    distances_and_heads
     dot_product_attention
     double_precision
     double_precision_training
