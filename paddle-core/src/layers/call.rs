@@ -15,7 +15,7 @@ pub enum Given {
     Values(Vec<VarId>),
     /// A size, above 0.
     Size(Dim),
-    /// Several sizes, at least one.
+    /// Several sizes; at least one, but in a shape.
     Sizes(Vec<Dim>),
     /// A whole number.
     Int(i64),

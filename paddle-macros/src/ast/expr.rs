@@ -74,6 +74,11 @@ pub(crate) enum ExprKind {
         index: Box<Expr>,
     },
     /// `0..n`
+    /// `pair.0`
+    Part {
+        x: Box<Expr>,
+        at: usize,
+    },
     Range {
         start: Box<Expr>,
         op: Span,
@@ -194,6 +199,8 @@ pub(crate) enum Meaning {
     Function(FunctionId),
     Layer(&'static Layer),
     Initializer(&'static Initializer),
+    /// A parameter that stands for an activation, called.
+    Activation(BindingId),
     /// A word that an argument of a layer allows.
     Choice(Choice),
     /// A word that a sub-network hands on to a layer.

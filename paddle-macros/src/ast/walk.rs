@@ -73,9 +73,11 @@ impl Expr {
             | ExprKind::Index { x, index: y }
             | ExprKind::Range { start: x, end: y, .. }
             | ExprKind::Binary { x, y, .. } => vec![x, y],
-            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) | ExprKind::Kept(x) => {
-                vec![x]
-            }
+            ExprKind::Negate { x, .. }
+            | ExprKind::Not { x, .. }
+            | ExprKind::Part { x, .. }
+            | ExprKind::Paren(x)
+            | ExprKind::Kept(x) => vec![x],
             ExprKind::Assign { value, .. } | ExprKind::Update { value, .. } => vec![value],
             ExprKind::Call(call) => {
                 let named = call.named.iter().map(|named| &named.value);

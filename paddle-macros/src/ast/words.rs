@@ -31,6 +31,7 @@ impl Expr {
             ExprKind::Negate { x, .. } => format!("-{}", x.brief()?),
             ExprKind::Not { x, .. } => format!("!{}", x.brief()?),
             ExprKind::Binary { op, x, y, .. } => format!("{} {op} {}", x.brief()?, y.brief()?),
+            ExprKind::Part { x, at } => format!("{}.{at}", x.brief()?),
             ExprKind::Paren(x) => format!("({})", x.brief()?),
             ExprKind::Call(call) => {
                 let arguments: Option<Vec<String>> = call.positional.iter().map(Expr::brief).collect();

@@ -43,6 +43,10 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
         }
+        Meaning::Activation(_) => {
+            let ident = &call.ident;
+            helper("v", quote!((#ident, #(#arguments,)* #(#named,)*)))
+        }
         Meaning::Initializer(initializer) if call.positional.len() == initializer.arguments.len() => {
             let module = language("initializer", Span::mixed_site());
             let name = Ident::new(initializer.name, call.ident.span());

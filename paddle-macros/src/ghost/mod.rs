@@ -266,6 +266,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let (x, index) = (ghost(x), ghost(index));
             helper("v", quote!((#x, #index)))
         }
+        ExprKind::Part { x, .. } => helper("v", ghost(x)),
         ExprKind::Range { start, op, end, .. } => {
             let (name, start, end) = (language("range", *op), ghost(start), ghost(end));
             quote!(#name(#start, #end))
@@ -274,7 +275,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             Meaning::Variable(id) if network.bindings.get(id.0).is_some_and(|binding| binding.constant) => {
                 helper("v", ident)
             }
-            Meaning::Variable(_) => ident.to_token_stream(),
+            Meaning::Variable(_) | Meaning::Activation(_) => ident.to_token_stream(),
             Meaning::Layer(layer) => helper("v", language(layer.name, ident.span())),
             Meaning::Choice(Choice { layer, argument, word }) => {
                 let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
@@ -285,6 +286,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             Meaning::Word | Meaning::Dimension => helper("v", quote!(::core::stringify!(#ident))),
             Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Unresolved => helper("v", quote!(())),
         },
+        // Of nothing rustc could not infer the type.
+        ExprKind::Array(parts) if parts.is_empty() => helper("v", quote!(())),
         ExprKind::Array(parts) => {
             let parts = parts.iter().map(ghost);
             helper("v", quote!([#(#parts,)*]))

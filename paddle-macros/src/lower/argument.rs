@@ -70,7 +70,12 @@ impl<'a> Lowering<'a, '_> {
                     let operand = this.single(&value, part.at)?;
                     this.size_argument(operand, wanted, part)
                 });
-                sizes.and_then(|sizes| self.not_empty(sizes, wanted, expr)).map(Given::Sizes)
+                // A row of no dimensions is one number.
+                let sizes = sizes.and_then(|sizes| match wanted.kind {
+                    Kind::Shape => Some(sizes),
+                    _ => self.not_empty(sizes, wanted, expr),
+                });
+                sizes.map(Given::Sizes)
             }
             (Kind::IntsOr(words), ExprKind::Name { .. }) => match self.expr(expr) {
                 Value::Text(found) => self.word_argument(&found, words, wanted, expr),

@@ -85,6 +85,14 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => Value::Unknown,
             },
+            Meaning::Activation(id) => match self.env.get(&id).map(|slot| slot.value.clone()) {
+                Some(Value::Activation(layer)) => self.layer(layer, call, at),
+                Some(Value::Unknown) | None => Value::Unknown,
+                Some(_) => {
+                    self.error(call.ident.span(), Message::NotCallable { name: text(&call.ident) });
+                    Value::Unknown
+                }
+            },
             Meaning::Unresolved => {
                 // The arguments may have mistakes of their own.
                 call.positional.iter().for_each(|argument| drop(self.expr(argument)));

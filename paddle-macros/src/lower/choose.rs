@@ -164,6 +164,7 @@ impl<'a> Lowering<'a, '_> {
             | ExprKind::Not { .. }
             | ExprKind::Paren(_)
             | ExprKind::Binary { .. }
+            | ExprKind::Part { .. }
             | ExprKind::Index { .. } => expr.parts().into_iter().all(|part| self.decides(part)),
             _ => false,
         }

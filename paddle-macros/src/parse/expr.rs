@@ -108,6 +108,9 @@ impl Parser<'_> {
             syn::Expr::Index(index) => {
                 ExprKind::Index { x: self.boxed(*index.expr), index: self.boxed(*index.index) }
             }
+            syn::Expr::Field(syn::ExprField { base, member: syn::Member::Unnamed(index), .. }) => {
+                ExprKind::Part { x: self.boxed(*base), at: index.index as usize }
+            }
             syn::Expr::Range(range) => self.range(range),
             other => self.rest_of_rust(other),
         }

@@ -40,6 +40,7 @@ impl Resolver<'_> {
             }
             Meaning::Function(id) => self.function_arguments(call, id),
             Meaning::Variable(_)
+            | Meaning::Activation(_)
             | Meaning::Initializer(_)
             | Meaning::Choice(_)
             | Meaning::Word
@@ -60,7 +61,13 @@ impl Resolver<'_> {
                 self.count(call, name, &arguments, |named| named == "param");
                 return Meaning::Variable(id);
             }
-            Some((Entry::Variable(_) | Entry::Constant(_) | Entry::Keyword(_), _)) => {
+            // Whether it is an activation is known where it is bound.
+            Some((Entry::Keyword(id), _)) => {
+                self.bindings[id.0].read = true;
+                self.count(call, name, &[String::new()], |_| false);
+                return Meaning::Activation(id);
+            }
+            Some((Entry::Variable(_) | Entry::Constant(_), _)) => {
                 self.sink.error(at, Message::NotCallable { name: name.into() });
                 return Meaning::Unresolved;
             }

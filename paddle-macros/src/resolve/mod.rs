@@ -370,9 +370,11 @@ impl Resolver<'_> {
                 self.expr(x);
                 self.expr(y);
             }
-            ExprKind::Negate { x, .. } | ExprKind::Not { x, .. } | ExprKind::Paren(x) | ExprKind::Kept(x) => {
-                self.expr(x)
-            }
+            ExprKind::Negate { x, .. }
+            | ExprKind::Not { x, .. }
+            | ExprKind::Part { x, .. }
+            | ExprKind::Paren(x)
+            | ExprKind::Kept(x) => self.expr(x),
             ExprKind::Assign { target, value, .. } => {
                 // One mistake: a closure cannot be assigned, and is no value.
                 let name = target.name().unwrap_or_default();

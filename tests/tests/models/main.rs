@@ -125,6 +125,7 @@ models! {
     spread_and_masked
     stages
     table_of_functions
+    small_words
     table_of_losses
     tapped
     temperature
