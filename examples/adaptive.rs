@@ -33,7 +33,7 @@ mod adaptive {
         let (mut at, mut iterations) = (0, 0);
         while left > 0.0 {
             for x in sequence_slice(word, at, minimum(length - at, SPAN)) {
-                let next = lstm_unit(x, h, c, WIDTH, param = "lstm");
+                let next = lstm_unit(x, h, c, WIDTH, param = ".lstm");
                 (h, c) = next;
                 state = maximum(state, h);
             }

@@ -34,7 +34,7 @@ mod inflect {
     fn next(letter: _, mind: _, read: _, #[default = false] beams: bool) -> (_, _) {
         let context = attention(mind, read, WIDTH, beams = beams);
         let written = concat([embedding(letter, [SYMBOLS, WIDTH], param = "letters"), context], axis = -1);
-        let mind = gru_unit(written, mind, WIDTH, param = "unit");
+        let mind = gru_unit(written, mind, WIDTH, param = ".unit");
         let logits = fc(dropout(concat([mind, context], axis = -1), 0.3), SYMBOLS, axis = -1);
         (logits, mind)
     }

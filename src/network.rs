@@ -54,7 +54,9 @@ pub trait Spec: 'static {
 ///
 /// fn once<S: Trainable>(net: &Network<S>, rows: impl Rows<S>) -> Result<f32, Error> {
 ///     let mut parameters = Parameters::create(net)?;
-///     Ok(Trainer::new(Sgd::new(0.1)).step(net, &mut parameters, rows)?.cost)
+///     let mut trainer = Trainer::new(Sgd::new(0.1));
+///     let outcome = trainer.step(net, &mut parameters, rows)?;
+///     Ok(outcome.cost())
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
