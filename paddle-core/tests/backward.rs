@@ -266,7 +266,7 @@ fn a_cost_with_rows_has_a_place() {
     let mut program = Program::new();
     let batch = program.create_rows("_");
     let x = program.create_input("x", Type::with_rows(DType::F32, batch, [1])).unwrap();
-    let place = Place { file: program.create_file("src/model.rs"), line: 7, column: 5 };
+    let place = Place { file: program.create_file("src/model.rs"), line: 7, column: 5, layer: None };
     let site = Site { place: Some(place), ..Site::default() };
     let cost = program.append_op(Program::GLOBAL, Unary::of(UnaryKind::Square), &[x], site).unwrap();
     program.set_outputs(&cost).unwrap();

@@ -93,7 +93,7 @@ fn numbers_out_of_range_are_refused() {
 fn options_and_places_come_back() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     let file = program.create_file("src/model.rs");
-    let site = Site { role: Role::Forward, place: Some(Place { file, line: 3, column: 14 }) };
+    let site = Site { role: Role::Forward, place: Some(Place { file, line: 3, column: 14, layer: None }) };
     let all = ParameterOptions {
         chosen: true,
         trainable: false,

@@ -258,7 +258,7 @@ fn violations_have_source_places_and_an_end() -> Result<(), BuildError> {
     let x = program.create_input("x", Type::scalar(DType::F32))?;
     let y = program.append_op(Program::GLOBAL, Assign, &[x], Site::default())?[0];
     for line in 1..100 {
-        let site = Site { place: Some(Place { file, line, column: 5 }), ..Site::default() };
+        let site = Site { place: Some(Place { file, line, column: 5, layer: None }), ..Site::default() };
         program.prepend_op(Program::GLOBAL, Scale { scale: 2.0, bias: 0.0 }, &[y], site)?;
     }
     let error = program.verify().expect_err("`y` is read before it is written");

@@ -214,7 +214,7 @@ fn parameters_have_to_be_there_and_fit() {
 
 fn at(program: &mut Program, line: u32) -> Site {
     let file = program.create_file("src/model.rs");
-    Site { role: Role::Forward, place: Some(Place { file, line, column: 5 }) }
+    Site { role: Role::Forward, place: Some(Place { file, line, column: 5, layer: None }) }
 }
 
 #[test]

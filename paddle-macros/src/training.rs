@@ -80,7 +80,7 @@ fn mistakes(program: &Program, paths: &Paths<'_>) -> Vec<(VarId, Message)> {
             }
             (Untrained::Ended, Some((operator, place))) if ends.insert(operator.outputs[0]) => {
                 let place = place.map(|place| format!(", at {place},")).unwrap_or_default();
-                let ended = format!("`{}`{place}", operator.op.operation().called());
+                let ended = format!("`{}`{place}", program.called(operator));
                 mistakes.push((parameter, Message::NoGradient { name, ended }));
             }
             _ => {}

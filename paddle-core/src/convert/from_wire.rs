@@ -488,7 +488,8 @@ impl<'a> Reader<'a> {
     /// Role and source place of an operator.
     fn site(&mut self, op: &OpDesc) -> Result<Site, Fault> {
         let role = op.attr_int(ROLE)?.map(Role::from_wire).unwrap_or_default();
-        let place = source(op).map(|source| self.place(source));
+        let layer = layer(op).map(|layer| self.program.create_layer(layer));
+        let place = source(op).map(|source| Place { layer, ..self.place(source) });
         Ok(Site { role, place })
     }
 
@@ -496,7 +497,7 @@ impl<'a> Reader<'a> {
         let program = &mut self.program;
         let file = self.files.entry(source.file);
         let file = *file.or_insert_with_key(|name| program.create_file(name));
-        Place { file, line: source.line, column: source.column }
+        Place { file, line: source.line, column: source.column, layer: None }
     }
 
     /// Notes which values an operator of the outermost block says are gradients of parameters.
@@ -559,8 +560,14 @@ fn place(fault: Fault, block: usize, operator: usize, op: &OpDesc) -> ConvertErr
 
 /// Where in the source an operator comes from: `file:line:column`. PaddlePaddle writes traces of Python instead.
 fn source(op: &OpDesc) -> Option<Located> {
-    let [text] = op.attr_strings(CALLSTACK).ok()?? else { return None };
+    let ([text] | [text, _]) = op.attr_strings(CALLSTACK).ok()?? else { return None };
     located(text)
+}
+
+/// The layer that stands there.
+fn layer(op: &OpDesc) -> Option<&str> {
+    let [_, layer] = op.attr_strings(CALLSTACK).ok()?? else { return None };
+    Some(layer)
 }
 
 fn located(text: &str) -> Option<Located> {

@@ -22,7 +22,7 @@
 //! * The first operator, `rust.program`, has the tables of symbols and row spaces; types refer to them by number. It says
 //!   into how many `shards` batches are cut, and lists `gradients` whose order or values the operators do not say.
 //!   `rust.if` says which numbers the row spaces have that it makes.
-//! * `op_role` is the role, `op_callstack` the source place as one `file:line:column`, `op_role_var` pairs of a
+//! * `op_role` is the role, `op_callstack` the source place as `file:line:column`, and the layer that stands there, `op_role_var` pairs of a
 //!   parameter and the gradient that the operator computes, `forward_block_idx` the block that a block differentiates.
 //! * The startup program has one operator per parameter, in the order of creation. `rust.chosen` says that the user
 //!   asked for the initialiser, `rust.untrained` that the parameter has no gradient; `rust.lr`, `rust.decay` and

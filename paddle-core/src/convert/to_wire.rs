@@ -247,7 +247,9 @@ impl<'a> Writer<'a> {
             desc.attrs.push(OpAttr::strings(ROLE_VAR, pairs));
         }
         if let Some(place) = operator.site.place {
-            desc.attrs.push(OpAttr::strings(CALLSTACK, [self.program.locate(place).to_string()]));
+            let layer = self.program.layer(place).map(str::to_string);
+            let place = self.program.locate(place).to_string();
+            desc.attrs.push(OpAttr::strings(CALLSTACK, std::iter::once(place).chain(layer)));
         }
         desc
     }

@@ -243,7 +243,7 @@ impl<'p> Paths<'p> {
             "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
              the network with `infer`, or train it on a distance such as `mean(square(x - y))`; if it is to stay as it is, \
              say so: `stop_gradient(..)`, or `freeze` it",
-            last.op.operation().called()
+            self.program.called(last)
         );
         GradientError { place, message }
     }
@@ -305,7 +305,7 @@ pub fn cost(program: &Program) -> Result<VarId, GradientError> {
         Some(operator) => format!(
             "`{}` has no derivative: run the network with `infer`, or train it on a distance such as \
              `mean(square(x - y))`",
-            operator.op.operation().called()
+            program.called(operator)
         ),
         None => "reduce it with `mean` or `sum`".to_string(),
     };

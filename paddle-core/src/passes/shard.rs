@@ -48,7 +48,7 @@ impl Refused {
     /// Because of an operator.
     fn by(program: &Program, operator: &Operator, why: &str) -> Self {
         let place = operator.site.place.map(|place| program.locate(place));
-        Refused { place, why: format!("`{}` {why}", operator.op.operation().called()) }
+        Refused { place, why: format!("`{}` {why}", program.called(operator)) }
     }
 
     /// The error that there is of what is called `of`. `instead` says what to do, if not to train without shards.

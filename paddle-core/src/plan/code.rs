@@ -89,7 +89,7 @@ pub(super) enum Instruction<K> {
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     /// The operators, in order; more than one in a fused group.
-    pub(super) operators: Vec<&'static str>,
+    pub(super) operators: Vec<String>,
     /// The source place of the first.
     pub(super) place: Option<Place>,
 }

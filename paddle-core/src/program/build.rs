@@ -23,7 +23,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use super::{
-    Block, BlockId, Check, Condition, Definition, FileId, Operator, ParameterGradient, Place, Program,
+    Block, BlockId, Check, Condition, Definition, FileId, LayerId, Operator, ParameterGradient, Place, Program,
     RowOrigin, RowSpace, RowsId, Site, Symbol, SymbolId, Type, Var, VarId,
 };
 use crate::ops::{GatherRows, Infer, Mismatch, MismatchKind, Op, Schema};
@@ -177,6 +177,15 @@ impl Program {
             self.files.len() - 1
         });
         FileId(at as u32)
+    }
+
+    /// The id of a layer's name, which is added if it is new.
+    pub fn create_layer(&mut self, name: &str) -> LayerId {
+        let at = self.layers.iter().position(|layer| layer == name).unwrap_or_else(|| {
+            self.layers.push(name.to_string());
+            self.layers.len() - 1
+        });
+        LayerId(at as u32)
     }
 
     /// Adds an input of the network.

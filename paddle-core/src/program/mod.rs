@@ -36,7 +36,7 @@ pub use build::{BuildError, Words};
 pub use check::{Check, Condition};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
 pub use names::Tap;
-pub use operator::{FileId, Located, Operator, Place, Role, Site};
+pub use operator::{FileId, LayerId, Located, Operator, Place, Role, Site};
 pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
 pub use state::UpdaterState;
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
@@ -121,6 +121,7 @@ pub struct Program {
     symbols: Vec<Symbol>,
     row_spaces: Vec<RowSpace>,
     files: Vec<String>,
+    layers: Vec<String>,
     startup: Vec<Operator>,
     parameter_options: BTreeMap<VarId, ParameterOptions>,
     gradients: Vec<ParameterGradient>,
@@ -287,6 +288,17 @@ impl Program {
     pub fn locate(&self, place: Place) -> Located {
         let file = self.files.get(place.file.0 as usize).cloned().unwrap_or_default();
         Located { file, line: place.line, column: place.column }
+    }
+
+    /// The layer that stands at a place.
+    pub fn layer(&self, place: Place) -> Option<&str> {
+        self.layers.get(place.layer?.0 as usize).map(String::as_str)
+    }
+
+    /// What an operator is called in messages: the layer that it was made for, as the user wrote it, or else its name.
+    pub fn called<'a>(&'a self, operator: &'a Operator) -> &'a str {
+        let layer = operator.site.place.and_then(|place| self.layer(place));
+        layer.unwrap_or_else(|| operator.op.operation().called())
     }
 
     /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Seq<Tensor<f32, 64>>>`.

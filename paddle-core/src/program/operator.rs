@@ -58,6 +58,10 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
+/// A layer of the language, as the user wrote it; an index of the program's names of layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LayerId(pub u32);
+
 /// A place in the user's source. Line and column count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
@@ -67,6 +71,8 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
+    /// What stands there: `embedding`, `+`; none where a program was not made of source.
+    pub layer: Option<LayerId>,
 }
 
 /// What a new operator is given beside its inputs.

@@ -243,7 +243,12 @@ impl<'a> Parser<'a> {
         self.mark(":")?;
         let line = self.count("a line")?;
         self.mark(":")?;
-        Ok(Some((file, line, self.count("a column")?)))
+        let column = self.count("a column")?;
+        let layer = match self.skip_word("in")? {
+            true => Some(self.name("the name of a layer")?.text),
+            false => None,
+        };
+        Ok(Some((file, line, column, layer)))
     }
 
     fn block(&mut self, depth: usize) -> Result<BlockText, ParseError> {

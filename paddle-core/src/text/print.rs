@@ -128,10 +128,11 @@ impl Printer<'_, '_, '_> {
         self.f.write_char('\n')
     }
 
-    /// `at src/main.rs:14:17`.
+    /// `at src/main.rs:14:17 in embedding`.
     fn place(&self, place: Place) -> String {
+        let layer = self.program.layer(place).map(|layer| format!(" in {}", name(layer)));
         let place = self.program.locate(place);
-        format!("at {}:{}:{}", name(&place.file), place.line, place.column)
+        format!("at {}:{}:{}{}", name(&place.file), place.line, place.column, layer.unwrap_or_default())
     }
 
     fn indent(&mut self, depth: usize) -> fmt::Result {

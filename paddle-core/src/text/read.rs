@@ -227,8 +227,9 @@ impl Reader {
         Ok(())
     }
 
-    fn place(&mut self, (file, line, column): &PlaceText) -> Place {
-        Place { file: self.program.create_file(file), line: *line, column: *column }
+    fn place(&mut self, (file, line, column, layer): &PlaceText) -> Place {
+        let layer = layer.as_ref().map(|layer| self.program.create_layer(layer));
+        Place { file: self.program.create_file(file), line: *line, column: *column, layer }
     }
 
     /// The operator that initialises a value, and the type that the value is declared to have.

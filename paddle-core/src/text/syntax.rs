@@ -65,7 +65,7 @@ pub(super) struct CheckText {
 }
 
 /// File, line, column.
-pub(super) type PlaceText = (String, u32, u32);
+pub(super) type PlaceText = (String, u32, u32, Option<String>);
 
 /// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65) [chosen lr=0.1 at src/main.rs:4:9]`.
 pub(super) struct ParameterText {

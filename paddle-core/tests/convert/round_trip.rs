@@ -187,7 +187,7 @@ fn names_places_and_repeated_results() -> Result<(), Box<dyn std::error::Error>>
     let feed = program.create_input("feed", Type::with_rows(DType::F32, batch, [4]))?;
     let label = program.create_input("fetch", Type::with_rows(DType::I64, batch, [1]))?;
     let file = program.create_file("C:\\models\\a b.rs");
-    let place = |line, role| Site { role, place: Some(Place { file, line, column: 80 }) };
+    let place = |line, role| Site { role, place: Some(Place { file, line, column: 80, layer: None }) };
     let both = program.append_op(
         Program::GLOBAL,
         paddle_core::ops::SoftmaxWithCrossEntropy::HARD,

@@ -204,7 +204,8 @@ impl<'a> Lowering<'a, '_> {
         self.calls.push(self.frame(call, at));
         let outer_library_call = self.library_call;
         if self.network.is_library(unit) && !self.network.is_library(self.unit) {
-            self.library_call = Some((at.start, self.unit));
+            let layer = self.program.create_layer(&text(&call.ident));
+            self.library_call = Some((at.start, self.unit, layer));
         }
         let outer_unit = std::mem::replace(&mut self.unit, unit);
         self.depth += CALL_DEPTH;
@@ -291,7 +292,7 @@ impl<'a> Lowering<'a, '_> {
             Given::Value(var) => Some(var),
             _ => None,
         });
-        let site = self.site(at.start);
+        let site = self.site_in(at.start, Some(layer.name));
         let block = self.block;
         let mut build =
             layers::Call { program: &mut self.program, block, site, layer, arguments, path: path.clone() };

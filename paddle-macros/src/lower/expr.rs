@@ -169,8 +169,8 @@ impl<'a> Lowering<'a, '_> {
         operands: &[(VarId, &Expr)],
     ) -> Value<'a> {
         let inputs: Vec<VarId> = operands.iter().map(|(var, _)| *var).collect();
+        let site = self.site_in(at, Some(&name));
         let words = Words { operator: name, inputs: operands.iter().map(|(_, expr)| expr.words()).collect() };
-        let site = self.site(at);
         match self.program.append_op_in_words(self.block, op, &inputs, site, &words) {
             Ok(outputs) => {
                 if let [(_, first), .., (_, last)] | [(_, first @ last)] = operands {

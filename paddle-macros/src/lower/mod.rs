@@ -24,7 +24,7 @@ mod unroll;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Mismatch, MismatchKind};
-use paddle_core::program::{BlockId, BuildError, Definition, Place, Program, Role, RowsId, Site, VarId};
+use paddle_core::program::{BlockId, BuildError, Definition, LayerId, Place, Program, Role, RowsId, Site, VarId};
 use proc_macro2::Span;
 
 use crate::ast::{
@@ -109,8 +109,8 @@ struct Lowering<'a, 's> {
     /// Whether this is the definition of an operator of the user's: the operators in it have no gradient, and of its types
     /// `_` alone is rows.
     is_definition: bool,
-    /// The call that led into the library, and the unit that it is in.
-    library_call: Option<(Span, UnitId)>,
+    /// The call that led into the library, the unit that it is in, and the layer.
+    library_call: Option<(Span, UnitId, LayerId)>,
     /// The calls that are being inlined, the outermost first.
     calls: Vec<Frame>,
     names: Names,
@@ -449,13 +449,19 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// The place of an operator. One of a layer of the library is where the layer was called.
+    /// The place of an operator.
     fn site(&mut self, span: Span) -> Site {
+        self.site_in(span, None)
+    }
+
+    /// The place of an operator of a layer. One of a layer of the library is where the layer was called.
+    fn site_in(&mut self, span: Span, layer: Option<&str>) -> Site {
         let (mut span, mut unit) = (span, self.unit);
+        let mut layer = layer.map(|layer| self.program.create_layer(layer));
         if self.network.is_library(unit)
-            && let Some((call, caller)) = self.library_call
+            && let Some((call, caller, called)) = self.library_call
         {
-            (span, unit) = (call, caller);
+            (span, unit, layer) = (call, caller, Some(called));
         }
         let start = span.start();
         let file = match &self.network.units[unit.0].origin {
@@ -463,7 +469,7 @@ impl<'a, 's> Lowering<'a, 's> {
             Origin::Here | Origin::Library => crate::place::file(span),
         };
         let file = self.program.create_file(&file);
-        let place = Place { file, line: start.line as u32, column: start.column as u32 + 1 };
+        let place = Place { file, line: start.line as u32, column: start.column as u32 + 1, layer };
         Site { role: Role::Forward, place: Some(place) }
     }
 }

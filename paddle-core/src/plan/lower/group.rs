@@ -104,7 +104,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for output in outputs {
             operands.push(self.define(output)?);
         }
-        let operators = unit.iter().map(|&i| block.ops[i].op.name()).collect();
+        // Of one layer are many.
+        let mut operators: Vec<String> = unit.iter().map(|&i| program.called(&block.ops[i]).to_string()).collect();
+        operators.dedup();
         let origin = Origin { operators, place: first.site.place };
         let product = unit.iter().find_map(|&i| self.product(&block.ops[i]));
         Ok(Some(Instruction::Launch { kernel, operands, inputs: group.inputs.len(), origin, product }))

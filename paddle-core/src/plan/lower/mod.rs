@@ -349,7 +349,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     fn unsupported(&self, operator: &Operator, message: String) -> PlanError {
         PlanError::Unsupported {
-            operator: operator.op.operation().called().to_string(),
+            operator: self.program.called(operator).to_string(),
             backend: self.backend.name(),
             place: operator.site.place.map(|place| self.program.locate(place)),
             message,
@@ -357,7 +357,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     fn origin(&self, operator: &Operator) -> Origin {
-        Origin { operators: vec![operator.op.name()], place: operator.site.place }
+        Origin { operators: vec![self.program.called(operator).to_string()], place: operator.site.place }
     }
 
     fn finish(mut self, mut code: Vec<Instruction<B::Kernel>>) -> Result<Plan<B::Kernel>, PlanError> {

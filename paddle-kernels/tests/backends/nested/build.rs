@@ -162,7 +162,7 @@ impl Builder<'_> {
         let weight = self.weight(WIDTH);
         let value = self.local(scope.block, scope.value);
         let site = Site {
-            place: Some(Place { file: self.file, line: line(scope.block), column: 1 }),
+            place: Some(Place { file: self.file, line: line(scope.block), column: 1, layer: None }),
             ..Site::default()
         };
         let product = Matmul { trans_x: false, trans_y: self.draw.flip() };
