@@ -160,7 +160,8 @@ fn names_of_any_kind_come_back() -> Result<(), Box<dyn std::error::Error>> {
         "f32",
     ];
     let mut program = Program::new();
-    let place = Some(Place { file: program.create_file("C:\\a b.rs"), line: u32::MAX, column: 1, layer: None });
+    let place =
+        Some(Place { file: program.create_file("C:\\a b.rs"), line: u32::MAX, column: 1, layer: None });
     for (i, name) in names.iter().enumerate() {
         program.create_rows(&format!("rows {name}"));
         let size = Dim::symbol(program.create_symbol(name));
@@ -288,12 +289,17 @@ fn foreign_operators_come_back() -> Result<(), Box<dyn std::error::Error>> {
 fn places_are_printed_on_demand() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = Program::new();
     let x = program.create_input("x", Type::scalar(DType::F32))?;
-    let place = Some(Place { file: program.create_file("src/main.rs"), line: 14, column: 17, layer: Some(program.create_layer("+")) });
+    let place = Some(Place {
+        file: program.create_file("src/main.rs"),
+        line: 14,
+        column: 17,
+        layer: Some(program.create_layer("+")),
+    });
     let site = Site { role: Role::Backward, place };
     program.append_op(Program::GLOBAL, Scale { scale: 1.0, bias: 0.0 }, &[x], site)?;
     assert!(program.to_string().contains("scale(x) [backward]\n"));
     let text = text::with_places(&program).to_string();
-    assert!(text.contains("scale(x) [backward at src/main.rs:14:17]\n"), "{text}");
+    assert!(text.contains("scale(x) [backward at src/main.rs:14:17 in \"+\"]\n"), "{text}");
     assert_eq!(text::parse(&text)?, program);
     Ok(())
 }

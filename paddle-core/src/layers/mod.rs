@@ -30,8 +30,8 @@ mod sequences;
 mod shapes;
 mod values;
 
-pub use functions::of_number;
 pub use call::{Built, Call, Given, Passed};
+pub use functions::of_number;
 pub use initializers::{INITIALIZERS, Initializer};
 pub use library::{LIBRARY, LibraryLayer};
 

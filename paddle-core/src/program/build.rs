@@ -23,8 +23,8 @@ use std::cell::RefCell;
 use std::fmt;
 
 use super::{
-    Block, BlockId, Check, Condition, Definition, FileId, LayerId, Operator, ParameterGradient, Place, Program,
-    RowOrigin, RowSpace, RowsId, Site, Symbol, SymbolId, Type, Var, VarId,
+    Block, BlockId, Check, Condition, Definition, FileId, LayerId, Operator, ParameterGradient, Place,
+    Program, RowOrigin, RowSpace, RowsId, Site, Symbol, SymbolId, Type, Var, VarId,
 };
 use crate::ops::{GatherRows, Infer, Mismatch, MismatchKind, Op, Schema};
 

@@ -24,7 +24,9 @@ mod unroll;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Mismatch, MismatchKind};
-use paddle_core::program::{BlockId, BuildError, Definition, LayerId, Place, Program, Role, RowsId, Site, VarId};
+use paddle_core::program::{
+    BlockId, BuildError, Definition, LayerId, Place, Program, Role, RowsId, Site, VarId,
+};
 use proc_macro2::Span;
 
 use crate::ast::{

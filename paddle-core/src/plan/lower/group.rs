@@ -105,7 +105,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             operands.push(self.define(output)?);
         }
         // Of one layer are many.
-        let mut operators: Vec<String> = unit.iter().map(|&i| program.called(&block.ops[i]).to_string()).collect();
+        let mut operators: Vec<String> =
+            unit.iter().map(|&i| program.called(&block.ops[i]).to_string()).collect();
         operators.dedup();
         let origin = Origin { operators, place: first.site.place };
         let product = unit.iter().find_map(|&i| self.product(&block.ops[i]));
