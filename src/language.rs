@@ -89,31 +89,37 @@ functions! {
 }
 
 /// A constant, several values as one, or a layer that is applied to the result of another.
+#[doc(hidden)]
 pub fn v<T>(_: T) -> Var {
     Var(())
 }
 
 /// A whole number.
+#[doc(hidden)]
 pub fn integer(_: i64) -> Var {
     Var(())
 }
 
 /// A condition.
+#[doc(hidden)]
 pub fn cond(_: Var) -> bool {
     true
 }
 
 /// A value where a pattern says of how many parts it is.
+#[doc(hidden)]
 pub fn unpacked<T, U>(_: T) -> U {
     unreachable!("the source of a network is compiled to a program; it is not run by Rust")
 }
 
 /// What a `for` goes over.
+#[doc(hidden)]
 pub fn each<T, U>(_: T) -> std::option::IntoIter<U> {
     None.into_iter()
 }
 
 /// A call with its named arguments.
+#[doc(hidden)]
 pub fn with<const N: usize>(x: Var, _: [Var; N]) -> Var {
     x
 }

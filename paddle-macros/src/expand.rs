@@ -3,7 +3,7 @@
 
 use paddle_core::ops::Custom;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use crate::ast::FunctionId;
 use crate::emit::emit;
@@ -11,7 +11,7 @@ use crate::errors;
 use crate::import::{self, payloads};
 use crate::lower::{Lowered, declare, inputs, lower};
 use crate::messages::Message;
-use crate::parse::{Form, Invocation, Source};
+use crate::parse::{Form, Invocation, Source, syntax};
 use crate::report::{Extent, Report, Sink};
 use crate::resolve::resolve;
 use crate::sharing;
@@ -33,10 +33,10 @@ pub(crate) struct Analysis {
 /// Analyses the tokens of an invocation whose imports have these sources.
 #[cfg(test)]
 pub(crate) fn analyse(tokens: TokenStream, imported: TokenStream) -> Analysis {
-    let mut sink = Sink::default();
+    let (mut sink, mut unheard) = (Sink::default(), Sink::default());
     // Of predicates the tests have two: `all()` holds, and `any()` does not.
-    let asked = Invocation::read(tokens.clone(), &TokenStream::new(), &mut sink);
-    sink.finish();
+    let asked = Invocation::read(tokens.clone(), &TokenStream::new(), &mut unheard);
+    unheard.finish();
     let asked = asked.map(Invocation::into_predicates).unwrap_or_default();
     let answers = asked.iter().map(|predicate| match predicate.to_string().as_str() {
         "any ()" => quote!({ false }),
@@ -151,7 +151,10 @@ pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStrea
         // rustc reads what it gives to an attribute, and has said what is not Rust. The module stays, for those who name it.
         return match syn::parse2::<syn::Item>(item.clone()) {
             Ok(_) => expand(item),
-            Err(_) => without_body(item),
+            Err(_) => match syntax::repaired::<syn::ItemMod>(item.clone()) {
+                Some(repaired) => expand(repaired.into_token_stream()),
+                None => without_body(item),
+            },
         };
     }
     let message = Message::NotOfTheLanguage {

@@ -132,6 +132,8 @@ pub(crate) struct Sink {
     reports: Vec<Report>,
     /// What may be meant: rustc warns of it.
     doubts: Vec<Report>,
+    /// Whether what comes now follows from a mistake that is reported.
+    closed: bool,
 }
 
 /// How much a sink has.
@@ -144,12 +146,16 @@ pub(crate) struct Mark {
 impl Sink {
     /// Reports a mistake, once per place and message.
     pub(crate) fn push(&mut self, report: Report) {
-        Sink::push_to(&mut self.reports, report);
+        if !self.closed {
+            Sink::push_to(&mut self.reports, report);
+        }
     }
 
     /// Reports what may be a mistake, likewise.
     pub(crate) fn doubt(&mut self, report: Report) {
-        Sink::push_to(&mut self.doubts, report);
+        if !self.closed {
+            Sink::push_to(&mut self.doubts, report);
+        }
     }
 
     fn push_to(reports: &mut Vec<Report>, report: Report) {
@@ -184,6 +190,11 @@ impl Sink {
     /// Whether something is wrong with just these tokens.
     pub(crate) fn blames(&self, at: Extent) -> bool {
         self.reports.iter().any(|report| report.blame.at.is(at))
+    }
+
+    /// Takes no more.
+    pub(crate) fn close(&mut self) {
+        self.closed = true;
     }
 
     /// Whether it has no mistake.

@@ -79,12 +79,13 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
             let out = network.configured_out.iter().filter(|out| out.public);
             let out = out
                 .map(|ConfiguredOut { ident, predicate, .. }| quote!(#[cfg(#predicate)] pub fn #ident() {}));
+            // The ghost first: an editor compares it with that of the same source with a longer name, place by place.
             let items = quote! {
+                #ghost
                 #(#out)*
                 #uses
                 #(#constants)*
                 #(#errors)*
-                #ghost
                 #sizes
                 #operators
                 #(#topologies)*

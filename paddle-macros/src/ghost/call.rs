@@ -1,19 +1,25 @@
 //! Calls of layers, sub-networks and initialisers.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use paddle_core::layers::{Kind, LIBRARY, Layer};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
 
-use super::{expr, helper, language};
-use crate::ast::{Call, Meaning, Network, Origin, Param, text};
+use super::{delimited, expr, helper, language, unfinished};
+use crate::ast::{Call, Expr, ExprKind, Meaning, Named, Network, Origin, Param, text};
 
 pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
-    let arguments = call.positional.iter().map(|argument| expr(argument, network));
-    let named = call.named.iter().map(|named| expr(&named.value, network));
+    let arguments = call.positional.iter().map(|argument| self::argument(call, argument, network));
+    let named = call.named.iter().map(|named| self::value(call, named, network));
+    // With its parenthesis in its place, an editor knows which argument it is at.
+    let called = |name: TokenStream, arguments: TokenStream| {
+        let arguments = delimited(Delimiter::Parenthesis, arguments, call.parens.start);
+        quote!(#name #arguments)
+    };
     match call.callee {
         Meaning::Layer(layer) if call.positional.len() == layer.positional.len() => {
             let name = language(layer.name, call.ident.span());
             let known = |name: &str| layer.named(name).is_some();
-            let called = quote!(#name(#(#arguments),*));
+            let called = called(name, quote!(#(#arguments),*));
             with(called, call, network, language("named", Span::mixed_site()), layer.name, &known)
         }
         Meaning::Function(id) => {
@@ -21,7 +27,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             match network.units[function.unit.0].origin {
                 Origin::Here => {
                     let arguments = arguments.map(|argument| helper("unpacked", argument));
-                    let called = quote!(#ident(#(#arguments),*));
+                    let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
                     named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
                 }
                 Origin::Imported { .. } => quote!(#ident((#(#arguments,)* #(#named,)*))),
@@ -31,7 +37,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
                     let names: Vec<String> =
                         function.named().filter_map(named).chain(["param".into()]).collect();
                     let known = |name: &str| names.iter().any(|known| known == name);
-                    let called = quote!(#library::#ident(#(#arguments),*));
+                    let called = called(quote!(#library::#ident), quote!(#(#arguments),*));
                     with(called, call, network, quote!(#library::named), &text(&function.ident), &known)
                 }
             }
@@ -39,7 +45,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
         Meaning::Variable(_) => {
             let ident = &call.ident;
             let arguments = arguments.map(|argument| helper("unpacked", argument));
-            let called = quote!(#ident(#(#arguments),*));
+            let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
             // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
         }
@@ -52,7 +58,52 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let name = Ident::new(initializer.name, call.ident.span());
             quote!(#module::#name(#(#arguments),*))
         }
+        Meaning::Unresolved => {
+            let callee = unfinished(&call.ident, &[]);
+            helper("v", quote!((#callee, #(#arguments,)* #(#named,)*)))
+        }
         _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
+    }
+}
+
+/// An argument by position. What is no value may become an argument by name.
+fn argument(call: &Call, argument: &Expr, network: &Network) -> TokenStream {
+    match &argument.kind {
+        ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
+            let name = text(&call.ident);
+            let of = |module: TokenStream| {
+                let layer = Ident::new(&name, Span::mixed_site());
+                quote!(#module::#layer)
+            };
+            let modules = match Layer::find(&name) {
+                Some(layer) if !layer.named.is_empty() => vec![of(quote!(named))],
+                None if LIBRARY.iter().any(|layer| layer.name == name) => vec![of(quote!(library::named))],
+                _ => Vec::new(),
+            };
+            unfinished(ident, &modules)
+        }
+        _ => expr(argument, network),
+    }
+}
+
+/// The value of an argument by name. Some take words.
+fn value(call: &Call, named: &Named, network: &Network) -> TokenStream {
+    match &named.value.kind {
+        ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
+            let layer = Layer::find(&text(&call.ident));
+            let argument = layer.and_then(|layer| Some((layer.name, layer.named(&text(&named.ident))?)));
+            let modules = match argument {
+                Some((layer, argument)) if matches!(argument.kind, Kind::Choice(_) | Kind::IntsOr(_)) => {
+                    let [layer, argument] =
+                        [layer, argument.name].map(|name| Ident::new(name, Span::mixed_site()));
+                    vec![quote!(choice::#layer::#argument)]
+                }
+                Some((_, argument)) if argument.kind == Kind::Initializer => vec![quote!(initializer)],
+                _ => Vec::new(),
+            };
+            unfinished(ident, &modules)
+        }
+        _ => expr(&named.value, network),
     }
 }
 
@@ -68,7 +119,7 @@ fn with(
 ) -> TokenStream {
     let layer = Ident::new(layer, Span::mixed_site());
     let given = call.named.iter().filter(|given| known(&text(&given.ident))).map(|given| {
-        let (name, value) = (&given.ident, expr(&given.value, network));
+        let (name, value) = (&given.ident, self::value(call, given, network));
         quote!(#named::#layer::#name(#value))
     });
     let given: Vec<TokenStream> = given.collect();

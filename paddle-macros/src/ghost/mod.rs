@@ -46,6 +46,19 @@ fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
     quote!(#name(#argument))
 }
 
+/// A name that stands for nothing: perhaps the beginning of one, which an editor is to complete, by a variable, a layer, or a function
+/// of one of these modules of `paddle::language`. Of a network with mistakes the ghost is seen by editors only.
+fn unfinished(name: &Ident, modules: &[TokenStream]) -> TokenStream {
+    let here = Span::mixed_site();
+    let scope = quote_spanned!(here=> ::paddle::language);
+    let name = quote!({
+        #[allow(unused_imports)]
+        use #scope::{*, library::*, #(#modules::*),*};
+        #name
+    });
+    helper("v", name)
+}
+
 fn var() -> TokenStream {
     language("Var", Span::mixed_site())
 }
@@ -284,7 +297,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
                 quote!(#choice::#layer::#argument::#word())
             }
             Meaning::Word | Meaning::Dimension => helper("v", quote!(::core::stringify!(#ident))),
-            Meaning::Function(_) | Meaning::Initializer(_) | Meaning::Unresolved => helper("v", quote!(())),
+            Meaning::Unresolved => unfinished(ident, &[]),
+            Meaning::Function(_) | Meaning::Initializer(_) => helper("v", quote!(())),
         },
         // Of nothing rustc could not infer the type.
         ExprKind::Array(parts) if parts.is_empty() => helper("v", quote!(())),

@@ -8,7 +8,7 @@ mod leaving;
 mod literals;
 mod operator;
 mod outside;
-mod syntax;
+pub(crate) mod syntax;
 mod types;
 mod unit;
 mod uses;
@@ -81,14 +81,13 @@ impl Invocation {
             innermost: None,
             generic_types: Vec::new(),
         };
-        let written = tokens.clone();
-        let parsed = if is_module {
-            syn::parse2::<syn::ItemMod>(tokens).map(|item| parser.module(item))
+        let syntax = if is_module {
+            parser.read(tokens).map(|item| parser.module(item))
         } else {
-            syn::parse2::<syn::Expr>(tokens).map(|expr| parser.expression(expr))
+            parser.read(tokens).map(|expr| parser.expression(expr))
         };
-        match parsed {
-            Ok(syntax) => {
+        match syntax {
+            Some(syntax) => {
                 let mut syntax = syntax?;
                 let (mut predicates, mut configured_out) = (Vec::new(), Vec::new());
                 if has_predicates {
@@ -101,10 +100,7 @@ impl Invocation {
                 let has_unknown_imports = parser.has_unknown_imports;
                 Some(Invocation { syntax, predicates, uses, configured_out, has_unknown_imports })
             }
-            Err(error) => {
-                parser.syntax(&error, &written);
-                None
-            }
+            None => None,
         }
     }
 
@@ -208,6 +204,18 @@ struct Leaves {
 
 impl Parser<'_> {
     /// Reports a syntax error at its tokens.
+    /// What tokens are. Of those that are no Rust the error is reported, and the rest is read for editors.
+    fn read<T: syn::parse::Parse>(&mut self, tokens: TokenStream) -> Option<T> {
+        match syn::parse2(tokens.clone()) {
+            Ok(parsed) => Some(parsed),
+            Err(error) => {
+                self.syntax(&error, &tokens);
+                self.sink.close();
+                syntax::repaired(tokens)
+            }
+        }
+    }
+
     /// Reports what the parser of Rust found; of `tokens` that the user wrote, with what may be meant.
     fn syntax(&mut self, error: &syn::Error, tokens: &TokenStream) {
         for error in error.clone() {

@@ -1,6 +1,6 @@
 //! Tokens that are not Rust: what was meant, where that can be told from the tokens around.
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// A message of the parser of Rust, or a better one.
 pub(super) fn text(tokens: &TokenStream, at: Span, said: &str) -> String {
@@ -9,6 +9,62 @@ pub(super) fn text(tokens: &TokenStream, at: Span, said: &str) -> String {
         Some(instead) => format!("{said}; {instead}"),
         None => said.to_string(),
     }
+}
+
+/// How many tokens are put into source that is half typed.
+const MOST_REPAIRS: usize = 16;
+
+/// Source that is half typed with the tokens that the parser of Rust misses, so that editors see the rest of it; `None` where more is
+/// wrong than that.
+pub(crate) fn repaired<T: syn::parse::Parse>(mut tokens: TokenStream) -> Option<T> {
+    for _ in 0..MOST_REPAIRS {
+        let error = match syn::parse2::<T>(tokens.clone()) {
+            Ok(parsed) => return Some(parsed),
+            Err(error) => error,
+        };
+        let (said, at) = (error.to_string(), error.span());
+        let missing = |mark: char| TokenTree::from(Punct::new(mark, Spacing::Alone));
+        let token = match said.as_str() {
+            said if said.contains("`;`") => missing(';'),
+            said if said.contains("`,`") => missing(','),
+            said if ["expression", "identifier", "end of input"]
+                .iter()
+                .any(|wanted| said.contains(wanted)) =>
+            {
+                Ident::new("unfinished", Span::mixed_site().located_at(at)).into()
+            }
+            _ => return None,
+        };
+        tokens = with_token(tokens, at, &token)?;
+    }
+    None
+}
+
+/// The tokens with another one in front of that which begins, or behind all of a group that ends, at a place.
+fn with_token(tokens: TokenStream, at: Span, token: &TokenTree) -> Option<TokenStream> {
+    let start = |span: Span| (span.start().line, span.start().column);
+    let mut made: Vec<TokenTree> = tokens.into_iter().collect();
+    for index in 0..made.len() {
+        let (before, inside) = match &made[index] {
+            TokenTree::Group(group) if start(group.span_open()) == start(at) => (true, None),
+            TokenTree::Group(group) if start(group.span_close()) == start(at) => {
+                (false, Some(group.stream().into_iter().chain([token.clone()]).collect()))
+            }
+            TokenTree::Group(group) => (false, with_token(group.stream(), at, token)),
+            other => (start(other.span()) == start(at), None),
+        };
+        if before {
+            made.insert(index, token.clone());
+            return Some(made.into_iter().collect());
+        }
+        if let (TokenTree::Group(group), Some(inside)) = (&made[index], inside) {
+            let mut with = Group::new(group.delimiter(), inside);
+            with.set_span(group.span());
+            made[index] = with.into();
+            return Some(made.into_iter().collect());
+        }
+    }
+    None
 }
 
 /// A token, and those beside it.

@@ -217,7 +217,11 @@ impl Resolver<'_> {
     pub(super) fn refuse(&mut self, value: &mut Expr, message: Message) {
         self.sink.error(value.at, message);
         self.mention(value);
-        value.kind = ExprKind::Invalid;
+        match &mut value.kind {
+            // Editors complete it.
+            ExprKind::Name { meaning, .. } => *meaning = Meaning::Unresolved,
+            kind => *kind = ExprKind::Invalid,
+        }
     }
 
     /// The number of arguments. Names are empty where messages are not to list them.
