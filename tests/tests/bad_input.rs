@@ -89,7 +89,7 @@ fn a_word_outside_of_the_vocabulary() {
         let error = refused(&net, rows.iter().batch(1), 3);
         assert!(matches!(failed(&error), Error::Run(_)), "{error:#?}");
         let expected = format!(
-            "pass 0, batch 3: {}: `lookup_table_v2`: id number 1 is {word}, but the table has 10 entries; ids have to be at least 0 and \
+            "pass 0, batch 3: {}: `embedding`: id number 1 is {word}, but the table has 10 entries; ids have to be at least 0 and \
              below 10",
             place("embedding(words")
         );

@@ -8,7 +8,8 @@ use super::{delimited, expr, helper, language, unfinished};
 use crate::ast::{Call, Expr, ExprKind, Meaning, Named, Network, Origin, Param, text};
 
 pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
-    let arguments = call.positional.iter().map(|argument| self::argument(call, argument, network));
+    let arguments = call.positional.iter().enumerate();
+    let arguments = arguments.map(|(at, argument)| self::argument(call, at, argument, network));
     let named = call.named.iter().map(|named| self::value(call, named, network));
     // With its parenthesis in its place, an editor knows which argument it is at.
     let called = |name: TokenStream, arguments: TokenStream| {
@@ -67,7 +68,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
 }
 
 /// An argument by position. What is no value may become an argument by name.
-fn argument(call: &Call, argument: &Expr, network: &Network) -> TokenStream {
+fn argument(call: &Call, at: usize, argument: &Expr, network: &Network) -> TokenStream {
     match &argument.kind {
         ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
             let name = text(&call.ident);
@@ -76,6 +77,9 @@ fn argument(call: &Call, argument: &Expr, network: &Network) -> TokenStream {
                 quote!(#module::#layer)
             };
             let modules = match Layer::find(&name) {
+                Some(layer) if layer.positional.get(at).is_some_and(|known| takes_words(known.kind)) => {
+                    words(layer.name, layer.positional[at].name)
+                }
                 Some(layer) if !layer.named.is_empty() => vec![of(quote!(named))],
                 None if LIBRARY.iter().any(|layer| layer.name == name) => vec![of(quote!(library::named))],
                 _ => Vec::new(),
@@ -86,6 +90,16 @@ fn argument(call: &Call, argument: &Expr, network: &Network) -> TokenStream {
     }
 }
 
+fn takes_words(kind: Kind) -> bool {
+    matches!(kind, Kind::Choice(_) | Kind::IntsOr(_))
+}
+
+/// Where the words are that an argument of a layer takes.
+fn words(layer: &str, argument: &str) -> Vec<TokenStream> {
+    let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
+    vec![quote!(choice::#layer::#argument)]
+}
+
 /// The value of an argument by name. Some take words.
 fn value(call: &Call, named: &Named, network: &Network) -> TokenStream {
     match &named.value.kind {
@@ -93,11 +107,7 @@ fn value(call: &Call, named: &Named, network: &Network) -> TokenStream {
             let layer = Layer::find(&text(&call.ident));
             let argument = layer.and_then(|layer| Some((layer.name, layer.named(&text(&named.ident))?)));
             let modules = match argument {
-                Some((layer, argument)) if matches!(argument.kind, Kind::Choice(_) | Kind::IntsOr(_)) => {
-                    let [layer, argument] =
-                        [layer, argument.name].map(|name| Ident::new(name, Span::mixed_site()));
-                    vec![quote!(choice::#layer::#argument)]
-                }
+                Some((layer, argument)) if takes_words(argument.kind) => words(layer, argument.name),
                 Some((_, argument)) if argument.kind == Kind::Initializer => vec![quote!(initializer)],
                 _ => Vec::new(),
             };

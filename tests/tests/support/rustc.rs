@@ -38,12 +38,20 @@ fn version(line: &str) -> String {
     printed.lines().find_map(|it| it.strip_prefix(line)).expect("a version has its lines").to_string()
 }
 
+/// The folder of trybuild: the two build the dependencies once, as they have the same flags.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild")
+}
+
+/// Where a package of this name is made.
+pub(crate) fn package_folder(name: &str) -> PathBuf {
+    target().join("other packages").join(name)
+}
+
 /// Runs cargo in a package that depends on this one, in a folder below the target folder, whose name has a space in it.
 /// `rest` is what its manifest says behind the dependencies, `args` begin with the command.
 pub(crate) fn cargo(name: &str, rest: &str, args: &[&str]) -> Output {
-    // The flags and the folder of trybuild: the two build the dependencies once.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests").join("trybuild");
-    let package = target.join("other packages").join(name);
+    let (target, package) = (target(), package_folder(name));
     let (root, models) =
         (Path::new(TESTS).parent().expect("a folder of the project"), Path::new(TESTS).join("crates/models"));
     let manifest = format!(
