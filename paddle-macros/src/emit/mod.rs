@@ -44,7 +44,7 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
     let uses = quote!(#uses #(#doubts)*);
-    let ghost = if reports.is_empty() { quote!(const _: () = { #ghost };) } else { hidden(&ghost) };
+    let ghost = if broken { hidden(&ghost) } else { quote!(const _: () = { #ghost };) };
     match &source.form {
         Form::Expression => {
             let operators = Operators::of(network, operators, !reports.is_empty());
