@@ -27,6 +27,7 @@ mod state;
 mod ty;
 mod verify;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZero;
@@ -295,10 +296,17 @@ impl Program {
         self.layers.get(place.layer?.0 as usize).map(String::as_str)
     }
 
-    /// What an operator is called in messages: the layer that it was made for, as the user wrote it, or else its name.
-    pub fn called<'a>(&'a self, operator: &'a Operator) -> &'a str {
+    /// What an operator is called in messages: the layer that it was made for, as the user wrote it (`embedding`, of its gradient
+    /// `embedding_grad`), or else its name.
+    pub fn called<'a>(&'a self, operator: &'a Operator) -> Cow<'a, str> {
         let layer = operator.site.place.and_then(|place| self.layer(place));
-        layer.unwrap_or_else(|| operator.op.operation().called())
+        match (layer, operator.site.role) {
+            (Some(layer), Role::Forward | Role::Loss) => layer.into(),
+            (Some(layer), Role::Backward) if layer.starts_with(char::is_alphabetic) => {
+                format!("{layer}_grad").into()
+            }
+            _ => operator.op.operation().called().into(),
+        }
     }
 
     /// A type in the user's words: `f32[_, 13]`, `Seq<i64>`, `Seq<Seq<Tensor<f32, 64>>>`.
