@@ -78,9 +78,12 @@ impl Parser<'_> {
             }
         }
         let vis = item.vis;
+        let unknown = std::mem::take(&mut self.generic_constants).into_iter().map(Statement::unknown);
         // Only the ghost has what an expectation is about.
         let shared = lints.iter().filter(|lint| !lint.path().is_ident("expect"));
         let attributes = quote!(#(#others)* #(#shared)*);
+        let mut body = self.block(*item.block);
+        body.statements.splice(0..0, unknown);
         let function = Function {
             ident: signature.ident,
             unit,
@@ -93,7 +96,7 @@ impl Parser<'_> {
             generics,
             params,
             result: self.result(signature.output),
-            body: self.block(*item.block),
+            body,
             tokens: tokens.into_token_stream(),
         };
         if !is_operator && !function.is_topology() {

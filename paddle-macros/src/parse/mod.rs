@@ -80,6 +80,7 @@ impl Invocation {
             has_unknown_imports: false,
             innermost: None,
             generic_types: Vec::new(),
+            generic_constants: Vec::new(),
         };
         let syntax = if is_module {
             parser.read(tokens).map(|item| parser.module(item))
@@ -143,7 +144,14 @@ impl Invocation {
     pub(crate) fn parse(self, payloads: Vec<Payload>, sink: &mut Sink) -> Source {
         let has_unknown_imports = self.has_unknown_imports;
         let mut parser =
-            Parser { sink, unit: UnitId(0), has_unknown_imports, innermost: None, generic_types: Vec::new() };
+            Parser {
+                sink,
+                unit: UnitId(0),
+                has_unknown_imports,
+                innermost: None,
+                generic_types: Vec::new(),
+                generic_constants: Vec::new(),
+            };
         let mut source = parser.source(self.syntax, &self.uses, payloads);
         source.network.configured_out = self.configured_out;
         source
@@ -191,6 +199,8 @@ struct Parser<'a> {
     innermost: Option<Leaves>,
     /// The parameters of the present `fn` that stand for types, which have been reported.
     generic_types: Vec<Ident>,
+    /// Const parameters that were refused; likewise.
+    generic_constants: Vec<Ident>,
 }
 
 /// The first `break` and the first `continue` of a loop.

@@ -39,6 +39,7 @@ impl Parser<'_> {
     pub(super) fn generics(&mut self, generics: &syn::Generics, topology: bool) -> Vec<Constant> {
         let mut sizes = Vec::new();
         self.generic_types.clear();
+        self.generic_constants.clear();
         for parameter in &generics.params {
             match parameter {
                 syn::GenericParam::Const(size) if topology && is_usize(&size.ty) => {
@@ -56,12 +57,15 @@ impl Parser<'_> {
                 syn::GenericParam::Const(size) if topology => {
                     let instead = "a size is a `usize`: `const N: usize`";
                     self.foreign(&size.ty, "a const parameter of this type", instead);
+                    self.generic_constants.push(size.ident.clone());
                 }
                 other => {
                     let instead = "a `fn` is generic as it is: write `x: _`, or name a dimension, `Tensor<f32, _, D>`; a `pub fn` has const parameters, `const N: usize`";
                     self.foreign(other, "this generic parameter", instead);
-                    if let syn::GenericParam::Type(ty) = other {
-                        self.generic_types.push(ty.ident.clone());
+                    match other {
+                        syn::GenericParam::Type(ty) => self.generic_types.push(ty.ident.clone()),
+                        syn::GenericParam::Const(size) => self.generic_constants.push(size.ident.clone()),
+                        syn::GenericParam::Lifetime(_) => {}
                     }
                 }
             }

@@ -81,6 +81,7 @@ impl Resolver<'_> {
                     Entry::Variable(id) | Entry::Constant(id) | Entry::Keyword(id) | Entry::Unknown(id),
                     _,
                 )) => {
+                    self.bindings[id.0].read = true;
                     pieces.push(Piece::Variable(id));
                 }
                 Some((Entry::Closure(..), _)) => return Err(wrong(&format!("`{name}` is a closure"))),
