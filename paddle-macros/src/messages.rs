@@ -131,7 +131,7 @@ messages! {
     /// A softmax of one class.
     "one-class" OneClass { words, found, why } "{words} is {found}: {why}"
     /// A value that nothing uses.
-    "unused-value" UnusedValue { what } "nothing uses {what}, and a layer changes nothing in place: bind it, as in `let h = ..;`, assign it, or, at the end of a block, leave out the `;`; if it is left out on purpose, bind it to `_`"
+    "unused-value" UnusedValue { what, instead } "nothing uses {what}; {instead}"
     /// A condition that no iteration changes.
     "unchanging-condition" UnchangingCondition {} "nothing in this loop changes its condition, so it would not end once it has begun; assign in its body what the condition reads, or leave it by `break`"
     /// A variable of a loop that hides the one that it is computed from.

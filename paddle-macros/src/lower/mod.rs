@@ -225,7 +225,7 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// The body of a sub-network, with its declared result.
     fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
-        let value = self.block(body);
+        let value = self.block_with(body, true);
         match (result, &body.tail) {
             (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", ITSELF, tail.at),
             (Some(ty), None) if !matches!(&ty.kind, crate::ast::TypeKind::Tuple(parts) if parts.is_empty()) =>
@@ -239,12 +239,20 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// Statements, then the value of the tail.
     fn block(&mut self, block: &'a Block) -> Value<'a> {
+        self.block_with(block, false)
+    }
+
+    /// The same; of a body, which has to have a value.
+    fn block_with(&mut self, block: &'a Block, is_body: bool) -> Value<'a> {
         let binding = std::mem::take(&mut self.binding);
-        for statement in &block.statements {
+        let last = block.statements.len().saturating_sub(1);
+        for (at, statement) in block.statements.iter().enumerate() {
             match statement {
                 Statement::Let { pattern, ty, value, .. } => self.declaration(pattern, ty, value),
                 Statement::Const(constant) => self.constant(constant),
-                Statement::Expr { value, .. } => self.statement(value),
+                Statement::Expr { value, .. } => {
+                    self.statement(value, is_body && at == last && block.tail.is_none());
+                }
             }
         }
         self.binding = binding;
@@ -254,14 +262,21 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// An expression whose value nobody takes.
-    fn statement(&mut self, expr: &'a Expr) {
+    /// An expression whose value nobody takes; it may be meant as the value of the body that it ends.
+    fn statement(&mut self, expr: &'a Expr, ends_body: bool) {
         let taps = self.program.taps().len();
         let value = self.expr(expr);
         let is_dropped =
             matches!(value, Value::Var(_) | Value::Tuple(_) | Value::Constant(_)) && !value.is_unit();
         if is_dropped && !expr.is_control_flow() && self.program.taps().len() == taps {
-            self.error(expr.at, Message::UnusedValue { what: expr.words() });
+            let instead = match ends_body {
+                true => "without the `;` behind it, it is the value of this body",
+                false => {
+                    "a layer changes nothing in place: bind what it gives, as in `let h = ..;`, or assign it; if it is left \
+                     out on purpose, write `let _ = ..;`"
+                }
+            };
+            self.error(expr.at, Message::UnusedValue { what: expr.words(), instead: instead.into() });
         }
     }
 

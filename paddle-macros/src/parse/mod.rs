@@ -143,15 +143,14 @@ impl Invocation {
     /// The tree, with the sources of what is imported, in order.
     pub(crate) fn parse(self, payloads: Vec<Payload>, sink: &mut Sink) -> Source {
         let has_unknown_imports = self.has_unknown_imports;
-        let mut parser =
-            Parser {
-                sink,
-                unit: UnitId(0),
-                has_unknown_imports,
-                innermost: None,
-                generic_types: Vec::new(),
-                generic_constants: Vec::new(),
-            };
+        let mut parser = Parser {
+            sink,
+            unit: UnitId(0),
+            has_unknown_imports,
+            innermost: None,
+            generic_types: Vec::new(),
+            generic_constants: Vec::new(),
+        };
         let mut source = parser.source(self.syntax, &self.uses, payloads);
         source.network.configured_out = self.configured_out;
         source
