@@ -127,7 +127,7 @@ messages! {
     /// A constant that does not fit.
     "constant" Constant { text } "{text}"
     /// Something else than the layer takes, of the same type.
-    "meaning" Meaning { words, by, gives, layer, takes, instead } "{words} is what `{by}` gives, {gives}, but `{layer}` takes {takes}; {instead}; if it is meant, write `identity(..)` around it"
+    "meaning" Meaning { words, made, takes, instead } "{words} is what {made}, but {takes}; {instead}; if it is meant, write `identity(..)` around it"
     /// A softmax of one class.
     "one-class" OneClass { words, found, why } "{words} is {found}: {why}"
     /// A value that nothing uses.

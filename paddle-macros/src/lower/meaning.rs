@@ -145,10 +145,10 @@ impl<'a> Lowering<'a, '_> {
                 Logarithm => "logarithms",
                 Any => "any numbers",
             };
-            let (layer, takes) = (layer.name.to_string(), taker.takes.to_string());
+            let made = format!("`{by}` gives, {gives}");
+            let takes = format!("`{}` takes {}", layer.name, taker.takes);
             let instead = taker.instead.replace("{by}", by);
-            let (by, gives) = (by.to_string(), gives.to_string());
-            self.doubt(at, Message::Meaning { words, by, gives, layer, takes, instead });
+            self.doubt(at, Message::Meaning { words, made, takes, instead });
         }
         self.check_classes(layer, call, arguments);
     }
