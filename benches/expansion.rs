@@ -72,7 +72,7 @@ impl User {
         });
         fs::create_dir_all(folder.join("src")).expect("a folder for the crate");
         let manifest = format!(
-            "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\npaddle = {{ path = {root:?} \
+            "[package]\nname = \"user\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\npaddle = {{ package = \"paddle-rs\", path = {root:?} \
              }}\n\n[workspace]\n{profile}"
         );
         fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest for the crate");
