@@ -97,8 +97,14 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
 
 /// Expands `network!(..)`, or a module behind `#[network]`.
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
-    let (mut sink, nothing) = (Sink::default(), TokenStream::new());
-    let invocation = Invocation::read(tokens.clone(), &nothing, &mut sink);
+    let mut sink = Sink::default();
+    let invocation = Invocation::read(tokens.clone(), &TokenStream::new(), &mut sink);
+    expand_read(invocation, sink, tokens)
+}
+
+/// Expands what these tokens were read as. `sink` has what was wrong with them.
+fn expand_read(invocation: Option<Invocation>, mut sink: Sink, tokens: TokenStream) -> TokenStream {
+    let nothing = TokenStream::new();
     let head = invocation.as_ref().and_then(Invocation::head);
     let continuation = match head {
         None => quote!(::paddle::__import),
@@ -149,12 +155,16 @@ fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell:
 pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if arguments.is_empty() {
         // rustc reads what it gives to an attribute, and has said what is not Rust. The module stays, for those who name it.
-        return match syn::parse2::<syn::Item>(item.clone()) {
-            Ok(_) => expand(item),
-            Err(_) => match syntax::repaired::<syn::ItemMod>(item.clone()) {
-                Some(repaired) => expand(repaired.into_token_stream()),
-                None => without_body(item),
-            },
+        let mut sink = Sink::default();
+        let invocation = Invocation::read(item.clone(), &TokenStream::new(), &mut sink);
+        // What is Rust, but no module, is told so.
+        if !sink.is_closed() || syn::parse2::<syn::Item>(item.clone()).is_ok() {
+            return expand_read(invocation, sink, item);
+        }
+        sink.finish();
+        return match syntax::repaired::<syn::ItemMod>(item.clone()) {
+            Some(repaired) => expand(repaired.into_token_stream()),
+            None => without_body(item),
         };
     }
     let message = Message::NotOfTheLanguage {

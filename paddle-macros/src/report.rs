@@ -192,6 +192,11 @@ impl Sink {
         self.reports.iter().any(|report| report.blame.at.is(at))
     }
 
+    /// Whether it takes no more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// Takes no more.
     pub(crate) fn close(&mut self) {
         self.closed = true;

@@ -137,7 +137,7 @@ impl Sinking {
 
     /// A number of the body, again behind the loop.
     fn constant(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
-        let Some(operator) = writer(program, program.var(inner).block, inner) else { return Ok(None) };
+        let Some(operator) = program.writer(inner).cloned() else { return Ok(None) };
         if !operator.inputs.is_empty() || !operator.op.effects().pure {
             return Ok(None);
         }

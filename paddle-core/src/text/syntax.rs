@@ -64,7 +64,7 @@ pub(super) struct CheckText {
     pub(super) place: Option<PlaceText>,
 }
 
-/// File, line, column.
+/// File, line, column, and the layer that stands there.
 pub(super) type PlaceText = (String, u32, u32, Option<String>);
 
 /// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65) [chosen lr=0.1 at src/main.rs:4:9]`.

@@ -73,12 +73,12 @@ pub(crate) enum ExprKind {
         x: Box<Expr>,
         index: Box<Expr>,
     },
-    /// `0..n`
     /// `pair.0`
     Part {
         x: Box<Expr>,
         at: usize,
     },
+    /// `0..n`
     Range {
         start: Box<Expr>,
         op: Span,

@@ -78,9 +78,7 @@ impl Spec<'_> {
             }
         }
     }
-}
 
-impl Spec<'_> {
     /// It beside another one, at the place of its name: the type, and what stands before the implementation.
     fn beside(&self) -> (TokenStream, TokenStream) {
         let beside = Ident::new("Beside", Span::mixed_site());

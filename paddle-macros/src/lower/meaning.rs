@@ -40,7 +40,7 @@ const MAKERS: &[(&str, Meaning)] = &[
     ("sequence_softmax", Distribution),
     ("sigmoid", Probability),
     ("log_softmax", Logarithm),
-    ("log_sigmoid", Logarithm),
+    ("logsigmoid", Logarithm),
     ("fc", Any),
     ("conv2d", Any),
     ("conv2d_transpose", Any),
@@ -224,6 +224,25 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn keep_meaning(&mut self, of: VarId, value: VarId) {
         if let Some(made) = self.meanings.get(&of).copied() {
             self.meanings.insert(value, made);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddle_core::layers::LIBRARY;
+
+    use super::*;
+
+    #[test]
+    fn the_tables_name_layers_and_their_arguments() {
+        let is_layer = |name: &str| Layer::find(name).is_some() || LIBRARY.iter().any(|it| it.name == name);
+        let names =
+            MAKERS.iter().map(|(name, _)| name).chain(VIEWS).chain(OF_CLASSES.iter().map(|(name, _)| name));
+        names.for_each(|name| assert!(is_layer(name), "there is no `{name}`"));
+        for Taker { layer, argument, .. } in TAKERS {
+            let known = Layer::find(layer).unwrap();
+            assert!(known.positional.iter().any(|it| it.name == *argument), "`{layer}` has no `{argument}`");
         }
     }
 }

@@ -118,6 +118,9 @@ impl<'a> Lowering<'a, '_> {
     /// One that holds for a single value of a dimension, which is fed and may be any, is a mistake.
     pub(super) fn note_checks(&mut self, at: Extent) {
         let new = &self.program.checks()[self.check_blames.len()..];
+        if new.is_empty() {
+            return;
+        }
         let pinned = new.iter().find_map(|check| {
             let Condition::Equal(a, b) = &check.condition else { return None };
             let (symbol, value) = a.solve(b)?;
