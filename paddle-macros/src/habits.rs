@@ -2,8 +2,13 @@
 //!
 //! A row is a name and what a message says about it. Names that the language has are in no row.
 
-/// Of a name that is called: a function or, as `x.name(..)`, a method.
+/// Of a function.
 pub(crate) fn of_call(name: &str) -> Option<&'static str> {
+    find(CALLS, name).or_else(|| find(FUNCTIONS, name))
+}
+
+/// Of a method, `x.name(..)`.
+pub(crate) fn of_method(name: &str) -> Option<&'static str> {
     find(CALLS, name)
 }
 
@@ -155,18 +160,12 @@ const CALLS: Rows = &[
     ("print", "what is to be seen is fetched: `tap(x, \"name\")`"),
     ("size", "sizes are named in types: with `x: Tensor<f32, _, D>` it is `D`"),
     ("dim", "sizes are named in types: with `x: Tensor<f32, _, D>` it is `D`"),
-    ("len", "of a sequence it is `sequence_length(x)`; a size is named in the type: `Tensor<f32, _, D>`"),
     // Rust.
-    ("iter", "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`, or is a sequence"),
-    ("into_iter", "what a `for` goes over is written out: `0..4`, `[(0, 64), (1, 32)]`, or is a sequence"),
     (
         "map",
         "what is done for each is written in a `for`, of which a value is collected: `for x in xs { square(x) }`",
     ),
-    ("zip", "a `for` goes in step along several: `for (x, y) in (xs, ys)`"),
-    ("enumerate", "positions are a sequence: `for (i, x) in (sequence_positions(xs), xs)`"),
-    ("rev", "it is `sequence_reverse(x)`; an array is written out in the other order"),
-    ("reversed", "it is `sequence_reverse(x)`; an array is written out in the other order"),
+    ("reversed", "it is `x.rev()`, of a sequence or an array"),
     ("step_by", "what a `for` goes over is written out: `[0, 2, 4]`"),
     ("fold", "a variable that the body of a `for` assigns is carried along: `h = tanh(h + x);`"),
     ("collect", "a `for` whose body ends with a value is a sequence of them"),
@@ -177,6 +176,15 @@ const CALLS: Rows = &[
     ("Some", "a value is there or not by how the network is written; choose by row with `if`"),
     ("Ok", "layers do not fail: the value alone"),
     ("Box", "values are used as they are"),
+];
+
+/// Functions of what a `for` goes over, which are methods.
+const FUNCTIONS: Rows = &[
+    ("len", "of a sequence or an array it is `x.len()`; a size is named in the type: `Tensor<f32, _, D>`"),
+    ("iter", "a `for` goes over sequences, arrays and ranges as they are"),
+    ("zip", "it is `a.zip(b)`; a `for` goes in step along several: `for (x, y) in (xs, ys)`"),
+    ("enumerate", "it is `xs.enumerate()`, as in `for (i, x) in xs.enumerate()`"),
+    ("rev", "it is `x.rev()`"),
 ];
 
 const VALUES: Rows = &[
@@ -311,7 +319,7 @@ mod tests {
 
     #[test]
     fn there_are_many() {
-        let all = [CALLS, VALUES, FIELDS, RENAMED, ARGUMENTS, INITIALIZERS, PATHS];
+        let all = [CALLS, FUNCTIONS, VALUES, FIELDS, RENAMED, ARGUMENTS, INITIALIZERS, PATHS];
         assert!(all.iter().map(|rows| rows.len()).sum::<usize>() > 150);
     }
 
@@ -321,6 +329,7 @@ mod tests {
             says(&format!("{name}(x)"), instead);
             says(&format!("x.{name}()"), instead);
         }
+        FUNCTIONS.iter().for_each(|(name, instead)| says(&format!("{name}(x)"), instead));
     }
 
     #[test]
@@ -378,10 +387,10 @@ mod tests {
     #[test]
     fn what_is_said_is_there_and_what_is_there_is_no_habit() {
         let is_layer = |name: &str| Layer::find(name).is_some() || LIBRARY.iter().any(|it| it.name == name);
-        for (name, instead) in [CALLS, VALUES, FIELDS, ARGUMENTS].into_iter().flatten() {
+        for (name, instead) in [CALLS, FUNCTIONS, VALUES, FIELDS, ARGUMENTS].into_iter().flatten() {
             assert!(!is_layer(name), "`{name}` is a layer");
             for called in called(instead) {
-                let words = ["for", "in", "get"];
+                let words = ["for", "in", "get", "len", "rev", "zip", "enumerate"];
                 assert!(is_layer(&called) || words.contains(&&*called), "{name}: there is no `{called}`");
             }
         }

@@ -49,7 +49,7 @@ messages! {
     /// A macro of Rust.
     "macro" Macro { name } "`{name}!` is a Rust macro, and a network is not run by Rust; use layers and operators, or compute the value outside and feed it as an input"
     /// A method of Rust.
-    "method" Method { name, instead } "`.{name}(..)` is a method call, and values of a network have no methods; {instead}"
+    "method" Method { name, instead } "values of a network have no method `.{name}(..)`; {instead}"
     /// A path to something of Rust.
     "rust-path" RustPath { path, instead } "`{path}` is a path to Rust code, which a network cannot call or read; {instead}"
     /// Not a type of the language.

@@ -73,6 +73,18 @@ pub(crate) enum ExprKind {
         x: Box<Expr>,
         index: Box<Expr>,
     },
+    /// `x[(.., 0, 1..3)]`
+    Cut {
+        x: Box<Expr>,
+        places: Vec<Place>,
+    },
+    /// `x.rev()`
+    Method {
+        x: Box<Expr>,
+        method: Method,
+        /// Its name and its parentheses.
+        at: Extent,
+    },
     /// `pair.0`
     Part {
         x: Box<Expr>,
@@ -143,6 +155,79 @@ pub(crate) enum ExprKind {
     Kept(Box<Expr>),
     /// It has been reported.
     Invalid,
+}
+
+/// What is taken along one axis.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) kind: PlaceKind,
+    pub(crate) at: Extent,
+}
+
+#[derive(Debug)]
+pub(crate) enum PlaceKind {
+    /// `..`
+    All,
+    One(Expr),
+    Range {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        inclusive: bool,
+    },
+}
+
+impl Place {
+    /// The expressions in it.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let parts = match &self.kind {
+            PlaceKind::All => [None, None],
+            PlaceKind::One(place) => [Some(place), None],
+            PlaceKind::Range { start, end, .. } => [start.as_ref(), end.as_ref()],
+        };
+        parts.into_iter().flatten()
+    }
+
+    /// The same, to change them.
+    pub(crate) fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let parts = match &mut self.kind {
+            PlaceKind::All => [None, None],
+            PlaceKind::One(place) => [Some(place), None],
+            PlaceKind::Range { start, end, .. } => [start.as_mut(), end.as_mut()],
+        };
+        parts.into_iter().flatten()
+    }
+}
+
+/// A method of sequences, arrays and ranges.
+#[derive(Debug)]
+pub(crate) enum Method {
+    /// `x.len()`
+    Length,
+    /// `x.enumerate()`
+    Numbered,
+    /// `x.rev()`
+    Reversed,
+    /// `x.zip(y)`
+    Zipped(Box<Expr>),
+}
+
+impl Method {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Method::Length => "len",
+            Method::Numbered => "enumerate",
+            Method::Reversed => "rev",
+            Method::Zipped(_) => "zip",
+        }
+    }
+
+    /// What stands in its parentheses.
+    pub(crate) fn argument(&self) -> Option<&Expr> {
+        match self {
+            Method::Zipped(other) => Some(other),
+            Method::Length | Method::Numbered | Method::Reversed => None,
+        }
+    }
 }
 
 /// A piece of a name of parameters.

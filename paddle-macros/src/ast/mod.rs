@@ -13,8 +13,8 @@ use syn::ext::IdentExt;
 use crate::configure::ConfiguredOut;
 
 pub(crate) use expr::{
-    Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Named, Piece,
-    Statement, Target, TargetKind,
+    Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Method, Named, Piece,
+    Place, PlaceKind, Statement, Target, TargetKind,
 };
 pub(crate) use item::{
     Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,

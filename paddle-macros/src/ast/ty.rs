@@ -4,7 +4,7 @@ use paddle_core::ops::BinaryKind;
 use paddle_core::program::DType;
 use proc_macro2::{Ident, Span};
 
-use super::{BindingId, ConstantType, OutsideSize};
+use super::{BindingId, ConstantType, Expr, OutsideSize};
 use crate::report::Extent;
 
 #[derive(Debug)]
@@ -75,4 +75,6 @@ pub(crate) enum DimKind {
     Size(i64),
     Outside(OutsideSize),
     Binary(BinaryKind, Box<DimExpr>, Box<DimExpr>),
+    /// A part of a constant: `{ SIZES[0] }`.
+    Part(Box<Expr>),
 }

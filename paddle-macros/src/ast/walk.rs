@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{BindingId, Block, ConstantType, Expr, ExprKind, Meaning, Statement};
+use super::{BindingId, Block, ConstantType, Expr, ExprKind, Meaning, Place, Statement};
 
 impl ConstantType {
     /// The lengths of the arrays in it.
@@ -78,6 +78,11 @@ impl Expr {
             | ExprKind::Part { x, .. }
             | ExprKind::Paren(x)
             | ExprKind::Kept(x) => vec![x],
+            ExprKind::Cut { x, places } => {
+                let places = places.iter().flat_map(Place::parts);
+                [&**x].into_iter().chain(places).collect()
+            }
+            ExprKind::Method { x, method, .. } => [&**x].into_iter().chain(method.argument()).collect(),
             ExprKind::Assign { value, .. } | ExprKind::Update { value, .. } => vec![value],
             ExprKind::Call(call) => {
                 let named = call.named.iter().map(|named| &named.value);

@@ -32,6 +32,11 @@ impl Expr {
             ExprKind::Not { x, .. } => format!("!{}", x.brief()?),
             ExprKind::Binary { op, x, y, .. } => format!("{} {op} {}", x.brief()?, y.brief()?),
             ExprKind::Part { x, at } => format!("{}.{at}", x.brief()?),
+            ExprKind::Index { x, index } => format!("{}[{}]", x.brief()?, index.brief()?),
+            ExprKind::Method { x, method, .. } => match method.argument() {
+                None => format!("{}.{}()", x.brief()?, method.name()),
+                Some(other) => format!("{}.{}({})", x.brief()?, method.name(), other.brief()?),
+            },
             ExprKind::Paren(x) => format!("({})", x.brief()?),
             ExprKind::Call(call) => {
                 let arguments: Option<Vec<String>> = call.positional.iter().map(Expr::brief).collect();

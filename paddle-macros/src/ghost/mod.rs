@@ -81,7 +81,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
             (pattern(&param.pattern), param.default.as_ref().map(|value| expr(value, network)));
         quote!(let #name = #default;)
     });
-    let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
+    let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
     let body = value_block(body, network);
     let var = var();
     quote! {
@@ -144,12 +144,12 @@ fn pattern_type(pattern: &Pattern) -> TokenStream {
 }
 
 /// Reads the `const`s that a type mentions.
-fn constants(ty: &TypeExpr) -> TokenStream {
+fn constants(ty: &TypeExpr, network: &Network) -> TokenStream {
     match &ty.kind {
         TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
-            dims.iter().map(constants_of_dim).collect()
+            dims.iter().map(|dim| constants_of_dim(dim, network)).collect()
         }
-        TypeKind::Tuple(parts) => parts.iter().map(constants).collect(),
+        TypeKind::Tuple(parts) => parts.iter().map(|part| constants(part, network)).collect(),
         TypeKind::Infer
         | TypeKind::Constant(_)
         | TypeKind::Activation
@@ -158,13 +158,17 @@ fn constants(ty: &TypeExpr) -> TokenStream {
     }
 }
 
-fn constants_of_dim(dim: &DimExpr) -> TokenStream {
+fn constants_of_dim(dim: &DimExpr, network: &Network) -> TokenStream {
     match &dim.kind {
         DimKind::Name { ident, constant: Some(_) } => {
             let read = helper("v", ident);
             quote!(#read;)
         }
-        DimKind::Binary(_, x, y) => [constants_of_dim(x), constants_of_dim(y)].into_iter().collect(),
+        DimKind::Binary(_, x, y) => [x, y].map(|dim| constants_of_dim(dim, network)).into_iter().collect(),
+        DimKind::Part(part) => {
+            let part = expr(part, network);
+            quote!(#part;)
+        }
         // rustc reads paths where their values are taken.
         DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => TokenStream::new(),
     }
@@ -230,7 +234,7 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
         }
         Statement::Let { span, pattern: bound, ty, value } => {
             let keyword = Ident::new("let", *span);
-            let constants = ty.as_ref().map(constants);
+            let constants = ty.as_ref().map(|ty| constants(ty, network));
             let (names, ty) = (pattern(bound), pattern_type(bound));
             match (value.as_ref().map(|value| (&value.kind, expr(value, network))), &bound.kind) {
                 (None, _) => quote!(#constants #keyword #names: #ty;),
@@ -278,6 +282,10 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Index { x, index } => {
             let (x, index) = (ghost(x), ghost(index));
             helper("v", quote!((#x, #index)))
+        }
+        ExprKind::Cut { .. } | ExprKind::Method { .. } => {
+            let parts = expr.parts().into_iter().map(ghost);
+            helper("v", quote!((#(#parts,)*)))
         }
         ExprKind::Part { x, .. } => helper("v", ghost(x)),
         ExprKind::Range { start, op, end, .. } => {
@@ -341,7 +349,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Call(call) => call::call(call, network),
         ExprKind::Closure(Closure { params, result, body }) => {
             let inputs = params.iter().map(param);
-            let types = params.iter().flat_map(|param| &param.ty).chain(result).map(constants);
+            let types =
+                params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
             let (body, var) = (valued(body, network), var());
             quote!(move |#(#inputs),*| -> #var { #(#types)* #body })
         }

@@ -7,16 +7,17 @@ use proc_macro2::Span;
 use super::Lowering;
 use super::bound::Bound;
 use super::loops::{Given, Leaves, State};
-use super::state::assigned_in_block;
-use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern, PatternKind};
+use super::state::{Shape, assigned_in_block};
+use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern};
 use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Slot, Value};
 
-/// Sequences that a loop goes along.
-enum Items {
-    One(VarId),
-    Several(Vec<VarId>),
+/// Sequences that a loop goes along, in step.
+pub(super) struct Items {
+    pub(super) vars: Vec<VarId>,
+    /// How what comes to an iteration is made up of a token of each.
+    shape: Shape,
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -41,20 +42,26 @@ impl<'a> Lowering<'a, '_> {
         self.unroll(span, pattern, items, Value::Unknown, body)
     }
 
-    /// The sequences that a value is made of: one, or several in a tuple.
-    fn sequences(&self, value: &Value<'a>) -> Option<Items> {
-        let sequence = |value: &Value<'a>| match value {
+    /// The sequences that a value is made of: one, or several in tuples.
+    pub(super) fn sequences(&self, value: &Value<'a>) -> Option<Items> {
+        let mut vars = Vec::new();
+        let shape = self.collect_sequences(value, &mut vars)?;
+        Some(Items { vars, shape })
+    }
+
+    fn collect_sequences(&self, value: &Value<'a>, vars: &mut Vec<VarId>) -> Option<Shape> {
+        match value {
             Value::Var(var) => {
                 let rows = self.program.ty(*var).rows?;
-                self.program.rows_of_whole_sequences(rows).map(|_| *var)
+                self.program.rows_of_whole_sequences(rows)?;
+                vars.push(*var);
+                Some(Shape::Leaf(vars.len() - 1))
+            }
+            Value::Tuple(parts) if !parts.is_empty() => {
+                let shapes = parts.iter().map(|part| self.collect_sequences(part, vars));
+                shapes.collect::<Option<_>>().map(Shape::Tuple)
             }
             _ => None,
-        };
-        match value {
-            Value::Tuple(parts) if !parts.is_empty() => {
-                parts.iter().map(sequence).collect::<Option<_>>().map(Items::Several)
-            }
-            value => sequence(value).map(Items::One),
         }
     }
 
@@ -83,11 +90,7 @@ impl<'a> Lowering<'a, '_> {
                 "let its body end with the value of a token, `let ys = for x in xs { .. y };`".to_string();
             self.error(span, Message::NotOfTheLanguage { what, instead });
         }
-        let vars = match &found {
-            Items::One(var) => std::slice::from_ref(var),
-            Items::Several(vars) => vars,
-        };
-        let Some((steps, brought)) = self.steps(span, items, vars) else {
+        let Some((steps, brought)) = self.steps(span, items, &found.vars) else {
             return self.fail_along(pattern, items, ids, body, value);
         };
         let rows =
@@ -105,8 +108,8 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         let env = self.env.clone();
-        let is_one = matches!(found, Items::One(_));
-        let given = self.body_of_for(pattern, (items.at, is_one), &brought, body, block, &states, &leaves);
+        let given =
+            self.body_of_for(pattern, (items.at, &found.shape), &brought, body, block, &states, &leaves);
         (self.block, self.env) = (outer, env);
         let Some(Given { results, shape }) = given else {
             self.forget(ids);
@@ -210,7 +213,7 @@ impl<'a> Lowering<'a, '_> {
     fn body_of_for(
         &mut self,
         pattern: &'a Pattern,
-        (at, is_one): (Extent, bool),
+        (at, shape): (Extent, &Shape),
         items: &[VarId],
         body: &'a Block,
         block: BlockId,
@@ -218,23 +221,19 @@ impl<'a> Lowering<'a, '_> {
         leaves: &Leaves,
     ) -> Option<Given> {
         let rows = self.program.block(block).rows?;
-        let mut values = Vec::with_capacity(items.len());
-        let parts = match &pattern.kind {
-            PatternKind::Tuple(parts) if !is_one => &parts[..],
-            _ => std::slice::from_ref(pattern),
-        };
-        for (at, &item) in items.iter().enumerate() {
+        let bound = Bound::of_pattern(pattern);
+        let mut names = vec![None; items.len()];
+        leaf_names(&bound, shape, &mut names);
+        let mut params = Vec::with_capacity(items.len());
+        for (&item, name) in items.iter().zip(names) {
             let ty = self.program.ty(item).clone();
             let inside = ty.rows.and_then(|of| self.program.iteration_of(of, rows));
-            let named = parts.get(at).map(Bound::of_pattern);
-            let named = named.as_ref().and_then(Bound::name).map(str::to_string);
-            let name = named.unwrap_or_else(|| self.program.var(item).name.clone());
-            let param = self.block_parameter(block, &name, Type { rows: inside, ..ty })?;
-            values.push(Value::Var(param));
+            let name = name.unwrap_or_else(|| self.program.var(item).name.clone());
+            params.push(self.block_parameter(block, &name, Type { rows: inside, ..ty })?);
         }
+        let item = shape.value(&params);
         let params = self.enter_block(block, states, leaves)?;
-        let item = if is_one { values.pop() } else { Some(Value::Tuple(values)) };
-        self.bind(pattern, item.unwrap_or(Value::Unknown), at);
+        self.bind(pattern, item, at);
         let (value, results) = self.iterate(body, states, &params, leaves);
         let mut results = results?;
         if value.is_unknown() && !body.is_statement() {
@@ -245,5 +244,16 @@ impl<'a> Lowering<'a, '_> {
             false => Some(self.collect(&value, Self::tail_of(body), &mut results)?),
         };
         Some(Given { results, shape })
+    }
+}
+
+/// The names of the variables that take what a loop goes along, where each takes a token of one sequence.
+fn leaf_names(bound: &Bound, shape: &Shape, names: &mut [Option<String>]) {
+    match (bound, shape) {
+        (Bound::Name(name), Shape::Leaf(at)) => names[*at] = Some(name.clone()),
+        (Bound::Parts(parts), Shape::Tuple(shapes)) => {
+            parts.iter().zip(shapes).for_each(|(part, shape)| leaf_names(part, shape, names));
+        }
+        _ => {}
     }
 }

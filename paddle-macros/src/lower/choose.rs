@@ -165,6 +165,7 @@ impl<'a> Lowering<'a, '_> {
             | ExprKind::Paren(_)
             | ExprKind::Binary { .. }
             | ExprKind::Part { .. }
+            | ExprKind::Method { .. }
             | ExprKind::Index { .. } => expr.parts().into_iter().all(|part| self.decides(part)),
             _ => false,
         }

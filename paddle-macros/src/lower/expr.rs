@@ -77,6 +77,8 @@ impl<'a> Lowering<'a, '_> {
             }
             ExprKind::Repeated { x, times } => self.repeated(x, times),
             ExprKind::Index { x, index } => self.index(x, index),
+            ExprKind::Cut { x, places } => self.cut(x, places),
+            ExprKind::Method { x, method, at } => self.method(x, method, *at, expr.at),
             ExprKind::Part { x, at } => self.part(x, *at),
             ExprKind::Range { start, end, inclusive, .. } => self.range(start, end, *inclusive, expr.at),
             ExprKind::Text { value, .. } => Value::Text(value.clone()),
@@ -161,7 +163,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Appends an operator on values that the user wrote.
-    fn append(
+    pub(super) fn append(
         &mut self,
         op: impl Into<Op>,
         name: String,
@@ -317,22 +319,6 @@ impl<'a> Lowering<'a, '_> {
         };
         let (left, right) = (self.beside_dims(left, right, at), self.beside_dims(right, left, at));
         self.append(op_kind, op.to_string(), at, &[(left, x), (right, y)])
-    }
-
-    /// A part of a tuple.
-    fn part(&mut self, x: &'a Expr, at: usize) -> Value<'a> {
-        let found = match self.expr(x) {
-            Value::Tuple(mut parts) if at < parts.len() => return parts.swap_remove(at),
-            Value::Unknown => return Value::Unknown,
-            Value::Unassigned => {
-                self.unassigned(x.at, x.words().trim_matches('`').to_string());
-                return Value::Unknown;
-            }
-            Value::Tuple(parts) => format!("a tuple of {}, numbered from 0", parts.len()),
-            value => self.describe(&value),
-        };
-        self.error(x.at, Message::Tuple { found, expected: format!("`.{at}` takes a part of a tuple") });
-        Value::Unknown
     }
 
     /// A value of one number for each row, `[_]`, combines with all dimensions of a value beside it: as `[_, 1]` does.

@@ -123,7 +123,11 @@ impl<'a> Lowering<'a, '_> {
                     }
                 }
                 DimKind::Binary(_, x, y) => left.extend([&**y, &**x]),
-                DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => {}
+                DimKind::Name { .. }
+                | DimKind::Any
+                | DimKind::Size(_)
+                | DimKind::Outside(_)
+                | DimKind::Part(_) => {}
             }
         }
         text
@@ -221,6 +225,18 @@ impl<'a> Lowering<'a, '_> {
                 },
             },
             DimKind::Outside(size) => Some(self.outside(size)),
+            DimKind::Part(part) => match self.expr(part) {
+                Value::Constant(Constant { number: Number::Int(size), .. }) => Some(Dim::from(size)),
+                Value::Size(size) => Some(size),
+                Value::Unknown => None,
+                found => {
+                    let found = self.describe(&found);
+                    self.no_size(
+                        dim,
+                        format!("{} is {found}, but a dimension is a whole number", part.words()),
+                    )
+                }
+            },
             DimKind::Any => self.no_size(dim, "`_` has no size to compute with".to_string()),
             DimKind::Binary(kind, x, y) => {
                 let (x, y) = (self.size(x)?, self.size(y)?);
@@ -293,6 +309,7 @@ fn show_dim(dim: &DimExpr) -> String {
         DimKind::Name { ident, .. } => text(ident),
         DimKind::Size(size) => size.to_string(),
         DimKind::Outside(size) => size.name.clone(),
+        DimKind::Part(part) => part.words().trim_matches('`').to_string(),
         DimKind::Binary(kind, x, y) => {
             let op = match kind {
                 BinaryKind::Add => "+",

@@ -136,42 +136,6 @@ impl<'a> Lowering<'a, '_> {
         Value::Unknown
     }
 
-    /// `x[i]`
-    pub(super) fn index(&mut self, x: &'a Expr, index: &'a Expr) -> Value<'a> {
-        let (value, at) = (self.expr(x), self.expr(index));
-        if value.is_unknown() || at.is_unknown() {
-            return Value::Unknown;
-        }
-        let Value::Array(mut parts) = value else {
-            let found = format!("{} is {}", x.words(), self.describe(&value));
-            let instead = match value {
-                Value::Tuple(_) => "bind the parts of a tuple: `let (a, b) = ..`",
-                _ => {
-                    "a part of a value is `slice(x, [1], [0], [1])`: axes, where they begin and where they end"
-                }
-            };
-            let instead = instead.to_string();
-            self.error(x.at, Message::Static { what: "what is indexed".into(), found, instead });
-            return Value::Unknown;
-        };
-        if let Value::Size(size) = &at {
-            return self.undecided(size, index.at);
-        }
-        match at.as_size() {
-            Some(at) if at < parts.len() => parts.swap_remove(at),
-            _ if !at.is_static() => {
-                let found = format!("{} is {}", index.words(), self.describe(&at));
-                let instead = "write a number or a `const`".to_string();
-                self.error(index.at, Message::Static { what: "an index".into(), found, instead });
-                Value::Unknown
-            }
-            _ => {
-                let (at, length) = (self.literal(&at), parts.len());
-                self.constant_error(index.at, format!("the array has {length} elements, and none at {at}"))
-            }
-        }
-    }
-
     /// Reports a layer that cannot be named. `layer` is where it stands.
     pub(super) fn nameless(&mut self, why: Nameless, layer: &str, at: Extent) {
         match why {

@@ -28,7 +28,11 @@ impl Parser<'_> {
             }
             (start, end) => {
                 let range = syn::ExprRange { attrs: range.attrs, start, limits: range.limits, end };
-                self.invalid(&range, "a range without an end", "write both, `0..n`")
+                self.invalid(
+                    &range,
+                    "a range without an end",
+                    "write both, `0..n`; a part of a value is `x[(.., 1..)]`",
+                )
             }
         }
     }

@@ -12,6 +12,7 @@ use super::Parser;
 use super::item::names;
 use super::leaving::{left, staying};
 use super::outside::instead;
+use super::parts::is_method;
 use crate::ast::{
     Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
 };
@@ -105,9 +106,8 @@ impl Parser<'_> {
             syn::Expr::Repeat(repeat) => {
                 ExprKind::Repeated { x: self.boxed(*repeat.expr), times: self.boxed(*repeat.len) }
             }
-            syn::Expr::Index(index) => {
-                ExprKind::Index { x: self.boxed(*index.expr), index: self.boxed(*index.index) }
-            }
+            syn::Expr::Index(index) => self.indexed(*index.expr, *index.index),
+            syn::Expr::MethodCall(call) if is_method(&call) => self.method(call),
             syn::Expr::Field(syn::ExprField { base, member: syn::Member::Unnamed(index), .. }) => {
                 ExprKind::Part { x: self.boxed(*base), at: index.index as usize }
             }
@@ -125,7 +125,7 @@ impl Parser<'_> {
             }
             syn::Expr::MethodCall(call) => {
                 let name = call.method.to_string();
-                let hint = match (Layer::find(&name), habits::of_call(&name)) {
+                let hint = match (Layer::find(&name), habits::of_method(&name)) {
                     (Some(layer), _) => format!("write `{}(x, ..)`", layer.name),
                     (None, Some(instead)) => instead.to_string(),
                     (None, None) => {

@@ -8,6 +8,7 @@ mod leaving;
 mod literals;
 mod operator;
 mod outside;
+mod parts;
 pub(crate) mod syntax;
 mod types;
 mod unit;

@@ -84,7 +84,10 @@ impl Around {
         let colon = is(&here, ':') || is(&self.before, ':');
         match self.inside {
             Some(Delimiter::Bracket) if colon => {
-                Some("a part of a value is `slice(x, 1, 0, 4)`: the axis, where it begins and where it ends")
+                Some("a part of a value is `x[(.., 0)]` or `x[(.., 1..3)]`: `..` is all of an axis")
+            }
+            Some(Delimiter::Bracket) if is(&here, ',') => {
+                Some("a part along several axes stands in parentheses: `x[(.., 0)]`")
             }
             Some(Delimiter::Parenthesis) if colon => Some("arguments are named by `=`: `act = relu`"),
             _ if is(&here, '@') => Some("the product of matrices is `matmul(a, b)`"),

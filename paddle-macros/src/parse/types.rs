@@ -186,6 +186,9 @@ impl Parser<'_> {
                 let (x, y) = (self.size(&binary.left), self.size(&binary.right));
                 DimKind::Binary(kind, Box::new(x?), Box::new(y?))
             }
+            part @ (syn::Expr::Index(_) | syn::Expr::Field(_) | syn::Expr::MethodCall(_)) => {
+                DimKind::Part(self.boxed(part.clone()))
+            }
             other => return self.no_dim(other),
         };
         Some(DimExpr { kind, at })

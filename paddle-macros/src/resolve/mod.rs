@@ -15,7 +15,8 @@ use proc_macro2::Ident;
 
 use crate::ast::{
     Arm, Binding, BindingId, Block, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind, FunctionId,
-    Meaning, Network, Pattern, PatternKind, Statement, Target, TargetKind, TypeExpr, TypeKind, UnitId, text,
+    Meaning, Method, Network, Pattern, PatternKind, Place, Statement, Target, TargetKind, TypeExpr, TypeKind,
+    UnitId, text,
 };
 use crate::habits;
 use crate::messages::{Message, did_you_mean};
@@ -250,6 +251,7 @@ impl Resolver<'_> {
                 self.dim(x);
                 self.dim(y);
             }
+            DimKind::Part(part) => self.expr(part),
             DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => {}
         }
     }
@@ -375,6 +377,16 @@ impl Resolver<'_> {
             | ExprKind::Part { x, .. }
             | ExprKind::Paren(x)
             | ExprKind::Kept(x) => self.expr(x),
+            ExprKind::Cut { x, places } => {
+                self.expr(x);
+                places.iter_mut().flat_map(Place::parts_mut).for_each(|part| self.expr(part));
+            }
+            ExprKind::Method { x, method, .. } => {
+                self.expr(x);
+                if let Method::Zipped(other) = method {
+                    self.expr(other);
+                }
+            }
             ExprKind::Assign { target, value, .. } => {
                 // One mistake: a closure cannot be assigned, and is no value.
                 let name = target.name().unwrap_or_default();

@@ -1,8 +1,10 @@
-//! An element of a value of the network.
+//! A row by its number, and more axes than there are.
 
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 13>| {
-        mean(x[0])
-        //~  ^ static
+        let first = x[0];
+        //~           ^ shape
+        first + x[(.., 0, 1)]
+        //~               ^ shape
     });
 }

@@ -3,8 +3,8 @@
 fn main() {
     let _net = paddle::network!(|x: Tensor<f32, _, 3>| {
         let mut h = x;
-        for i in (0..3).rev() { h += i; }
-        //~             ^^^^^ method
+        for i in (0..3).step_by(2) { h += i; }
+        //~             ^^^^^^^^^^ method
         h
     });
 }

@@ -1,0 +1,117 @@
+//! Parts of values by their places, the methods of what a `for` goes over, and what the crate has in arrays.
+
+use ndarray::{ArrayD, array};
+use paddle::{Network, Parameters, Spec, infer, network};
+
+const SIZES: [usize; 3] = [5, 7, 4];
+const PAIRS: [(usize, [usize; 2]); 2] = [(3, [1, 2]), (6, [4, 5])];
+
+/// What a network gives for rows.
+fn given<S: Spec>(net: &Network<S>, rows: Vec<S::Row>) -> paddle::Outputs
+where
+    S::Row: paddle::Row + paddle::reader::IntoItem,
+{
+    infer(net, &Parameters::create(net).unwrap(), rows).unwrap()
+}
+
+#[test]
+fn values_are_cut_along_their_axes() {
+    let net = network!(|x: Tensor<f32, _, 3, 4>| {
+        let table = [[1.0, 2.0], [3.0, 4.0]];
+        let column = x[(.., .., 0)];
+        let last = x[(.., -1, 1..3)];
+        let open = x[(.., 1.., ..=-2)];
+        (column, last, open, x[(.., 1)], x[..], x[(.., 0)][(.., 2)] * table[1][0], zeros([2, 3])[1])
+    });
+    let row = [[0.0, 1.0, 2.0, 3.0], [10.0, 11.0, 12.0, 13.0], [20.0, 21.0, 22.0, 23.0]];
+    let outputs = given(&net, vec![row]);
+    let at = |at: usize| outputs.at::<f32>(at).unwrap().to_owned();
+    assert_eq!(at(0), array![[0.0, 10.0, 20.0]].into_dyn());
+    assert_eq!(at(1), array![[21.0, 22.0]].into_dyn());
+    assert_eq!(at(2), array![[[10.0, 11.0, 12.0], [20.0, 21.0, 22.0]]].into_dyn());
+    assert_eq!(at(3), array![[10.0, 11.0, 12.0, 13.0]].into_dyn());
+    assert_eq!(at(4).shape(), [1, 3, 4]);
+    assert_eq!(at(5), array![6.0].into_dyn());
+    assert_eq!(at(6), ArrayD::<f32>::zeros(vec![3]));
+}
+
+#[test]
+fn numbers_of_the_network_take_parts_too() {
+    let net = network!(|x: Tensor<f32, _, 2, 3>, at: Tensor<i64, _>, order: Tensor<i64, _, 2>| {
+        (x[(.., 1, at)], x[(.., order)], x[(.., .., 1..)][(.., 0)])
+    });
+    let row = net.row([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]], 2, [1, 0]);
+    let outputs = given(&net, vec![row]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![12.0].into_dyn());
+    assert_eq!(outputs.at::<f32>(1).unwrap(), array![[[10.0, 11.0, 12.0], [0.0, 1.0, 2.0]]].into_dyn());
+    assert_eq!(outputs.at::<f32>(2).unwrap(), array![[1.0, 2.0]].into_dyn());
+}
+
+#[test]
+fn parts_of_sizes_that_are_fed_are_checked_when_they_are_known() {
+    let net = network!(|x: Tensor<f32, _, T, 2>| (sum(x[(.., 1..)]), x[(.., -1)]));
+    let parameters = Parameters::create(&net).unwrap();
+    let outputs = infer(&net, &parameters, [vec![[1.0, 2.0], [3.0, 4.0]]]).unwrap();
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![7.0].into_dyn().into_shape_with_order(vec![]).unwrap());
+    assert_eq!(outputs.at::<f32>(1).unwrap(), array![[3.0, 4.0]].into_dyn());
+    let error = infer(&net, &parameters, [vec![[1.0, 2.0]]]).unwrap_err().to_string();
+    assert!(error.contains("axis 1"), "{error}");
+}
+
+#[test]
+fn a_for_goes_over_what_methods_make() {
+    let net = network!(|words: Seq<f32>, others: Seq<f32>| {
+        let mut back = 0.0;
+        for word in words.rev() {
+            back = 10.0 * back + word;
+        }
+        let placed = for (i, word) in words.iter().enumerate() {
+            cast(i, f32) * word
+        };
+        let mut both = 0.0;
+        for (i, (a, b)) in words.zip(others).enumerate() {
+            both += a * b * cast(i + 1, f32);
+        }
+        (back, placed, both, words.len())
+    });
+    let outputs =
+        given(&net, vec![net.row(vec![1.0, 2.0, 3.0], vec![1.0, 0.5, 2.0]), net.row(vec![4.0], vec![2.0])]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![321.0, 4.0].into_dyn());
+    assert_eq!(outputs.at::<f32>(1).unwrap(), array![0.0, 2.0, 6.0, 0.0].into_dyn());
+    assert_eq!(outputs.at::<f32>(2).unwrap(), array![1.0 + 2.0 + 18.0, 8.0].into_dyn());
+    assert_eq!(outputs.at::<i64>(3).unwrap(), array![3, 1].into_dyn());
+}
+
+#[test]
+fn so_do_arrays_and_ranges() {
+    let net = network!(|x: Tensor<f32, _, 1>| {
+        const NUMBERS: [f32; 3] = [1.0, 2.0, 3.0];
+        let mut h = x;
+        for (i, number) in NUMBERS.iter().rev().enumerate() {
+            h = h * number + i;
+        }
+        for (i, (a, b)) in (0..3).rev().zip(NUMBERS[1..]).enumerate() {
+            h += a * b * i;
+        }
+        h + NUMBERS.len()
+    });
+    let outputs = given(&net, vec![1.0]);
+    // ((1 · 3 + 0) · 2 + 1) · 1 + 2, then 0 and 1 · 3 · 1, then 3.
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![[9.0 + 3.0 + 3.0]].into_dyn());
+}
+
+#[test]
+fn sizes_stand_in_arrays_of_the_crate() {
+    let net = network!(|x: Tensor<f32, _, { crate::PAIRS[0].0 }>| {
+        let mut h = x;
+        for t in 0..3 {
+            h = fc(h, crate::SIZES[t], param = "layer{t}");
+        }
+        fc(h, crate::PAIRS[1].1[0] + crate::SIZES.len())
+    });
+    let outputs = given(&net, vec![[0.0; 3]]);
+    assert_eq!(outputs.at::<f32>(0).unwrap().shape(), [1, 7]);
+    let program = net.program().unwrap();
+    let shape = |name: &str| program.show(program.ty(program.find(name).unwrap()));
+    assert_eq!(shape("layer1.w"), "f32[5, 7]");
+}
