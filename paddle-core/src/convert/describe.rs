@@ -242,7 +242,10 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         | Op::SequenceGather(_)
         | Op::SequenceGatherGrad(_)
         | Op::SequenceLength(_)
+        | Op::SequenceProduct(_)
+        | Op::SequenceSpread(_)
         | Op::SequenceUnpad(_)
+        | Op::SequenceWeigh(_)
         | Op::SequenceWhere(_)
         | Op::Store(_) => ours(&mut desc, []),
         Op::GatherRows(op) => ours(&mut desc, [OpAttr::long("rows", i64::from(op.rows.0))]),

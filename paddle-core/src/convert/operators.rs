@@ -139,6 +139,7 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.sequence_align" | "rust.sequence_length"                      => |x| x.plain(),
         "rust.sequence_concat" | "rust.sequence_concat_grad"                => |x| x.plain(),
         "rust.sequence_gather" | "rust.sequence_gather_grad"                => |x| x.plain(),
+        "rust.sequence_product" | "rust.sequence_spread" | "rust.sequence_weigh" => |x| x.plain(),
         "rust.sequence_unpad" | "rust.sequence_where"                       => |x| x.plain(),
         "rust.sequence_pad" | "rust.sequence_reshape"                       => |x| x.of_sizes(),
         "rust.sequence_range"                                               => control::read_sequence_range,

@@ -41,6 +41,7 @@ library! {
     margin_rank_loss
     mse_loss
     multi_head_attention
+    sequence_attention
     sequence_conv_pool
     simple_img_conv_pool
     smooth_l1

@@ -63,7 +63,7 @@ macro_rules! with_made_sequence_layers {
 with_made_sequence_layers!(layers);
 
 /// The rows that the sequences of an argument belong to.
-fn rows_of(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError> {
+pub(super) fn rows_of(call: &Call<'_>, name: &str) -> Result<RowsId, BuildError> {
     let rows = call.ty(call.value(name)?).rows;
     let rows = rows.and_then(|rows| call.program.rows_of_whole_sequences(rows));
     let but = format!("`{}` needs whole sequences", call.layer.name);
@@ -108,7 +108,7 @@ fn on_rows(call: &mut Call<'_>, number: VarId, rows: RowsId) -> Result<VarId, Bu
 }
 
 /// New tokens of sequences of these rows.
-fn tokens(call: &mut Call<'_>, rows: RowsId) -> RowsId {
+pub(super) fn tokens(call: &mut Call<'_>, rows: RowsId) -> RowsId {
     let name = call.layer.name.trim_start_matches("sequence_");
     call.program.create_tokens(name, rows)
 }

@@ -20,6 +20,7 @@ mod losses;
 mod made_sequences;
 mod moves;
 mod normalise;
+mod pairs;
 mod parameters;
 mod places;
 mod pools;
@@ -190,6 +191,7 @@ macro_rules! with_layer_families {
             reductions with_reduction_layers,
             sequences with_sequence_layers,
             made_sequences with_made_sequence_layers,
+            pairs with_pair_layers,
             shapes with_shape_layers,
             values with_value_layers,
         }

@@ -68,6 +68,7 @@ mod sequence_gather;
 mod sequence_length;
 mod sequence_pad;
 mod sequence_pool;
+mod sequence_product;
 mod sequence_range;
 mod sequence_reshape;
 mod sequence_reverse;
@@ -150,6 +151,7 @@ pub use sequence_gather::{SequenceGather, SequenceGatherGrad};
 pub use sequence_length::SequenceLength;
 pub use sequence_pad::{SequencePad, SequenceUnpad};
 pub use sequence_pool::{PoolType, SequencePool, SequencePoolGrad};
+pub use sequence_product::{SequenceProduct, SequenceSpread, SequenceWeigh};
 pub use sequence_range::SequenceRange;
 pub use sequence_reshape::SequenceReshape;
 pub use sequence_reverse::SequenceReverse;
@@ -569,6 +571,8 @@ operators! {
     SequencePool,
     /// Gradient of [`SequencePool`].
     SequencePoolGrad,
+    /// The product of two tokens for each pair of them.
+    SequenceProduct,
     /// 0, 1, 2, … in new sequences.
     SequenceRange,
     /// The same elements of each sequence as tokens of another width.
@@ -577,8 +581,12 @@ operators! {
     SequenceReverse,
     /// Normalised exponentials along sequences.
     SequenceSoftmax,
+    /// For each token of one sequence, the weighted sum of those of another that are paired with it.
+    SequenceSpread,
     /// Rows of equally many places as sequences.
     SequenceUnpad,
+    /// For each token, the weighted sum of those that it is paired with.
+    SequenceWeigh,
     /// The positions of chosen tokens.
     SequenceWhere,
     /// The tokens around each token.

@@ -1,5 +1,7 @@
 //! Sample cases of operators.
 
+use std::ops::Range;
+
 use super::Op;
 use crate::program::{DType, Program, RowsId, Type, VarId};
 
@@ -14,6 +16,8 @@ pub struct SampleInput {
     pub lengths: Option<Vec<usize>>,
     /// The input before it whose tokens they are, where they are not its own.
     pub tokens_of: Option<usize>,
+    /// The input before it to whose tokens its sequences belong, where these are not the rows of the batch.
+    pub within_tokens: Option<usize>,
     /// The dimensions behind the rows.
     pub dims: Vec<i64>,
     /// Values are drawn from this range, in whole numbers for integers.
@@ -59,12 +63,21 @@ impl Sample {
         self.push(Some(lengths.iter().sum()), Some(lengths.to_vec()), dims)
     }
 
+    /// With a floating-point input of sequences of these lengths, one for each token of input `k`.
+    pub fn sequences_in(mut self, k: usize, lengths: &[usize], dims: &[i64]) -> Self {
+        self = self.sequences(lengths, dims);
+        if let Some(input) = self.inputs.last_mut() {
+            input.within_tokens = Some(k);
+        }
+        self
+    }
+
     /// With a floating-point input that has the tokens of the sequences of input `k`.
     pub fn tokens_of(mut self, k: usize, dims: &[i64]) -> Self {
-        let SampleInput { rows, lengths, .. } = self.inputs[k].clone();
+        let SampleInput { rows, lengths, within_tokens, .. } = self.inputs[k].clone();
         self = self.push(rows, lengths, dims);
         if let Some(input) = self.inputs.last_mut() {
-            input.tokens_of = Some(k);
+            (input.tokens_of, input.within_tokens) = (Some(k), within_tokens);
         }
         self
     }
@@ -77,8 +90,8 @@ impl Sample {
     fn push(mut self, rows: Option<usize>, lengths: Option<Vec<usize>>, dims: &[i64]) -> Self {
         let (dtype, dims) = (DType::F32, dims.to_vec());
         self.slots.push(self.inputs.len());
-        let (tokens_of, range) = (None, (-2.0, 2.0));
-        self.inputs.push(SampleInput { dtype, rows, lengths, tokens_of, dims, range });
+        let (tokens_of, within_tokens, range) = (None, None, (-2.0, 2.0));
+        self.inputs.push(SampleInput { dtype, rows, lengths, tokens_of, within_tokens, dims, range });
         self
     }
 
@@ -108,7 +121,8 @@ impl Sample {
 
     /// The number of rows of the batch, where an input has rows or sequences.
     pub fn batch(&self) -> Option<usize> {
-        self.inputs.iter().find_map(|input| match &input.lengths {
+        let inputs = self.inputs.iter().filter(|input| input.within_tokens.is_none());
+        inputs.into_iter().find_map(|input| match &input.lengths {
             Some(lengths) => Some(lengths.len()),
             None => input.rows,
         })
@@ -138,24 +152,31 @@ impl Sample {
 
     /// With a single row, or none. Of sequences it is the row with the longest, as lengths may depend on each other.
     fn with_rows(&self, one: bool) -> Sample {
-        let mut sample = self.clone();
         let lengths = self.inputs.iter().find_map(|input| input.lengths.as_ref());
         let longest = lengths.and_then(|lengths| (0..lengths.len()).max_by_key(|&row| lengths[row]));
-        for input in sample.inputs.iter_mut().filter(|input| input.rows.is_some()) {
-            match &mut input.lengths {
-                Some(lengths) => {
-                    *lengths = longest
-                        .and_then(|row| lengths.get(row))
-                        .filter(|_| one)
-                        .copied()
-                        .into_iter()
-                        .collect();
-                    input.rows = Some(lengths.iter().sum());
+        let row = longest.unwrap_or(0);
+        self.of_rows(if one { row..row + 1 } else { row..row }).0
+    }
+
+    /// With these rows of the batch; and which rows, or tokens, are left of each input.
+    pub fn of_rows(&self, rows: Range<usize>) -> (Sample, Vec<Range<usize>>) {
+        let mut sample = self.clone();
+        let mut left: Vec<Range<usize>> = Vec::with_capacity(self.inputs.len());
+        for (input, was) in sample.inputs.iter_mut().zip(&self.inputs) {
+            let parents = input.within_tokens.map_or(rows.clone(), |of| left[of].clone());
+            left.push(match (&mut input.lengths, input.rows) {
+                (Some(lengths), _) => {
+                    let lengths_before = was.lengths.iter().flatten();
+                    let start: usize = lengths_before.take(parents.start).sum();
+                    *lengths = lengths.get(parents.clone()).unwrap_or_default().to_vec();
+                    start..start + lengths.iter().sum::<usize>()
                 }
-                None => input.rows = Some(usize::from(one)),
-            }
+                (None, Some(_)) => parents,
+                (None, None) => 0..0,
+            });
+            input.rows = input.rows.map(|_| left.last().map_or(0, Range::len));
         }
-        sample
+        (sample, left)
     }
 
     fn same_ids(&self) -> Option<Sample> {
@@ -177,7 +198,7 @@ impl Sample {
             let same = |&j: &usize| {
                 let other = &self.inputs[j];
                 let ty = |input: &SampleInput| {
-                    (input.dtype, input.rows, input.lengths.clone(), input.dims.clone())
+                    (input.dtype, input.rows, input.lengths.clone(), input.within_tokens, input.dims.clone())
                 };
                 let overlap = input.range.0.max(other.range.0) < input.range.1.min(other.range.1);
                 let are_tokens = input.tokens_of.is_some() || other.tokens_of.is_some();
@@ -198,8 +219,10 @@ impl Sample {
                 earlier => earlier,
             };
             sample.slots.iter_mut().for_each(|slot| *slot = now(*slot, j));
-            let owners = sample.inputs.iter_mut().filter_map(|input| input.tokens_of.as_mut());
-            owners.for_each(|of| *of = now(*of, owner));
+            for input in &mut sample.inputs {
+                let owners = input.tokens_of.iter_mut().chain(&mut input.within_tokens);
+                owners.for_each(|of| *of = now(*of, owner));
+            }
             samples.push(sample);
         }
         samples
@@ -216,7 +239,10 @@ impl Sample {
                 let batch = *batch.get_or_insert_with(|| program.create_rows("_"));
                 ty.rows = match (&input.lengths, input.tokens_of) {
                     (Some(_), Some(of)) => program.ty(inputs[of]).rows,
-                    (Some(_), None) => Some(program.create_tokens(&format!("x{i}"), batch)),
+                    (Some(_), None) => {
+                        let parent = input.within_tokens.and_then(|of| program.ty(inputs[of]).rows);
+                        Some(program.create_tokens(&format!("x{i}"), parent.unwrap_or(batch)))
+                    }
                     (None, _) => Some(batch),
                 };
             }

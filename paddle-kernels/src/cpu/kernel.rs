@@ -10,9 +10,10 @@ use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, crf_decoding, cross_entropy, cumsum, custom,
     dropout, elementwise, expand, gather, linear_chain_crf, lookup_table, normalise, one_hot, pool2d,
     product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_concat,
-    sequence_expand_as, sequence_gather, sequence_length, sequence_pad, sequence_pool, sequence_range,
-    sequence_reshape, sequence_reverse, sequence_softmax, sequence_where, sequence_window, slice, softmax,
-    softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update, update_rows, warpctc,
+    sequence_expand_as, sequence_gather, sequence_length, sequence_pad, sequence_pool, sequence_product,
+    sequence_range, sequence_reshape, sequence_reverse, sequence_softmax, sequence_where, sequence_window,
+    slice, softmax, softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update,
+    update_rows, warpctc,
 };
 use crate::custom::linked;
 use crate::memory::Buffer;
@@ -119,11 +120,14 @@ impl Kernel {
             | Op::SequencePad(_)
             | Op::SequencePool(_)
             | Op::SequencePoolGrad(_)
+            | Op::SequenceProduct(_)
             | Op::SequenceRange(_)
             | Op::SequenceReshape(_)
             | Op::SequenceReverse(_)
             | Op::SequenceSoftmax(_)
+            | Op::SequenceSpread(_)
             | Op::SequenceUnpad(_)
+            | Op::SequenceWeigh(_)
             | Op::SequenceWhere(_)
             | Op::SequenceWindow(_)
             | Op::SequenceWindowGrad(_)
@@ -387,6 +391,9 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::SequencePad(op) => sequence_pad::compile(&single, op),
         Op::SequencePool(op) => sequence_pool::compile(&single, op),
         Op::SequencePoolGrad(op) => sequence_pool::compile_grad(&single, op),
+        Op::SequenceProduct(_) => sequence_product::compile(&single, sequence_product::Form::Product),
+        Op::SequenceSpread(_) => sequence_product::compile(&single, sequence_product::Form::Spread),
+        Op::SequenceWeigh(_) => sequence_product::compile(&single, sequence_product::Form::Weigh),
         Op::SequenceRange(_) => sequence_range::compile(&single),
         Op::SequenceReshape(_) => sequence_reshape::compile(&single),
         Op::SequenceReverse(_) => sequence_reverse::compile(&single),

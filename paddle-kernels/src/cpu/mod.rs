@@ -50,6 +50,7 @@ mod sequence_gather;
 mod sequence_length;
 mod sequence_pad;
 mod sequence_pool;
+mod sequence_product;
 mod sequence_range;
 mod sequence_reshape;
 mod sequence_reverse;

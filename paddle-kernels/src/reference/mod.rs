@@ -45,6 +45,7 @@ mod sequence_gather;
 mod sequence_length;
 mod sequence_pad;
 mod sequence_pool;
+mod sequence_product;
 mod sequence_range;
 mod sequence_reshape;
 mod sequence_reverse;
@@ -198,6 +199,9 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::SequencePad(op) => Box::new(move |call| sequence_pad::pad(&op, call)),
         Op::SequencePool(op) => infallible(move |call| sequence_pool::pool(op, call)),
         Op::SequencePoolGrad(op) => infallible(move |call| sequence_pool::grad(op, call)),
+        Op::SequenceProduct(_) => Box::new(sequence_product::product),
+        Op::SequenceSpread(_) => Box::new(sequence_product::spread),
+        Op::SequenceWeigh(_) => Box::new(sequence_product::weigh),
         Op::SequenceRange(_) => infallible(sequence_range::range),
         Op::SequenceReshape(_) => Box::new(sequence_reshape::reshape),
         Op::SequenceReverse(_) => infallible(sequence_reverse::reverse),

@@ -46,25 +46,16 @@ fn are_near(found: &[f64], expected: &[f64]) -> bool {
 
 /// The rows of a batch that a sample has a case of.
 fn shard(sample: &Sample, case: &Case, rows: &Range<usize>) -> Case {
-    let mut cut = sample.clone();
-    let mut pieces = Vec::new();
-    for (input, values) in cut.inputs.iter_mut().zip(&case.inputs) {
+    let (cut, left) = sample.of_rows(rows.clone());
+    let inputs = cut.inputs.iter().zip(left).zip(&case.inputs);
+    let pieces = inputs.map(|((input, left), values)| {
         let size = input.dims.iter().product::<i64>() as usize;
-        let taken = match (&mut input.lengths, input.rows) {
-            (Some(lengths), _) => {
-                let start: usize = lengths[..rows.start].iter().sum();
-                *lengths = lengths[rows.clone()].to_vec();
-                start..start + lengths.iter().sum::<usize>()
-            }
-            (None, Some(_)) => rows.clone(),
-            (None, None) => {
-                pieces.push(values.clone());
-                continue;
-            }
-        };
-        input.rows = Some(taken.len());
-        pieces.push(part(values, taken.start * size..taken.end * size));
-    }
+        match input.rows {
+            Some(_) => part(values, left.start * size..left.end * size),
+            None => values.clone(),
+        }
+    });
+    let pieces: Vec<Host> = pieces.collect();
     let mut shard = Case::of(&cut, &mut Draw::new(0));
     shard.inputs[..pieces.len()].clone_from_slice(&pieces);
     shard

@@ -102,6 +102,10 @@ impl Legaliser<'_> {
             Op::For(op) => self.for_rows(at, operator, op.items as usize),
             Op::While(_) => self.repeat(at, operator),
             Op::WarpCtc(_) => self.warpctc(at, operator),
+            Op::SequenceProduct(_) | Op::SequenceSpread(_) | Op::SequenceWeigh(_) => self.refuse(
+                operator,
+                "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
+            ),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }
