@@ -232,9 +232,11 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             update::describe_rows(op)
         }
         // These are not PaddlePaddle's.
-        Op::Contract(_)
+        Op::AxisToRows(_)
+        | Op::Contract(_)
         | Op::If(_)
         | Op::LinearChainCrfGrad(_)
+        | Op::RowsToAxis(_)
         | Op::ScatterRows(_)
         | Op::SequenceAlign(_)
         | Op::SequenceConcat(_)

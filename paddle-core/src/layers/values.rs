@@ -1,7 +1,9 @@
 //! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that have one of their own: numbers, or a parameter.
 
 use super::{Call, initializers};
-use crate::ops::{Assign, Cast, Fill, Mismatch, MismatchKind, Number, StopGradient};
+use crate::ops::{
+    Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, RowNumbers, RowsToAxis, StopGradient,
+};
 use crate::program::{BuildError, DType, Program, Type, VarId};
 
 /// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -9,6 +11,25 @@ use crate::program::{BuildError, DType, Program, Type, VarId};
 macro_rules! with_value_layers {
     ($($callback:ident)::+) => {
         $($callback)::+! {
+            /// The values of all rows as one value without rows: `[_, D]` becomes `[N, D]`, where `N` is the number of rows. So each row meets
+            /// all others: `matmul(x, all_rows(y), transpose_y = true)` is `[_, N]`.
+            all_rows(x: Value "The rows.";)
+                => |call| {
+                    let x = call.value("x")?;
+                    call.emit_one(RowsToAxis, &[x])
+                };
+
+            /// A part of `x`, which has no rows, for each row of `like`, of which there have to be as many: `[N, D]` becomes `[_, D]`.
+            each_row(x: Value "What has a part for each row, along its first dimension.", like: Value "A value that has the rows.";)
+                => |call| {
+                    let inputs = [call.value("x")?, call.value("like")?];
+                    call.emit_one(AxisToRows, &inputs)
+                };
+
+            /// The number of each row of `x`, from 0 on, i64: `[_]`. In a branch or a loop it is the number among the rows there.
+            row_numbers(x: Value "What has the rows.";)
+                => row_numbers;
+
             /// A copy.
             assign(x: Value "What to copy.";)
                 => assign;
@@ -52,6 +73,14 @@ macro_rules! with_value_layers {
 }
 
 with_value_layers!(layers);
+
+fn row_numbers(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    match call.ty(x).rows {
+        Some(rows) => call.emit_one(RowNumbers::of(rows), &[]),
+        None => Err(call.wrong("x", MismatchKind::Rows, "it has no rows to be numbered")),
+    }
+}
 
 fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;

@@ -56,6 +56,7 @@ mod range;
 mod rank_loss;
 mod reduce;
 mod reshape;
+mod row_axis;
 mod row_numbers;
 mod sample;
 mod scale;
@@ -139,6 +140,7 @@ pub use range::Range;
 pub use rank_loss::RankLoss;
 pub use reduce::{Reduce, ReduceKind};
 pub use reshape::Reshape;
+pub use row_axis::{AxisToRows, RowsToAxis};
 pub use row_numbers::RowNumbers;
 pub use sample::{Sample, SampleInput};
 pub use scale::Scale;
@@ -437,6 +439,8 @@ operators! {
     AssignValue,
     /// How probable it is that a positive row ranks above a negative one.
     Auc,
+    /// Parts along the first axis as rows.
+    AxisToRows,
     /// Channels normalised by their mean and variance.
     BatchNorm,
     /// Gradient of [`BatchNorm`].
@@ -541,6 +545,8 @@ operators! {
     Reshape,
     /// 0, 1, 2, … along rows.
     RowNumbers,
+    /// Rows as the first axis.
+    RowsToAxis,
     /// `scale · x + bias`.
     Scale,
     /// Other parts along the first axis.

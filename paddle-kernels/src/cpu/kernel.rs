@@ -60,6 +60,7 @@ impl Kernel {
             | Op::Assign(_)
             | Op::AssignValue(_)
             | Op::Auc(_)
+            | Op::AxisToRows(_)
             | Op::BatchNorm(_)
             | Op::BatchNormGrad(_)
             | Op::Binary(_)
@@ -106,6 +107,7 @@ impl Kernel {
             | Op::Reduce(_)
             | Op::Reshape(_)
             | Op::RowNumbers(_)
+            | Op::RowsToAxis(_)
             | Op::Scale(_)
             | Op::Scatter(_)
             | Op::ScatterNdAdd(_)
@@ -378,7 +380,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
         Op::Range(op) => assign_value::compile_range(&single, op),
         Op::Reduce(op) => reduce::compile(&single, op),
-        Op::Reshape(_) => reshape::compile(&single),
+        Op::AxisToRows(_) | Op::Reshape(_) | Op::RowsToAxis(_) => reshape::compile(&single),
         Op::Scatter(_) => scatter::compile(&single),
         Op::ScatterNdAdd(_) => scatter::compile_nd_add(&single),
         Op::SequenceAlign(_) => sequence_align::compile(&single),

@@ -184,7 +184,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Predicate(op) => infallible(move |call| elementwise::predicate(op.kind, call)),
         Op::RankLoss(_) => infallible(elementwise::rank_loss),
         Op::Reduce(op) => infallible(move |call| reduce::reduce(&op, call)),
-        Op::Reshape(_) => infallible(reshape::reshape),
+        Op::AxisToRows(_) | Op::Reshape(_) | Op::RowsToAxis(_) => infallible(reshape::reshape),
         Op::Scale(op) => infallible(move |call| scale::scale(op, call)),
         Op::Scatter(_) => Box::new(gather::scatter),
         Op::ScatterNdAdd(_) => Box::new(gather::scatter_nd_add),

@@ -102,6 +102,8 @@ impl Legaliser<'_> {
             Op::For(op) => self.for_rows(at, operator, op.items as usize),
             Op::While(_) => self.repeat(at, operator),
             Op::WarpCtc(_) => self.warpctc(at, operator),
+            // PaddlePaddle has rows as an axis anyway.
+            Op::RowsToAxis(_) | Op::AxisToRows(_) => self.renamed_rows(at, operator),
             Op::SequenceProduct(_) | Op::SequenceSpread(_) | Op::SequenceWeigh(_) => self.refuse(
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
@@ -386,6 +388,17 @@ impl Legaliser<'_> {
             return self.refuse(operator, "the sizes of random numbers have to be numbers");
         }
         self.same(at, operator)
+    }
+
+    /// A copy, of rows whose order PaddlePaddle has.
+    fn renamed_rows(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let rows = operator.inputs.iter().chain(&operator.outputs).find_map(|&var| self.program.ty(var).rows);
+        if rows.is_some_and(|rows| self.program.is_reordered(rows)) {
+            return self.refuse(operator, "its rows are in the order of a loop");
+        }
+        let (x, out) = (self.name(operator.inputs[0]), self.name(operator.outputs[0]));
+        self.push(at, OpDesc::new("assign").with_input("X", [&x]).with_output("Out", [&out]));
+        Ok(())
     }
 
     fn reshape(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {

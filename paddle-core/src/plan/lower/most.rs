@@ -71,7 +71,7 @@ impl<'a> Makers<'a> {
                 Some(others) => self.sums(operator.inputs[0], others, depth),
                 None => Vec::new(),
             },
-            Op::Assign(_) | Op::Cast(_) | Op::Reshape(_) => of(0),
+            Op::Assign(_) | Op::AxisToRows(_) | Op::Cast(_) | Op::Reshape(_) | Op::RowsToAxis(_) => of(0),
             _ => Vec::new(),
         }
     }

@@ -1,0 +1,130 @@
+//! Rows as an axis, and back: what computes with all rows of a batch together.
+
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+};
+use crate::program::{Dim, Program, RowsId, Type, VarId};
+
+/// `X`, of any type, as a value without rows whose first dimension is their number: `[_, D]` becomes `[N, D]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowsToAxis;
+
+/// `X`, which has no rows, with its first dimension as the rows of `Like`, of which only these are read: `[N, D]` becomes `[_, D]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AxisToRows;
+
+attributes!(RowsToAxis {});
+attributes!(AxisToRows {});
+
+/// The number of rows.
+fn count(program: &Program, rows: RowsId) -> Dim {
+    Dim::symbol(program.row_space(rows).size)
+}
+
+impl Operation for RowsToAxis {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "rows_to_axis",
+            doc: "All rows of x as one value without rows.",
+            inputs: &["X"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let x = cx.ty(0);
+        let Some(rows) = x.rows else {
+            let message = format!("{}, which has no rows already", cx.is(0));
+            return Err(cx.wrong(0, MismatchKind::Rows, message));
+        };
+        let dims = [&[count(cx.program, rows)], &x.dims[..]].concat();
+        Ok(vec![Type { rows: None, dims, ..x.clone() }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let (x, grad) = (g.input(0), g.grad(0)?);
+        Ok(vec![Some(g.emit(AxisToRows, &[grad, x])?)])
+    }
+
+    fn is_linear(&self, _inputs: &[usize]) -> bool {
+        true
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![RowsToAxis]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |rows, dims: &[i64]| Sample::of(RowsToAxis).rows(rows, dims);
+        vec![of(3, &[2]), of(1, &[2, 2]), of(4, &[]), of(0, &[3])]
+    }
+}
+
+impl Operation for AxisToRows {
+    fn schema(&self) -> &'static Schema {
+        &Schema {
+            name: "axis_to_rows",
+            doc: "The parts of x along its first axis, one for each row.",
+            inputs: &["X", "Like"],
+            outputs: &["Out"],
+            effects: Effects::PURE,
+        }
+    }
+
+    fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
+        let (x, like) = (cx.ty(0), cx.ty(1));
+        let Some(rows) = like.rows else {
+            let message = format!("{}, but `{}` needs rows there", cx.is(1), cx.operator);
+            return Err(cx.wrong(1, MismatchKind::Rows, message));
+        };
+        if x.rows.is_some() {
+            let message = format!("{}, which has rows already", cx.is(0));
+            return Err(cx.wrong(0, MismatchKind::Rows, message));
+        }
+        cx.need_dims(0, 1)?;
+        let wrong = || {
+            let message = format!("{}, but {}: there is one part for each row", cx.is(0), cx.is(1));
+            cx.wrong(0, MismatchKind::Shape, message)
+        };
+        cx.need_equal(&x.dims[0], &count(cx.program, rows), wrong)?;
+        Ok(vec![Type { rows: Some(rows), dims: x.dims[1..].to_vec(), ..x.clone() }])
+    }
+
+    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
+        let grad = g.grad(0)?;
+        Ok(vec![Some(g.emit(RowsToAxis, &[grad])?), None])
+    }
+
+    fn reads(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn passes_gradient(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn is_linear(&self, inputs: &[usize]) -> bool {
+        inputs == [0]
+    }
+
+    fn accuracy(&self, _output: usize) -> AccuracyClass {
+        AccuracyClass::Exact("elements are moved, not changed")
+    }
+
+    fn prototypes() -> Vec<Self> {
+        vec![AxisToRows]
+    }
+
+    fn samples() -> Vec<Sample> {
+        let of = |rows: i64, dims: &[i64]| {
+            let dims = [&[rows], dims].concat();
+            Sample::of(AxisToRows).dense(&dims).rows(rows as usize, &[2])
+        };
+        vec![of(3, &[2]), of(1, &[2, 2]), of(4, &[])]
+    }
+}
