@@ -8,6 +8,14 @@ use std::sync::Arc;
 /// Why a reader could not read: any error, or any text.
 ///
 /// It is shared when it is cloned. Two are equal if they say the same.
+///
+/// ```
+/// use paddle::reader::Failure;
+///
+/// let failure = Failure::from("x".parse::<f32>().unwrap_err());
+/// assert_eq!(failure.to_string(), "invalid float literal");
+/// assert_eq!(Failure::from("torn").error().to_string(), "torn");
+/// ```
 #[derive(Clone)]
 pub struct Failure(Arc<dyn Error + Send + Sync>);
 

@@ -36,6 +36,11 @@ const MOST_DIFFERENCES: usize = 500;
 ///   |difference|), for each element of each floating-point input of the samples that have at most 500.
 ///
 /// Returns what was compared with differences. The gradients of networks are compared by [`Differentiated`].
+///
+/// [`guide::language`](crate::guide::language) has an example, the one of an operator of your own.
+///
+/// # Errors
+/// What of this does not hold, with the number of the sample, from 0; [`CheckError::NoSamples`] if there is none.
 pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, CheckError> {
     let name = operator.declaration().name.to_string();
     let op = operator.declaration().op();
