@@ -91,7 +91,18 @@ use crate::updater::states::States;
 /// It is taken between steps, or between calls of [`train`](crate::Trainer::train). The checkpoint that was there is kept, as
 /// [`previous`]. An error of which the fault [`is_written`](FileFault::is_written) leaves the new one in its place.
 ///
-/// [The module](crate::checkpoint) has an example.
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// trainer.step(&net, &mut parameters, [1.0])?;
+/// # let path = std::env::temp_dir().join(format!("paddle-save-{}.safetensors", std::process::id()));
+/// checkpoint::save(&path, &parameters, ((&mut trainer, &net),))?;
+/// assert!(checkpoint::verify(&path)?.is_intact());
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be written, or another training writes to it, and those of [`Network::program`](crate::Network::program).
@@ -112,7 +123,20 @@ pub fn save<'a, B: Backend + 'a>(
 /// The trainers have to be made as they were, with the same updaters. If the checkpoint is damaged or not there, it is the one
 /// [before](previous) that is gone back to: a warning on the standard error stream, and the result, say so.
 ///
-/// [The module](crate::checkpoint) has an example.
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// # let path = std::env::temp_dir().join(format!("paddle-resume-{}.safetensors", std::process::id()));
+/// checkpoint::save(&path, &parameters, ((&mut trainer, &net),))?;
+/// let first = trainer.step(&net, &mut parameters, [1.0])?.cost();
+/// checkpoint::resume(&path, &mut parameters, ((&mut trainer, &net),))?;
+/// assert_eq!(trainer.steps(&net)?, 0);
+/// assert_eq!(trainer.step(&net, &mut parameters, [1.0])?.cost(), first);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::File`] if neither checkpoint can be read, or it is one of other parameters, networks, trainers or updaters, and those of

@@ -3,14 +3,14 @@
 
 /// `LANGUAGE.md`: the language of models, with an example of each thing.
 ///
-/// [LAYERS.md]: super::layers
+/// [LAYERS.md]: crate::guide::layers
 ///
 #[doc = include_str!("../LANGUAGE.md")]
 pub mod language {}
 
 /// `LAYERS.md`: every layer, with its arguments.
 ///
-/// [LANGUAGE.md]: super::language
+/// [LANGUAGE.md]: crate::guide::language
 ///
 #[doc = include_str!("../LAYERS.md")]
 pub mod layers {}

@@ -43,6 +43,8 @@
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | draw it | [`plot`]; [`Options::curve`] |
 
+#![warn(clippy::missing_errors_doc)]
+
 extern crate self as paddle;
 
 mod batch;

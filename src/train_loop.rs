@@ -121,6 +121,8 @@ impl fmt::Display for Ended {
 }
 
 /// What one step reports beside its metrics.
+///
+/// [`Training`] has an example, and [`resume`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The rows of the batch: its weight in the means of the pass.

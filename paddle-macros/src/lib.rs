@@ -120,7 +120,7 @@ use proc_macro::TokenStream;
 /// | `Tensor<f32, _, 64, T>` | `[Vec<f32>; 64]` |
 /// | `Tensor<bool, N, 8>`, rows of their own | `[bool; 8]` |
 /// | `Tensor<f32, _, super::WIDTH>`, a size that rustc knows | `[f32; WIDTH]` |
-/// | `Tensor<f32, _, WORDS>`, a size of the caller, `const WORDS: usize;` | `Vec<f32>` |
+/// | `Tensor<f32, _, WORDS>`, a size of the caller, `const WORDS: usize;`, or a const parameter | `Vec<f32>` |
 /// | `Seq<i64>`, tokens | `Vec<i64>` |
 /// | `Seq<Tensor<i64, 1>>` | `Vec<i64>` |
 /// | `Seq<Tensor<f32, 64>>` | `Vec<[f32; 64]>` |

@@ -81,6 +81,8 @@ pub trait Column {
 }
 
 /// Takes the columns of one row.
+///
+/// [`Row`] has an example.
 pub struct Columns<'a> {
     pub(crate) specs: &'a [InputSpec],
     pub(crate) inputs: &'a mut [InputValues],
@@ -109,6 +111,40 @@ impl Columns<'_> {
 }
 
 /// Takes the elements of one column of one row, and compares its shape with what the network declares.
+///
+/// A [`Column`] hands its elements to it:
+///
+/// ```
+/// use paddle::core::program::DType;
+/// use paddle::{Cell, Column, Columns, Dynamic, Network, Parameters, Row, infer, network};
+///
+/// /// The numbers of a digit's pixels, as bytes.
+/// struct Pixels([u8; 3]);
+///
+/// impl Column for Pixels {
+///     const DTYPE: DType = DType::F32;
+///
+///     fn dims(&self, dims: &mut Vec<usize>) {
+///         dims.push(3);
+///     }
+///
+///     fn write(&self, cell: &mut Cell<'_>) {
+///         cell.array(3, |cell| cell.elements(&self.0.map(|pixel| f32::from(pixel) / 255.0)));
+///     }
+/// }
+///
+/// impl Row for Pixels {
+///     fn write(&self, columns: &mut Columns<'_>) {
+///         columns.push(self);
+///     }
+/// }
+///
+/// let net = network!(|x: Tensor<f32, _, 3>| sum(x, axis = 1));
+/// let net = Network::<Dynamic<Pixels>>::from_program(net.program()?.clone())?;
+/// let outputs = infer(&net, &Parameters::create(&net)?, [Pixels([0, 255, 51])])?;
+/// assert_eq!(outputs.at::<f32>(0)?[[0]], 1.2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Cell<'a> {
     pub(crate) spec: &'a InputSpec,
     pub(crate) values: &'a mut InputValues,

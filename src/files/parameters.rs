@@ -134,6 +134,21 @@ impl<B: Backend> Parameters<B> {
     /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
     /// have been written with the same ones. Nothing is changed by an error.
     ///
+    /// ```
+    /// use paddle::{Parameters, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "line"));
+    /// # let path = std::env::temp_dir().join(format!("paddle-doc-{}.pdiparams", std::process::id()));
+    /// let saved = Parameters::create(&net)?;
+    /// saved.save_pdiparams(&path)?;
+    /// let mut loaded = Parameters::create_with_seed(&net, 1)?;
+    /// assert_ne!(loaded.get::<f32>("line.w")?, saved.get::<f32>("line.w")?);
+    /// loaded.load_pdiparams(&path)?;
+    /// assert_eq!(loaded.get::<f32>("line.w")?, saved.get::<f32>("line.w")?);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::File`] if the file cannot be read, is longer than the parameters can be, is none of PaddlePaddle's, or has parameters of other numbers, types or shapes.
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {

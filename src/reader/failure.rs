@@ -53,6 +53,14 @@ impl PartialEq for Failure {
 impl Eq for Failure {}
 
 /// A reader's thread panicked.
+///
+/// ```
+/// use paddle::reader::{Item, Panicked, Reader};
+///
+/// let reader = [4_u32, 0].into_iter().map(Item::Data).parallel_map(2, |x| 8 / x);
+/// let Some(Item::Failed(failure)) = reader.last() else { panic!("nothing is divided by 0") };
+/// assert!(failure.error().is::<Panicked>());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     message: String,
