@@ -98,7 +98,7 @@ use proc_macro::TokenStream;
 /// | `Tensor<f32, _, 784>` | the element type (`f32`, `f64`, `i32`, `i64`, `bool`), then the dimensions; `_` is the rows of the batch |
 /// | `Tensor<f32>` | a scalar |
 /// | `Tensor<f32, _, T, 64>` | `T` is a size that a batch binds, the same wherever it stands; `{ 2 * T }` is computed from it |
-/// | `Tensor<f32, N, 8>` | a name in front is rows of their own |
+/// | `Tensor<f32, ITEMS, 8>` | a name in front is rows of their own, fed for the whole batch |
 /// | `Seq<i64>`, `Seq<Tensor<f32, 64>>` | rows of different lengths: tokens packed side by side, never padded |
 /// | `Seq<Seq<i64>>` | sequences of sequences |
 ///
@@ -118,7 +118,6 @@ use proc_macro::TokenStream;
 /// | `Tensor<i64, _, T>` | `Vec<i64>` |
 /// | `Tensor<f32, _, T, 64>` | `Vec<[f32; 64]>` |
 /// | `Tensor<f32, _, 64, T>` | `[Vec<f32>; 64]` |
-/// | `Tensor<bool, N, 8>`, rows of their own | `[bool; 8]` |
 /// | `Tensor<f32, _, super::WIDTH>`, a size that rustc knows | `[f32; WIDTH]` |
 /// | `Tensor<f32, _, WORDS>`, a size of the caller, `const WORDS: usize;`, or a const parameter | `Vec<f32>` |
 /// | `Seq<i64>`, tokens | `Vec<i64>` |
@@ -136,6 +135,9 @@ use proc_macro::TokenStream;
 ///
 /// The `Vec`s of a dimension have one length in all rows of a batch; those of a `Seq` have any. An input without rows has one
 /// value for the whole batch, so each row has the same.
+///
+/// Rows of a name, `Tensor<f32, ITEMS, 8>`, are not those of the batch, but are fed for all of it, as an array: `Batch::set`. The
+/// type that a row has for such an input is that of one item, which is refused when a batch is made of rows.
 ///
 /// `net.row(..)` makes a row, with an argument for each input in their order. The row of a network with one input is its
 /// value. Of several inputs it is a tuple; in a module, a struct `cost::Row` with a field for each, which is made `From` such a tuple.

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a file has of the parameters that were to be read.
 ///
-/// [The module of files](crate::files) has an example.
+/// [The module of files](crate::files) has an example, and [`Mismatch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// How many parameters were read; after an error, how many could have been.
