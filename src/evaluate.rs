@@ -35,8 +35,8 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 /// ```
 ///
 /// # Errors
-/// [`Error::Output`] if the first output is no cost, [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it fails, and, with the batch, as
-/// [`Error::BatchFailed`], those of [`infer`](crate::infer()).
+/// [`Error::Output`] if the first output is no cost, [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it fails, and those of
+/// [`infer`](crate::infer()), as [`Error::BatchFailed`] where they are of a batch.
 pub fn test<S: Spec, B: Backend + Clone, R>(
     net: &Network<S>,
     parameters: &Parameters<B>,

@@ -1,4 +1,4 @@
-//! The procedural macros of `paddle`. Their documentation for users is in the facade.
+//! The procedural macros of `paddle`. Editors show users what is said of [`network!`] here; the facade adds links to it.
 //!
 //! | module | |
 //! | --- | --- |
@@ -187,6 +187,8 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// # Layers
+/// Hovering over one, in a network, shows what it computes and its arguments.
+///
 #[doc = include_str!("layers.md")]
 ///
 /// # Parameters
