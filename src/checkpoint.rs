@@ -90,6 +90,22 @@ use crate::updater::states::States;
 ///
 /// It is taken between steps, or between calls of [`train`](crate::Trainer::train). The checkpoint that was there is kept, as
 /// [`previous`]. An error of which the fault [`is_written`](FileFault::is_written) leaves the new one in its place.
+///
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// trainer.step(&net, &mut parameters, [1.0])?;
+/// # let path = std::env::temp_dir().join(format!("paddle-save-{}.safetensors", std::process::id()));
+/// checkpoint::save(&path, &parameters, ((&mut trainer, &net),))?;
+/// assert!(checkpoint::verify(&path)?.is_intact());
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::File`] if it cannot be written, or another training writes to it, and those of [`Network::program`](crate::Network::program).
 pub fn save<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &Parameters<B>,
@@ -106,6 +122,25 @@ pub fn save<'a, B: Backend + 'a>(
 ///
 /// The trainers have to be made as they were, with the same updaters. If the checkpoint is damaged or not there, it is the one
 /// [before](previous) that is gone back to: a warning on the standard error stream, and the result, say so.
+///
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// # let path = std::env::temp_dir().join(format!("paddle-resume-{}.safetensors", std::process::id()));
+/// checkpoint::save(&path, &parameters, ((&mut trainer, &net),))?;
+/// let first = trainer.step(&net, &mut parameters, [1.0])?.cost();
+/// checkpoint::resume(&path, &mut parameters, ((&mut trainer, &net),))?;
+/// assert_eq!(trainer.steps(&net)?, 0);
+/// assert_eq!(trainer.step(&net, &mut parameters, [1.0])?.cost(), first);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::File`] if neither checkpoint can be read, or it is one of other parameters, networks, trainers or updaters, and those of
+/// [`Network::program`](crate::Network::program).
 pub fn resume<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &mut Parameters<B>,
@@ -115,6 +150,27 @@ pub fn resume<'a, B: Backend + 'a>(
 }
 
 /// Which checkpoint a training goes on from.
+///
+/// ```
+/// use paddle::checkpoint::{self, Resumed};
+/// use paddle::{Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// # let path = std::env::temp_dir().join(format!("paddle-resumed-{}.safetensors", std::process::id()));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// for _ in 0..2 {
+///     trainer.step(&net, &mut parameters, [1.0])?;
+///     trainer.save_checkpoint(&net, &parameters, &path)?;
+/// }
+/// assert!(matches!(trainer.resume(&net, &mut parameters, &path)?, Resumed::Newest));
+/// // The newest is lost.
+/// std::fs::remove_file(&path).unwrap();
+/// let Resumed::Previous { path: before, .. } = trainer.resume(&net, &mut parameters, &path)? else { panic!() };
+/// assert_eq!(before, checkpoint::previous(&path));
+/// assert_eq!(trainer.steps(&net)?, 1);
+/// # std::fs::remove_file(before).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Resumed {
     /// The newest.
@@ -130,6 +186,8 @@ pub enum Resumed {
 
 /// A tuple of trainings, each a trainer and what it trains: `((&mut for_d, &d), (&mut for_g, &g))`. One trainer may have
 /// several networks: `((&mut trainer, (&a, &b)),)`.
+///
+/// [The module](crate::checkpoint) has an example.
 pub trait Trainings<'a, B: Backend + 'a>: sealed::Parts<'a, B> {}
 
 impl<'a, B: Backend + 'a, T: sealed::Parts<'a, B>> Trainings<'a, B> for T {}

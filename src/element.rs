@@ -7,6 +7,13 @@ use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
 /// A Rust type that tensors are made of: `f32`, `f64`, `i32`, `i64`, `bool`.
+///
+/// ```
+/// use paddle::core::program::DType;
+/// use paddle::Element;
+///
+/// assert_eq!([<f32 as Element>::DTYPE, bool::DTYPE], [DType::F32, DType::Bool]);
+/// ```
 pub trait Element: Copy + Default + Send + Sync + sealed::Stored + 'static {
     /// The element type that it is in a program.
     const DTYPE: DType;

@@ -27,6 +27,18 @@ use crate::trainer::CostNotFinite;
 ///
 /// What comes from an operator is shown with the operator's place in the user's source. A `main` that returns one ends with
 /// its `Debug`, which is the same text; `{:#?}` has the structure.
+///
+/// ```
+/// use paddle::{Error, Parameters, infer, network};
+///
+/// let net = network!(|ids: Tensor<i64, _>| embedding(ids, [10, 4]));
+/// let parameters = Parameters::create(&net)?;
+/// let error = infer(&net, &parameters, [3, 12]).unwrap_err();
+/// assert!(matches!(error, Error::Run(_)));
+/// // The place, the operator as it was written, and what was found.
+/// assert!(error.to_string().contains("`embedding`"), "{error}");
+/// # Ok::<(), Error>(())
+/// ```
 #[non_exhaustive]
 pub enum Error {
     /// Rows or arrays do not fit the network.
@@ -80,6 +92,19 @@ pub enum Error {
 }
 
 /// Which batch of a reader does not fit the network, or leads to what cannot be computed. Both numbers count from 0.
+///
+/// ```
+/// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, T>| mean(square(fc(sum(x, axis = 1, keep_dim = true), 1))));
+/// let batches = [vec![vec![1.0, 2.0]], vec![vec![1.0, 2.0], vec![3.0]]];
+/// let mut parameters = Parameters::create(&net)?;
+/// let mut trainer = Trainer::new(Sgd::new(0.01));
+/// let trained = trainer.train(&net, &mut parameters, batches, Options::default(), |_| Ok(()));
+/// let Err(Error::BatchFailed(failed)) = trained else { panic!("the second batch does not fit") };
+/// assert_eq!((failed.pass, failed.batch), (0, 1));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct BatchFailed {
     /// The number of the pass.

@@ -33,6 +33,10 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 /// assert_eq!(tested.metric("far"), Some((2.0 * 8.0 + 4.0) / 3.0));
 /// # Ok::<(), paddle::Error>(())
 /// ```
+///
+/// # Errors
+/// [`Error::Output`] if the first output is no cost, [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it fails, and those of
+/// [`infer`](crate::infer()), as [`Error::BatchFailed`] where they are of a batch.
 pub fn test<S: Spec, B: Backend + Clone, R>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -71,6 +75,20 @@ where
 }
 
 /// What [`test`](test()) found.
+///
+/// ```
+/// use paddle::{Parameters, network, test};
+///
+/// let net = network!(|x: Tensor<f32, _>| {
+///     let largest = max(x);
+///     (mean(x), largest)
+/// });
+/// let tested = test(&net, &Parameters::create(&net)?, [vec![1.0, 2.0], vec![6.0]])?;
+/// assert_eq!((tested.rows(), tested.cost()), (3, 3.0));
+/// // A metric is weighted by rows, too: (2 · 2 + 6) / 3.
+/// assert!(tested.metrics().eq([("largest", 10.0 / 3.0)]));
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
     rows: usize,

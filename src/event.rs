@@ -16,6 +16,28 @@ use crate::reader::IntoItem;
 use crate::train_loop::Ended;
 
 /// What a handler is given: the moment, and what it needs then.
+///
+/// ```
+/// use paddle::event::EventKind;
+/// use paddle::reader::{DataSet, Reader};
+/// use paddle::{Ended, Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// let (mut costs, mut ended) = (Vec::new(), None);
+/// trainer.train(&net, &mut parameters, [1.0, 2.0].passes(9).batch(1), Options::default(), |event| {
+///     match event.kind() {
+///         EventKind::EndIteration { cost, .. } => costs.push(cost),
+///         EventKind::EndPass { pass: 1, .. } => event.stop(),
+///         EventKind::EndTraining => ended = event.ended(),
+///         _ => {}
+///     }
+///     Ok(())
+/// })?;
+/// // Two passes of two batches.
+/// assert_eq!((costs.len(), ended), (4, Some(Ended::Stopped)));
+/// # Ok::<(), paddle::Error>(())
+/// ```
 pub struct Event<'a, B: Backend = Cpu> {
     kind: EventKind<'a>,
     model: &'a Model,
@@ -73,6 +95,9 @@ impl<'a, B: Backend> Event<'a, B> {
     }
 
     /// The cost and the metrics of a network over a reader, with the parameters as they are now: see [`test`](crate::test()).
+    ///
+    /// # Errors
+    /// Those of [`test`](crate::test()).
     pub fn test<S: Spec, R>(&self, net: &Network<S>, reader: R) -> Result<Tested, Error>
     where
         B: Clone,
@@ -82,6 +107,9 @@ impl<'a, B: Backend> Event<'a, B> {
     }
 
     /// Writes the parameters as they are now: [`Parameters::save`].
+    ///
+    /// # Errors
+    /// Those of [`Parameters::save`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.parameters.save(path)
     }
@@ -101,6 +129,14 @@ impl<'a, B: Backend> Event<'a, B> {
 /// A pass is what lies between two [`EndPass`](crate::reader::Item::EndPass) markers of the reader. Passes
 /// are numbered over the life of a trainer, batches within their pass, both from zero.
 /// [`train_loop`](crate::train_loop) says when each moment comes.
+///
+/// ```
+/// use paddle::event::EventKind;
+///
+/// let event = EventKind::EndPass { pass: 3, cost: 0.5, metrics: &[0.9] };
+/// assert_eq!((event.cost(), event.metrics()), (Some(0.5), &[0.9][..]));
+/// assert_eq!(EventKind::BeginPass { pass: 4 }.cost(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventKind<'a> {
     /// Once, before anything is read.

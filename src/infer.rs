@@ -38,6 +38,11 @@ use crate::parameters::Parameters;
 /// assert_ne!(seeded(7)?.at::<f32>(0)?, seeded(8)?.at::<f32>(0)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// [`Error::Batch`] if the rows do not fit the network, [`Error::Plan`] if these parameters are not those of the network, [`Error::Run`] if an operator fails
+/// (a position behind the end of a sequence, an id that a table does not have), with its place in the source; one of them, or
+/// [`Error::OutOfMemory`], if there is no memory.
 pub fn infer<S: Spec, B: Backend + Clone>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -47,6 +52,25 @@ pub fn infer<S: Spec, B: Backend + Clone>(
 }
 
 /// The same with settings. Names of taps alone are some, too: `infer_with(&net, &parameters, rows, &["hidden"])`.
+///
+/// ```
+/// use paddle::{InferOptions, Parameters, infer_with, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| {
+///     let hidden = tap(fc(x, 3, act = relu), "hidden");
+///     fc(hidden, 1)
+/// });
+/// let parameters = Parameters::create(&net)?;
+/// let outputs = infer_with(&net, &parameters, [[1.0, 2.0]], &["hidden"])?;
+/// assert_eq!(outputs.get::<f32>("hidden")?.shape(), [1, 3]);
+/// let options = InferOptions::default().taps(["hidden"]).seed(7);
+/// assert_eq!(infer_with(&net, &parameters, [[1.0, 2.0]], options)?.len(), 2);
+/// assert!(infer_with(&net, &parameters, [[1.0, 2.0]], &["hiden"]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`infer`], and [`Error::Output`] if the network taps no value under one of the names.
 pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -63,6 +87,15 @@ pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
 }
 
 /// Settings of one call of [`infer_with`].
+///
+/// ```
+/// use paddle::InferOptions;
+///
+/// let options = InferOptions::default().taps(["hidden"]).seed(7);
+/// // Names alone.
+/// assert_eq!(InferOptions::from(&["hidden"]), InferOptions::default().taps(["hidden"]));
+/// assert_ne!(InferOptions::from(&["hidden"]), options);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InferOptions<'t> {
     taps: Vec<&'t str>,

@@ -33,7 +33,7 @@
 //!
 //! | to | there is |
 //! | --- | --- |
-//! | write a network | [`network!`], [`attribute::network`] |
+//! | write a network | [`network!`], [`attribute::network`]; [`guide`] has the language and its layers |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
@@ -42,6 +42,8 @@
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | draw it | [`plot`]; [`Options::curve`] |
+
+#![warn(clippy::missing_errors_doc)]
 
 extern crate self as paddle;
 
@@ -55,6 +57,7 @@ mod error;
 mod evaluate;
 pub mod event;
 pub mod files;
+pub mod guide;
 mod infer;
 mod interrupt;
 #[doc(hidden)]
@@ -103,6 +106,8 @@ pub use paddle_core::passes::optimize::Decay;
 pub use paddle_core::plan::{ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
+/// A model becomes a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the language](guide::language),
+/// [its layers](guide::layers).
 pub use paddle_macros::network;
 #[doc(hidden)]
 pub use paddle_macros::{__import, __import_items};
@@ -127,8 +132,3 @@ pub mod attribute {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// Those of the guide to the language.
-#[cfg(doctest)]
-#[doc = include_str!("../LANGUAGE.md")]
-struct Language;

@@ -12,6 +12,17 @@ use crate::parameters::Parameters;
 /// Reads what PaddlePaddle's `save_inference_model` wrote: the bytes of a `.pdmodel` and of its `.pdiparams`.
 ///
 /// The network is fed with arrays: `infer(&net, &parameters, &Batch::new(&net)?.with("x", &x)?)`.
+///
+/// # Errors
+/// [`Error::Wire`] if the bytes are no program, or not its parameters, [`Error::Convert`], with the operator, if the program has what there is not here, and those of
+/// [`Parameters::create`].
+///
+/// ```
+/// use paddle::{Error, load_inference_model};
+///
+/// let error = load_inference_model(b"no program", b"").unwrap_err();
+/// assert!(matches!(error, Error::Wire(_)));
+/// ```
 pub fn load_inference_model(
     pdmodel: &[u8],
     pdiparams: &[u8],

@@ -18,6 +18,21 @@ use crate::operator::{self, Operator, Operators};
 use crate::sharing::{Agreeing, ParamSpec};
 
 /// The type that stands for one network of the source. The macros write it.
+///
+/// It is a bound of functions that take any network:
+///
+/// ```
+/// use paddle::{Error, Network, Outputs, Parameters, Spec, infer};
+///
+/// fn ask<S: Spec>(net: &Network<S>, parameters: &Parameters, row: S::Row) -> Result<Outputs, Error> {
+///     infer(net, parameters, [row])
+/// }
+///
+/// let net = paddle::network!(|x: Tensor<f32, _, 2>| softmax(x));
+/// let outputs = ask(&net, &Parameters::create(&net)?, [0.0, 0.0])?;
+/// assert_eq!(outputs.at::<f32>(0)?.as_slice(), Some(&[0.5, 0.5][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Spec: 'static {
     /// One sample.
     type Row: Row;
@@ -67,6 +82,28 @@ pub trait Spec: 'static {
 pub trait Trainable: TrainableInPart {}
 
 /// A network that can be trained if parameters are frozen, which are those without a gradient: see [`Options::freeze`](crate::Options::freeze).
+///
+/// It is the bound of [`Trainer::step_with`](crate::Trainer::step_with) and [`Trainer::train`](crate::Trainer::train), which take such options:
+///
+/// ```
+/// use paddle::{Error, Network, Options, Parameters, Rows, Sgd, TrainableInPart, Trainer};
+///
+/// /// One step from the beginning: its cost.
+/// fn once<S: TrainableInPart>(net: &Network<S>, rows: impl Rows<S>, options: &Options) -> Result<f32, Error> {
+///     let mut parameters = Parameters::create(net)?;
+///     let mut trainer = Trainer::new(Sgd::new(0.1));
+///     Ok(trainer.step_with(net, &mut parameters, rows, options)?.cost())
+/// }
+///
+/// let net = paddle::network!(|x: Tensor<f32, _, 2>| {
+///     let label = softmax(fc(x, 3, param = "teacher"));
+///     mean(softmax_with_cross_entropy(fc(x, 3, param = "student"), label, soft_label = true))
+/// });
+/// assert!(once(&net, [[1.0, 2.0]], &Options::default()).is_err());
+/// let frozen = Options::default().freeze(net.params.teacher.w).freeze(net.params.teacher.b);
+/// assert!(once(&net, [[1.0, 2.0]], &frozen)? > 0.0);
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be trained",
     label = "not known to have a cost",
@@ -78,6 +115,28 @@ pub trait TrainableInPart: Spec {}
 ///
 /// It is decoded when it is first used, once per process. What the macros generate for one network, such as
 /// `net.row(x, y)`, is reached through it.
+///
+/// ```
+/// use paddle::{Network, Spec, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 3>, y: Tensor<f32, _, 1>| {
+///     let line = fc(x, 1);
+///     mean(square(line - y))
+/// });
+/// // One sample, with a value for each input: `([f32; 3], f32)`.
+/// let row = net.row([0.0, 1.0, 2.0], 3.0);
+/// assert_eq!(net.batch([row, row])?.rows()?, 2);
+/// // The names of its parameters, and the operators that it is made of.
+/// assert_eq!(net.params.line.w.as_ref(), "line.w");
+/// assert!(net.program()?.find("line.b").is_some());
+///
+/// /// A function of any network.
+/// fn inputs<S: Spec>(net: &Network<S>) -> Result<usize, paddle::Error> {
+///     Ok(net.program()?.inputs().len())
+/// }
+/// assert_eq!(inputs(&net)?, 2);
+/// # Ok::<(), paddle::Error>(())
+/// ```
 pub struct Network<S: Spec> {
     spec: S,
     model: OnceLock<Arc<Model>>,
@@ -85,24 +144,36 @@ pub struct Network<S: Spec> {
 
 impl<S: Spec> Network<S> {
     /// The network that `spec` stands for.
+    ///
+    /// The macros call it. Nothing is decoded before the network is used.
     pub fn new(spec: S) -> Self {
         Network { spec, model: OnceLock::new() }
     }
 
-    /// The network that `spec` stands for, with sizes that are known at run time. Errors if it does not fit them.
+    /// The network that `spec` stands for, with sizes that are known at run time.
     ///
     /// Each one is a network of its own, as far as [`Trainer`](crate::Trainer) and [`infer`](crate::infer()) keep plans.
+    ///
+    /// # Errors
+    /// [`Error::Bind`] if a size is 0, is more than any memory has, or is not what a check of the network asks for.
     pub fn with_sizes(spec: S) -> Result<Self, Error> {
         let model = Arc::new(Self::decode(&spec)?);
         Ok(Network { spec, model: OnceLock::from(model) })
     }
 
     /// Its program.
+    ///
+    /// # Errors
+    /// [`Error::Wire`], [`Error::Convert`] or [`Error::Operator`] if what the macro embedded cannot be decoded or linked. Of a network that compiled that
+    /// is a network whose operators clash: two of one name. All that takes a network has these errors.
     pub fn program(&self) -> Result<&Program, Error> {
         Ok(&self.model()?.program)
     }
 
     /// A batch of these rows, in the form in which the runtime wants it.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if a row does not fit: sizes that a type leaves open differ, or values of an input without rows.
     pub fn batch<R: Borrow<S::Row>>(&self, rows: impl IntoIterator<Item = R>) -> Result<Batch<S>, Error> {
         Batch::from_rows(self, rows)
     }
@@ -143,6 +214,18 @@ impl<S: Spec> fmt::Debug for Network<S> {
 
 /// Stands for a network whose program is made or loaded at run time. Its rows are of type `R`; they are compared
 /// with the program's inputs when a batch is made. `()` is for those that are fed with arrays only.
+///
+/// ```
+/// use paddle::{Dynamic, Network, Parameters, infer, network};
+///
+/// // As text it may be in a file.
+/// let text = network!(|x: Tensor<f32, _, 2>| square(x)).program()?.to_string();
+/// let program = paddle::core::text::parse(&text)?;
+/// let net = Network::<Dynamic<[f32; 2]>>::from_program(program)?;
+/// let outputs = infer(&net, &Parameters::create(&net)?, [[1.0, 3.0]])?;
+/// assert_eq!(outputs.at::<f32>(0)?.as_slice(), Some(&[1.0, 9.0][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Dynamic<R = ()>(PhantomData<fn() -> R>);
 
@@ -163,7 +246,11 @@ impl<R: Row + 'static> TrainableInPart for Dynamic<R> {}
 impl<R: Row + 'static> Trainable for Dynamic<R> {}
 
 impl<R: Row + 'static> Network<Dynamic<R>> {
-    /// The network of a program. Errors if the program is not well-formed.
+    /// The network of a program.
+    ///
+    /// # Errors
+    /// [`Error::Verify`], with the operator and its place, if the program is not well-formed. Whether rows of the type `R` fit its inputs is asked when a batch is
+    /// made.
     pub fn from_program(program: Program) -> Result<Self, Error> {
         program.verify()?;
         let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program));
@@ -173,7 +260,8 @@ impl<R: Row + 'static> Network<Dynamic<R>> {
     /// The same network, with these operators, and those that their gradients are made of, linked to those of its program that have their names: a program that was
     /// loaded says what an operator of your own is, but not what computes it.
     ///
-    /// Errors if two of them have one name, or the program uses one with other types than it is declared with.
+    /// # Errors
+    /// [`Error::Operator`] if two of them have one name, or the program uses one with other types than it is declared with.
     pub fn with_operators(&self, operators: &[&'static dyn Operator]) -> Result<Self, Error> {
         let mut program = self.program()?.clone();
         operator::link_all(&mut program, operators.iter().flat_map(|operator| operator.operators().all()))?;

@@ -3,9 +3,9 @@
 //! A `pub fn` without a body in a module of networks, marked `#[operator]`, declares one: its types, which may name sizes,
 //! numbers with defaults, and its gradient, a `fn`. It becomes a type of that name; an implementation of [`Operator`] for
 //! the type is its arithmetic. Networks use it like any layer: in the same module by its name, in others behind a `use`.
-//! [`testing::check_operator`](crate::testing::check_operator) checks it.
+//! [`testing::check_operator`](crate::testing::check_operator) checks it, and has an example.
 //!
-//! `LANGUAGE.md` has the rules, under "Your own operator", and `examples/fourier_features.rs` is one.
+//! [`guide::language`](crate::guide::language) has the rules, under "Your own operator", and `examples/fourier_features.rs` is one.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;

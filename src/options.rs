@@ -13,6 +13,28 @@ use crate::setting::SettingError;
 /// Settings of one call of [`Trainer::train`](crate::Trainer::train), or of a [`step`](crate::Trainer::step_with), which those
 /// concern that say what is computed: [`freeze`](Self::freeze), [`shards`](Self::shards), [`check_numbers`](Self::check_numbers),
 /// [`allow_nan`](Self::allow_nan).
+///
+/// ```
+/// use paddle::reader::{DataSet, Reader};
+/// use paddle::{Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// # let folder = std::env::temp_dir().join(format!("paddle-options-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let options = Options::default()
+///     .freeze(net.params.fc.b)
+///     .checkpoint(folder.join("run.safetensors"))
+///     .checkpoint_every(1_000)
+///     .log(folder.join("run.jsonl"))
+///     .curve(folder.join("run.svg"));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// trainer.train(&net, &mut parameters, [1.0, 2.0].passes(2).batch(1), options, |_| Ok(()))?;
+/// for file in ["run.safetensors", "run.jsonl", "run.svg"] {
+///     assert!(folder.join(file).exists());
+/// }
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// In any order.
@@ -30,6 +52,17 @@ pub struct Options {
 }
 
 /// A batch was to be cut into no shards.
+///
+/// ```
+/// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let mut parameters = Parameters::create(&net)?;
+/// let mut trainer = Trainer::new(Sgd::new(0.1));
+/// let stepped = trainer.step_with(&net, &mut parameters, [1.0], &Options::default().shards(0));
+/// assert!(matches!(stepped, Err(Error::Shards(_))));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoShards;
 

@@ -13,6 +13,27 @@ use crate::element::{Element, Values};
 use crate::session::Session;
 
 /// What a network computed.
+///
+/// Each is an array whose first dimension are the rows, where it has rows: of sequences, all their tokens, of which [`offsets`](Self::offsets) says where each
+/// sequence begins. A scalar has no dimensions.
+///
+/// ```
+/// use paddle::{Parameters, infer, network};
+///
+/// let net = network!(|words: Seq<i64>| {
+///     let odd = sequence_filter(words, words % 2 == 1);
+///     let count = sequence_length(odd);
+///     (odd, count, mean(cast(count, f32)))
+/// });
+/// let outputs = infer(&net, &Parameters::create(&net)?, [vec![1, 2, 3], vec![4], vec![5]])?;
+/// assert_eq!(outputs.len(), 3);
+/// assert_eq!(outputs.at::<i64>(0)?.as_slice(), Some(&[1, 3, 5][..]));
+/// assert_eq!(outputs.offsets(0), Some(&[0, 2, 2, 3][..]));
+/// assert_eq!(outputs.get::<i64>("count")?.shape(), [3]);
+/// assert_eq!(outputs.offsets(1), None);
+/// assert_eq!(outputs.at::<f32>(2)?.shape(), [0; 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Outputs {
     outputs: Vec<Output>,
@@ -54,12 +75,18 @@ impl Outputs {
     }
 
     /// The `k`-th output, from 0: `let price = outputs.at::<f32>(0)?;`
+    ///
+    /// # Errors
+    /// If there are fewer outputs, or it has another element type.
     pub fn at<T: Element>(&self, k: usize) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: k.to_string(), outputs: self.list() };
         self.outputs.get(k).ok_or_else(none)?.view()
     }
 
     /// The output of this name.
+    ///
+    /// # Errors
+    /// If there is none of this name, or it has another element type.
     pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
         self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
@@ -115,6 +142,17 @@ impl Output {
 }
 
 /// Why an output cannot be read.
+///
+/// ```
+/// use paddle::{OutputError, Parameters, infer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| { let class = argmax(x, axis = 1); class });
+/// let outputs = infer(&net, &Parameters::create(&net)?, [[0.5, 1.0]])?;
+/// let error = outputs.at::<f32>(0).unwrap_err();
+/// assert!(matches!(error, OutputError::Type { .. }));
+/// assert_eq!(error.to_string(), "output `class` is i64[1], but was asked for as f32");
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputError {

@@ -24,6 +24,28 @@ use crate::stored;
 /// One set of parameters for one or several networks, on the device that runs them.
 ///
 /// A parameter is its full name: networks that use the same name share it.
+///
+/// ```
+/// use ndarray::array;
+/// use paddle::{Parameters, network};
+///
+/// let cost = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+///     let line = fc(x, 1, init = constant(0.5));
+///     mean(square(line - y))
+/// });
+/// let price = network!(|x: Tensor<f32, _, 2>| {
+///     let line = fc(x, 1);
+///     line
+/// });
+/// // One set for both: `line.w` is one parameter.
+/// let mut parameters = Parameters::create((&cost, &price))?;
+/// assert_eq!(parameters.names().collect::<Vec<_>>(), ["line.w", "line.b"]);
+/// assert_eq!(parameters.get::<f32>("line.w")?, array![[0.5], [0.5]].into_dyn());
+/// parameters.set(price.params.line.w, &array![[1.0_f32], [2.0]])?;
+/// assert_eq!(parameters.get::<f32>(cost.params.line.w)?[[1, 0]], 2.0);
+/// assert!(parameters.get::<f64>("line.w").is_err());
+/// # Ok::<(), paddle::Error>(())
+/// ```
 pub struct Parameters<B: Backend = Cpu> {
     backend: B,
     storage: Storage,
@@ -40,6 +62,10 @@ impl Parameters<Cpu> {
     /// Networks that share a parameter have to agree on it: a network of the source that does not is an error of
     /// `cargo build`, and of `cargo check` with [`parameters!`](crate::parameters!); for one that is made or loaded at
     /// run time, it is an error here.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] or [`Error::Storage`] if networks that are made or loaded at run time do not agree on a parameter, [`Error::Cpu`] if there are no
+    /// threads to be had, [`Error::OutOfMemory`] if there is no memory, [`Error::Plan`] if a parameter cannot be initialised.
     pub fn create<N: Networks>(networks: N) -> Result<Self, Error> {
         let () = N::AGREE;
         Self::create_with_seed(networks, 0)
@@ -47,6 +73,9 @@ impl Parameters<Cpu> {
 
     /// The same with another seed of the random numbers that parameters are initialised with. What a parameter
     /// gets depends on the seed and its name, not on what else is in the set.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create).
     pub fn create_with_seed<N: Networks>(networks: N, seed: u64) -> Result<Self, Error> {
         let () = N::AGREE;
         Self::create_on(shared_cpu()?, networks, seed)
@@ -67,6 +96,9 @@ fn shared_cpu() -> Result<Cpu, CpuError> {
 
 impl<B: Backend> Parameters<B> {
     /// The same on another backend: that one runs everything that these parameters are used for.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create), except that of the CPU; [`Error::Plan`] also if the backend cannot run what initialises a parameter.
     pub fn create_on<N: Networks>(backend: B, networks: N, seed: u64) -> Result<Self, Error> {
         let () = N::AGREE;
         let models = networks.models()?;
@@ -123,11 +155,17 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// A copy of a parameter: `let w = parameters.get::<f32>(params::line::w)?;`, or by its name, `"line.w"`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none of this name, it has another element type, or there is no memory for the copy.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
         Ok(self.read_with(|buffer| stored::get(&self.backend, &self.storage, buffer, name.as_ref()))?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none of this name, or it has another element type or shape; then nothing has changed.
     pub fn set<T, A, D>(&mut self, name: impl AsRef<str>, array: &ArrayBase<A, D>) -> Result<(), Error>
     where
         T: Element,
@@ -241,6 +279,16 @@ fn initialized_by(models: &[Arc<Model>]) -> Result<BTreeMap<String, usize>, Para
 }
 
 /// A network, or a tuple of networks, whose parameters are to be one set.
+///
+/// ```
+/// use paddle::{Parameters, network};
+///
+/// let first = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "first"));
+/// let second = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "second"));
+/// assert_eq!(Parameters::create(&first)?.len(), 2);
+/// assert_eq!(Parameters::create((&first, &second))?.len(), 4);
+/// # Ok::<(), paddle::Error>(())
+/// ```
 pub trait Networks: sealed::Models {}
 
 impl<T: sealed::Models> Networks for T {}
@@ -308,6 +356,18 @@ pub(crate) mod sealed {
 }
 
 /// Why a parameter cannot be created, read or set.
+///
+/// ```
+/// use ndarray::array;
+/// use paddle::{Error, ParameterError, Parameters, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+/// let mut parameters = Parameters::create(&net)?;
+/// let error = parameters.set("line.w", &array![1.0_f32, 2.0]).unwrap_err();
+/// assert!(matches!(&error, Error::Parameter(ParameterError::Shape { .. })));
+/// assert_eq!(error.to_string(), "parameter `line.w`: found [2], expected [2, 1]");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterError {

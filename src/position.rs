@@ -4,6 +4,8 @@ use crate::metrics::Mean;
 use crate::reader::{Failure, IntoItem, Item};
 
 /// Where a training is within what its reader yields: what [`resume`](crate::train_loop::resume) goes on from.
+///
+/// [`resume`](crate::train_loop::resume) has an example.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Position {
     /// The number of the pass that the reader began with.

@@ -4,6 +4,16 @@ use std::error::Error;
 use std::fmt;
 
 /// A setting that nothing can be done with.
+///
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let mut trainer = Trainer::new(Sgd::new(f64::NAN));
+/// let error = trainer.step(&net, &mut Parameters::create(&net)?, [1.0]).unwrap_err();
+/// assert_eq!(error.to_string(), "the learning rate of step 0 is NaN, but has to be finite and at least 0");
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
     /// Which setting: ``"`beta1` of `Adam::betas`"``.

@@ -32,6 +32,9 @@ use crate::parameters::Networks;
 /// assert!(table.ends_with("14 elements in 2 parameters"));
 /// # Ok::<(), paddle::Error>(())
 /// ```
+///
+/// # Errors
+/// Those of [`Network::program`](crate::Network::program).
 pub fn summary<N: Networks>(networks: N) -> Result<Summary, Error> {
     let options = networks.models()?.iter().map(|_| Options::default()).collect::<Vec<_>>();
     of(networks, &options.iter().collect::<Vec<_>>())
@@ -68,6 +71,9 @@ pub fn summary<N: Networks>(networks: N) -> Result<Summary, Error> {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Errors
+/// Those of [`Network::program`](crate::Network::program).
 pub fn summary_with<N: Networks, const COUNT: usize>(
     networks: N,
     options: [&Options; COUNT],
@@ -98,6 +104,12 @@ fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {
 }
 
 /// What [`summary`] returns: its `Display` is the table.
+///
+/// ```
+/// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+/// assert!(paddle::summary(&net)?.to_string().contains("line"));
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Summary {
     networks: Vec<NetworkTable>,

@@ -51,6 +51,15 @@ use crate::element::Values;
 use crate::operator::OperatorError;
 
 /// Why an operator is not what it is declared to be, or a network not what its gradients say.
+///
+/// ```
+/// use paddle::network;
+/// use paddle::testing::{CheckError, check_gradients};
+///
+/// let net = network!(|x: Tensor<i64, _>| mean(fc(embedding(x, [10, 2]), 1)));
+/// // The table has no entry 12.
+/// assert!(matches!(check_gradients(&net, [3, 12]), Err(CheckError::Network(_))));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CheckError {

@@ -73,19 +73,32 @@ pub trait Training {
     }
 
     /// Trains on one batch, update included, and writes its metrics.
+    ///
+    /// # Errors
+    /// What keeps the step from being done; it ends the training.
     fn step(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Step, Self::Error>;
 
     /// Is told where the training is after each step and each pass, and when it is `stopped`: the place from which
     /// [`resume`] goes on.
+    ///
+    /// # Errors
+    /// What is wrong with it, such as a checkpoint that cannot be written; it ends the training.
     fn reached(&mut self, _position: &Position, _stopped: bool) -> Result<(), Self::Error> {
         Ok(())
     }
 
     /// Is told of each event in its turn; `Break` stops the training.
+    ///
+    /// # Errors
+    /// What ends the training otherwise than a stop: no event follows.
     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
 }
 
 /// Why a training ended.
+///
+/// ```
+/// assert_eq!(paddle::Ended::Interrupted.to_string(), "interrupted");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
     /// The reader has ended.
@@ -108,6 +121,8 @@ impl fmt::Display for Ended {
 }
 
 /// What one step reports beside its metrics.
+///
+/// [`Training`] has an example, and [`resume`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The rows of the batch: its weight in the means of the pass.
@@ -117,6 +132,17 @@ pub struct Step {
 }
 
 /// The reader ended without a batch.
+///
+/// ```
+/// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// let nothing: [Vec<f32>; 0] = [];
+/// let trained = trainer.train(&net, &mut parameters, nothing, Options::default(), |_| Ok(()));
+/// assert!(matches!(trained, Err(Error::NoBatch(_))));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoBatch;
 
@@ -129,6 +155,19 @@ impl fmt::Display for NoBatch {
 impl Error for NoBatch {}
 
 /// The reader yielded a failure.
+///
+/// ```
+/// use paddle::reader::Reader;
+/// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+/// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.1)));
+/// let reader = ["1", "2", "two"].iter().try_map_data(|text| text.parse::<f32>()).batch(2);
+/// let trained = trainer.train(&net, &mut parameters, reader, Options::default(), |_| Ok(()));
+/// let Err(Error::Reader(failed)) = trained else { panic!("`two` is no number") };
+/// assert_eq!(failed.to_string(), "pass 0, batch 1: the reader failed: invalid float literal");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaderFailed {
     /// The number of the pass that it would have been in.
@@ -156,6 +195,11 @@ impl Error for ReaderFailed {
 ///
 /// `passes` counts the passes that have begun, over all calls that are given it. A pass that a stop or an
 /// error leaves unfinished is not taken up again: the next call begins a new one.
+///
+/// [`Training`] has an example.
+///
+/// # Errors
+/// What the training's own functions return, [`NoBatch`] if the reader has no batch, and [`ReaderFailed`] if it fails.
 pub fn run<T: Training>(
     training: &mut T,
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
@@ -169,6 +213,63 @@ pub fn run<T: Training>(
 ///
 /// After `BeginTraining`, it reads what was read before, and nobody is told of it; then the events come that would have
 /// come.
+///
+/// # Errors
+/// Those of [`run`], and [`ReaderFailed`] if the reader has less than was read before.
+///
+/// ```
+/// use paddle::event::EventKind;
+/// use paddle::train_loop::{Metric, NoBatch, Position, ReaderFailed, Step, Training, resume, run};
+/// use std::ops::ControlFlow;
+///
+/// /// Adds up what it reads, and remembers where it was after the first batch.
+/// #[derive(Default)]
+/// struct Sum(f32, Option<(f32, Position)>);
+///
+/// #[derive(Debug)]
+/// struct Failed;
+///
+/// impl From<NoBatch> for Failed {
+///     fn from(_: NoBatch) -> Self {
+///         Failed
+///     }
+/// }
+///
+/// impl From<ReaderFailed> for Failed {
+///     fn from(_: ReaderFailed) -> Self {
+///         Failed
+///     }
+/// }
+///
+/// impl Training for Sum {
+///     type Batch = Vec<f32>;
+///     type Error = Failed;
+///
+///     fn step(&mut self, batch: Vec<f32>, _: &mut [Metric]) -> Result<Step, Failed> {
+///         self.0 += batch.iter().sum::<f32>();
+///         Ok(Step { rows: batch.len(), cost: 0.0 })
+///     }
+///
+///     fn reached(&mut self, position: &Position, _stopped: bool) -> Result<(), Failed> {
+///         self.1.get_or_insert_with(|| (self.0, position.clone()));
+///         Ok(())
+///     }
+///
+///     fn handle(&mut self, _: EventKind<'_>) -> Result<ControlFlow<()>, Failed> {
+///         Ok(ControlFlow::Continue(()))
+///     }
+/// }
+///
+/// let reader = || [vec![1.0, 2.0], vec![3.0], vec![4.0]];
+/// let mut whole = Sum::default();
+/// run(&mut whole, reader(), &mut 0)?;
+/// let (so_far, position) = whole.1.clone().unwrap();
+/// assert_eq!((so_far, position.pass(), position.batches()), (3.0, 0, 1));
+/// let mut rest = Sum(so_far, None);
+/// resume(&mut rest, reader(), position, &mut 0)?;
+/// assert_eq!((rest.0, whole.0), (10.0, 10.0));
+/// # Ok::<(), Failed>(())
+/// ```
 pub fn resume<T: Training>(
     training: &mut T,
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,

@@ -44,6 +44,29 @@ use crate::updater::states::States;
 /// calls go on where earlier ones ended. Parameters stay the caller's.
 ///
 /// A step computes gradients, clips them ([`clip`](Self::clip)), adds decay ([`decay`](Self::decay)) and updates.
+///
+/// ```
+/// use paddle::reader::{DataSet, Reader};
+/// use paddle::{Adam, Clip, Decay, Options, Parameters, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>| {
+///     let line = fc(x, 1);
+///     mean(square(line - y))
+/// });
+/// let rows = [net.row([0.0, 1.0], 3.0), net.row([1.0, 0.0], 2.0), net.row([1.0, 1.0], 4.0)];
+/// let mut parameters = Parameters::create(&net)?;
+/// let mut trainer = Trainer::new(Adam::new(0.1)).clip(Clip::GlobalNorm(5.0)).decay(Decay::L2(1e-4)).seed(7);
+/// // A step at a time.
+/// let first = trainer.step(&net, &mut parameters, &rows)?.cost();
+/// // Or all that a reader has: 20 passes of 2 batches.
+/// trainer.train(&net, &mut parameters, rows.passes(20).shuffle(3).batch(2), Options::default(), |_| Ok(()))?;
+/// assert_eq!(trainer.steps(&net)?, 41);
+/// assert!(trainer.step(&net, &mut parameters, &rows)?.cost() < first);
+/// // What Adam keeps of a parameter has its shape.
+/// let moment = trainer.state::<f32>(&parameters, net.params.line.w, "Moment1")?;
+/// assert_eq!(moment.shape(), [2, 1]);
+/// # Ok::<(), paddle::Error>(())
+/// ```
 pub struct Trainer<U, B: Backend = Cpu> {
     updater: U,
     settings: Settings,
@@ -63,6 +86,22 @@ struct Progress {
 }
 
 /// What a step reports.
+///
+/// ```
+/// use paddle::{Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>, label: Tensor<i64, _, 1>| {
+///     let logits = fc(x, 3);
+///     let right = accuracy(logits, label);
+///     (mean(softmax_with_cross_entropy(logits, label)), right)
+/// });
+/// let mut trainer = Trainer::new(Sgd::new(0.1));
+/// let outcome = trainer.step(&net, &mut Parameters::create(&net)?, [net.row([1.0, 0.0], 2), net.row([0.0, 1.0], 0)])?;
+/// assert!(outcome.cost() > 0.0);
+/// assert_eq!(outcome.rows(), 2);
+/// assert_eq!(outcome.metric("right"), Some(outcome.metrics()[0]));
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome<'a> {
     cost: f32,
@@ -149,6 +188,11 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// `rows` are rows of the network or a reference to a [`Batch`](crate::Batch). A cost that is NaN or infinite is an error,
     /// [`CostNotFinite`], unless [`Options::allow_nan`] is said. A step that ends in an error does not count, and leaves the
     /// parameters as they were, but for one that [`Options::check_numbers`] ends in the middle of its update.
+    ///
+    /// # Errors
+    /// [`CostNotFinite`], as said; [`Error::Batch`] if the rows do not fit; [`Error::Run`] if an operator fails, with its place in the source; [`Error::Setting`] if a
+    /// number of the updater, the trainer or the learning rate is out of its range; [`Error::Gradient`] if the cost has no derivative with respect to a parameter, or
+    /// shards do not add up to the batch; [`Error::Plan`] if these are not parameters of the network; one of them, or [`Error::OutOfMemory`], if there is no memory.
     pub fn step<S: Trainable>(
         &mut self,
         net: &Network<S>,
@@ -159,6 +203,24 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 
     /// The same with settings: `trainer.step_with(&d0, &mut parameters, rows, &Options::default().freeze(params::D))?`.
+    ///
+    /// ```
+    /// use paddle::{Options, Parameters, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>| {
+    ///     let trunk = fc(x, 4);
+    ///     mean(square(fc(trunk, 1)))
+    /// });
+    /// let mut parameters = Parameters::create(&net)?;
+    /// let before = parameters.get::<f32>("trunk.w")?;
+    /// let options = Options::default().freeze(net.params.trunk.w).shards(2);
+    /// Trainer::new(Sgd::new(0.1)).step_with(&net, &mut parameters, [[1.0, 2.0], [3.0, 4.0]], &options)?;
+    /// assert_eq!(parameters.get::<f32>("trunk.w")?, before);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`step`](Self::step), and [`Error::Shards`] if a batch is to be cut into no shards.
     pub fn step_with<S: TrainableInPart>(
         &mut self,
         net: &Network<S>,
@@ -229,6 +291,33 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     ///
     /// [`train_loop`] says when which event comes. Settings that nothing can be done with are errors before the first one;
     /// a cost that is NaN or infinite is an error with pass and batch, see [`step`](Self::step).
+    ///
+    /// ```
+    /// use paddle::event::EventKind;
+    /// use paddle::reader::{DataSet, Reader};
+    /// use paddle::{Ended, Options, Parameters, Sgd, Trainer, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 1>, y: Tensor<f32, _, 1>| mean(square(fc(x, 1) - y)));
+    /// let rows = [net.row(0.0, 1.0), net.row(1.0, 3.0)];
+    /// let (mut parameters, mut trainer) = (Parameters::create(&net)?, Trainer::new(Sgd::new(0.3)));
+    /// let reader = rows.iter().passes(1_000).batch(2);
+    /// let ended = trainer.train(&net, &mut parameters, reader, Options::default(), |event| {
+    ///     if let EventKind::EndPass { pass, .. } = event.kind()
+    ///         && pass % 10 == 9
+    ///         && event.test(&net, rows.iter().batch(2))?.cost() < 1e-6
+    ///     {
+    ///         event.stop();
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(ended, Ended::Stopped);
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`step_with`](Self::step_with), as [`Error::BatchFailed`] where they are of a batch; [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it
+    /// fails; [`Error::Parameter`] if a parameter is not finite at the end of a pass; [`Error::File`] if a file of the options cannot be written;
+    /// [`Error::Interrupt`] if Ctrl-C cannot be caught; and what `handler` returns. After an error no event follows, and the steps before it count.
     pub fn train<S: TrainableInPart, R>(
         &mut self,
         net: &Network<S>,
@@ -332,6 +421,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 
     /// A copy of what the updater keeps of a parameter: `trainer.state::<f32>(&parameters, params::line::w, "Moment1")?`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if nothing is kept of the parameter in this slot, or not yet, it has another element type, or there is no memory for the copy.
     pub fn state<T: Element>(
         &self,
         parameters: &Parameters<B>,
@@ -344,6 +436,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 
     /// Gives what the updater keeps of a parameter the values of an array of its shape.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if nothing is kept of the parameter in this slot, or not yet, or it has another element type or shape; then nothing has changed.
     pub fn set_state<T, A, D>(
         &mut self,
         parameters: &Parameters<B>,

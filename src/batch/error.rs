@@ -8,6 +8,10 @@ use paddle_core::plan::OffsetsError;
 use paddle_core::program::DType;
 
 /// Sizes of dimensions: `[64, 13]`.
+///
+/// ```
+/// assert_eq!(paddle::Shape(vec![64, 13]).to_string(), "[64, 13]");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape(pub Vec<usize>);
 
@@ -18,6 +22,18 @@ impl fmt::Display for Shape {
 }
 
 /// Why rows or arrays are not a batch of a network. Rows count from 0.
+///
+/// ```
+/// use paddle::{BatchError, Error, network};
+///
+/// let net = network!(|x: Tensor<f32, _, T>| sum(x, axis = 1));
+/// let error = net.batch([vec![1.0, 2.0], vec![3.0]]).unwrap_err();
+/// assert!(matches!(error, Error::Batch(BatchError::Ragged { row: 1, .. })));
+/// assert_eq!(
+///     error.to_string(),
+///     "input `x`: row 1 is [1], but row 0 is [2]; all rows of one batch have the same sizes"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BatchError {

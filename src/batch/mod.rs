@@ -25,6 +25,23 @@ use crate::reader::{IntoItem, Item};
 ///
 /// Everything that takes rows takes a `&Batch` as well, and then copies nothing but what it hands to the device.
 /// A batch can be filled again; it keeps its memory.
+///
+/// ```
+/// use ndarray::array;
+/// use paddle::{Batch, Parameters, infer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>, words: Seq<i64>| (sum(x, axis = 1), sequence_length(words)));
+/// let parameters = Parameters::create(&net)?;
+/// // From rows.
+/// let mut batch = Batch::from_rows(&net, [net.row([1.0, 2.0], vec![7, 7]), net.row([3.0, 4.0], vec![])])?;
+/// assert_eq!(batch.rows()?, 2);
+/// assert_eq!(infer(&net, &parameters, &batch)?.at::<f32>(0)?.as_slice(), Some(&[3.0, 7.0][..]));
+/// // From arrays, whose first dimension are the rows; of sequences, all their tokens.
+/// batch.set("x", &array![[0.5_f32, 0.5], [1.0, 1.0], [2.0, 2.0]])?;
+/// batch.set_sequences("words", &array![5_i64, 7, 7, 2], &[0, 3, 3, 4])?;
+/// assert_eq!(infer(&net, &parameters, &batch)?.at::<i64>(1)?.as_slice(), Some(&[3, 0, 1][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Batch<S: Spec> {
     table: Table,
     spec: PhantomData<fn() -> S>,
@@ -32,11 +49,17 @@ pub struct Batch<S: Spec> {
 
 impl<S: Spec> Batch<S> {
     /// A batch without values, to be [set](Batch::set) or [filled](Batch::fill).
+    ///
+    /// # Errors
+    /// Those of [`Network::program`].
     pub fn new(net: &Network<S>) -> Result<Self, Error> {
         Ok(Batch { table: Table::new(&net.model()?.signature), spec: PhantomData })
     }
 
     /// A batch of these rows.
+    ///
+    /// # Errors
+    /// [`Error::Batch`], as of [`fill`](Self::fill), and those of [`Network::program`].
     pub fn from_rows<R: Borrow<S::Row>>(
         net: &Network<S>,
         rows: impl IntoIterator<Item = R>,
@@ -59,11 +82,19 @@ impl<S: Spec> Batch<S> {
     }
 
     /// Replaces the values by those of `rows`. After an error the batch is empty.
+    ///
+    /// # Errors
+    /// If a size that a type leaves open differs between rows, an input without rows has different values, or there is no memory; of a
+    /// [`Dynamic`](crate::Dynamic) network also if rows have other columns, element types or shapes than its inputs.
     pub fn fill<R: Borrow<S::Row>>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), BatchError> {
         self.table.fill::<S::Row>(rows)
     }
 
-    /// Gives an input the values of all rows: an array of any layout whose first dimension are the rows.
+    /// Gives an input the values of all rows: an array of any layout whose first dimension are the rows. For `[_, 1]` an array of
+    /// `[rows]` will do as well, and for `[_]` one of `[rows, 1]`.
+    ///
+    /// # Errors
+    /// If there is no such input, the array has another element type or shape, or there is no memory; then the input has no value.
     pub fn set<T, A, D>(&mut self, input: &str, array: &ArrayBase<A, D>) -> Result<(), BatchError>
     where
         T: Element,
@@ -78,6 +109,9 @@ impl<S: Spec> Batch<S> {
     ///
     /// `batch.set_sequences("words", &array![5, 7, 7, 2], &[0, 3, 3, 4])?`: three sequences, of which the second is
     /// empty.
+    ///
+    /// # Errors
+    /// If there is no such input, the array has another element type or shape, offsets do not begin with 0, descend or do not end with the number of tokens, or there is no memory; then the input has no value.
     pub fn set_sequences<T, A, D>(
         &mut self,
         input: &str,
@@ -97,6 +131,9 @@ impl<S: Spec> Batch<S> {
     ///
     /// `batch.set_nested_sequences("text", &array![5, 7, 7, 2], &[&[0, 2], &[0, 3, 4]])?`: one text of two sentences, of three
     /// words and of one.
+    ///
+    /// # Errors
+    /// If there is no such input, the array has another element type or shape, offsets do not fit it or each other, or there is no memory; then the input has no value.
     pub fn set_nested_sequences<T, A, D>(
         &mut self,
         input: &str,
@@ -114,6 +151,9 @@ impl<S: Spec> Batch<S> {
     /// The same, for a batch that is made in one expression.
     ///
     /// `Batch::new(&net)?.with("x", &x)?.with("y", &y)?`
+    ///
+    /// # Errors
+    /// Those of [`set`](Self::set).
     pub fn with<T, A, D>(mut self, input: &str, array: &ArrayBase<A, D>) -> Result<Self, BatchError>
     where
         T: Element,
@@ -124,7 +164,10 @@ impl<S: Spec> Batch<S> {
         Ok(self)
     }
 
-    /// The number of rows. Errors if an input has no value, or other rows than the rest.
+    /// The number of rows.
+    ///
+    /// # Errors
+    /// If an input has no value, or other rows than the rest.
     pub fn rows(&self) -> Result<usize, BatchError> {
         self.table.rows()
     }
@@ -145,6 +188,22 @@ impl<S: Spec> fmt::Debug for Batch<S> {
 }
 
 /// Rows of the network `S`: a `Vec`, an array or a slice of rows or of references to rows, or a [`Batch`].
+///
+/// ```
+/// use paddle::{Network, Parameters, Rows, Spec, infer, network};
+///
+/// fn count<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<usize, Box<dyn std::error::Error>> {
+///     Ok(infer(net, &Parameters::create(net)?, rows)?.at::<f32>(0)?.shape()[0])
+/// }
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| softmax(x));
+/// let rows = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]];
+/// assert_eq!(count(&net, rows)?, 3);
+/// assert_eq!(count(&net, &rows[1..])?, 2);
+/// assert_eq!(count(&net, rows.iter().collect::<Vec<_>>())?, 3);
+/// assert_eq!(count(&net, &net.batch(rows)?)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a batch of the network's rows",
     label = "expected a `Vec`, an array or a slice of the network's rows, or a `Batch` of this network",

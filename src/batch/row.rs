@@ -17,12 +17,48 @@ use crate::reader::{IntoItem, Item};
 /// One sample: a value for each input of a network.
 ///
 /// Tuples of columns are rows, and so are the structs that `#[network]` makes of a topology's inputs.
+///
+/// What the columns are follows from the types of the inputs; [`network!`](crate::network!) has the table. Of a [`Dynamic`](crate::Dynamic) network any row will
+/// do that fits when a batch is made, and dimensions of 1 at the end may be left out.
+///
+/// A row of a type of your own hands on its columns:
+///
+/// ```
+/// use paddle::{Columns, Dynamic, Network, Parameters, Row, infer, network};
+///
+/// struct House {
+///     rooms: [f32; 2],
+///     street: Vec<i64>,
+/// }
+///
+/// impl Row for House {
+///     fn write(&self, columns: &mut Columns<'_>) {
+///         columns.push(&self.rooms);
+///         columns.push(&self.street);
+///     }
+/// }
+///
+/// let net = network!(|rooms: Tensor<f32, _, 2>, street: Seq<i64>| sum(rooms, axis = 1) + cast(sequence_length(street), f32));
+/// let of_houses = Network::<Dynamic<House>>::from_program(net.program()?.clone())?;
+/// let houses = [House { rooms: [20.0, 30.0], street: vec![7, 3] }];
+/// let outputs = infer(&of_houses, &Parameters::create(&of_houses)?, houses)?;
+/// assert_eq!(outputs.at::<f32>(0)?[[0]], 52.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Row {
     /// Hands each column to `columns`, in the order of the network's inputs.
     fn write(&self, columns: &mut Columns<'_>);
 }
 
 /// The value of one input in one row: an element, or (nested) arrays and `Vec`s of them.
+///
+/// ```
+/// use paddle::Column;
+///
+/// let mut dims = Vec::new();
+/// vec![[0.0_f32; 3], [1.0; 3]].dims(&mut dims);
+/// assert_eq!(dims, [2, 3]);
+/// ```
 pub trait Column {
     /// The element type.
     const DTYPE: DType;
@@ -45,6 +81,8 @@ pub trait Column {
 }
 
 /// Takes the columns of one row.
+///
+/// [`Row`] has an example.
 pub struct Columns<'a> {
     pub(crate) specs: &'a [InputSpec],
     pub(crate) inputs: &'a mut [InputValues],
@@ -73,6 +111,40 @@ impl Columns<'_> {
 }
 
 /// Takes the elements of one column of one row, and compares its shape with what the network declares.
+///
+/// A [`Column`] hands its elements to it:
+///
+/// ```
+/// use paddle::core::program::DType;
+/// use paddle::{Cell, Column, Columns, Dynamic, Network, Parameters, Row, infer, network};
+///
+/// /// The numbers of a digit's pixels, as bytes.
+/// struct Pixels([u8; 3]);
+///
+/// impl Column for Pixels {
+///     const DTYPE: DType = DType::F32;
+///
+///     fn dims(&self, dims: &mut Vec<usize>) {
+///         dims.push(3);
+///     }
+///
+///     fn write(&self, cell: &mut Cell<'_>) {
+///         cell.array(3, |cell| cell.elements(&self.0.map(|pixel| f32::from(pixel) / 255.0)));
+///     }
+/// }
+///
+/// impl Row for Pixels {
+///     fn write(&self, columns: &mut Columns<'_>) {
+///         columns.push(self);
+///     }
+/// }
+///
+/// let net = network!(|x: Tensor<f32, _, 3>| sum(x, axis = 1));
+/// let net = Network::<Dynamic<Pixels>>::from_program(net.program()?.clone())?;
+/// let outputs = infer(&net, &Parameters::create(&net)?, [Pixels([0, 255, 51])])?;
+/// assert_eq!(outputs.at::<f32>(0)?[[0]], 1.2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Cell<'a> {
     pub(crate) spec: &'a InputSpec,
     pub(crate) values: &'a mut InputValues,

@@ -6,6 +6,13 @@ use std::io;
 use std::path::PathBuf;
 
 /// Why a file of data was not read. Lines and columns count from 1.
+///
+/// ```
+/// use paddle::data::{DataError, housing};
+///
+/// let Err(DataError::Io { path, .. }) = housing::read("no/such/file") else { panic!("there is no such file") };
+/// assert_eq!(path, std::path::Path::new("no/such/file"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DataError {

@@ -4,7 +4,7 @@ use super::text::Vocabulary;
 use super::{is_held_out, wordnet};
 use crate::random::SplitMix64;
 
-/// A gloss, with numbers for its words and for its class.
+/// A gloss, with numbers for its words and for its class: [`up_to`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gloss {
     /// The words of [`Glosses::vocabulary`] in it, in their order; others are left out, so there may be none.
@@ -13,7 +13,7 @@ pub struct Gloss {
     pub class: i64,
 }
 
-/// Glosses to learn from and others to judge by.
+/// Glosses to learn from and others to judge by: [`up_to`] has an example.
 #[derive(Clone, Debug)]
 pub struct Glosses {
     /// The words of the glosses to learn from.

@@ -20,6 +20,9 @@ pub type Sample = super::Sample<13>;
 /// let error = housing::read("no/such/housing.data").unwrap_err();
 /// assert!(error.to_string().starts_with("no/such/housing.data: "));
 /// ```
+///
+/// # Errors
+/// If the file cannot be read, is no text, has no rows, or has a line of other columns or of what is no number; with the line, from 1.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, DataError> {
     let path = path.as_ref();
     let bytes = disk::read(path).map_err(|source| DataError::Io { path: path.into(), source })?;

@@ -1,6 +1,13 @@
 //! Grey images of one size, with what is on them.
 
 /// A grey image of `H` rows of `W` pixels, and its class.
+///
+/// ```
+/// let digit = &paddle::data::digits::images()[0];
+/// assert_eq!((digit.pixels.len(), digit.pixels[0].len()), (8, 8));
+/// assert!(digit.pixels.as_flattened().iter().all(|pixel| (0.0..=1.0).contains(pixel)));
+/// assert!((0..10).contains(&digit.label));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Image<const H: usize, const W: usize> {
     /// Row by row, from 0, the background, to 1.

@@ -36,6 +36,12 @@ pub enum Kind {
 const ONE_IN: u64 = 10;
 
 /// The words to learn from, nouns first, by the alphabet.
+///
+/// ```
+/// use paddle::data::inflections::{Kind, training};
+///
+/// assert_eq!(training().next().map(|word| word.kind), Some(Kind::NounPlural));
+/// ```
 pub fn training() -> impl Iterator<Item = Inflection> {
     part(false)
 }
@@ -139,6 +145,14 @@ pub fn regular(lemma: &str, kind: Kind) -> String {
 
 /// The shares of the [held-out](held_out) words of which these are the right forms, in the order of the words: of those whose forms
 /// are listed, of those whose forms the rule makes, and of all.
+///
+/// ```
+/// use paddle::data::inflections::{exact_match, held_out, regular, rule_baseline};
+///
+/// let by_rule = held_out().into_iter().map(|word| regular(&word.lemma, word.kind));
+/// let [_, of_regular, of_all] = exact_match(by_rule);
+/// assert_eq!((of_regular, of_all), (1.0, rule_baseline()));
+/// ```
 pub fn exact_match(forms: impl IntoIterator<Item = impl AsRef<str>>) -> [f64; 3] {
     let mut forms = forms.into_iter();
     let mut is_right = |word: &Inflection| forms.next().is_some_and(|form| form.as_ref() == word.form);
@@ -151,6 +165,8 @@ pub fn exact_match(forms: impl IntoIterator<Item = impl AsRef<str>>) -> [f64; 3]
 }
 
 /// The share of the [held-out](held_out) words whose form is the one that the [rule](regular) makes.
+///
+/// [`exact_match`] has an example.
 pub fn rule_baseline() -> f64 {
     exact_match(held_out().map(|word| regular(&word.lemma, word.kind)))[2]
 }

@@ -7,6 +7,14 @@ use std::fmt;
 use super::Sample;
 
 /// A linear model: `weights · features + intercept`.
+///
+/// ```
+/// use paddle::data::{Linear, Sample};
+///
+/// let line = Linear { weights: [2.0], intercept: 1.0 };
+/// assert_eq!(line.predict([3.0]), 7.0);
+/// assert_eq!(line.mse(&[Sample { features: [3.0], target: 5.0 }]), 4.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Linear<const N: usize> {
     /// One weight per feature.
@@ -41,6 +49,9 @@ impl<const N: usize> Linear<N> {
 /// assert!((fitted.predict([10.0]) - 31.0).abs() < 1e-12);
 /// # Ok::<(), paddle::data::LeastSquaresError>(())
 /// ```
+///
+/// # Errors
+/// If there are fewer rows than weights and intercept, a row holds what is not finite, or a feature is constant or depends on those before it.
 pub fn least_squares<const N: usize>(rows: &[Sample<N>]) -> Result<Linear<N>, LeastSquaresError> {
     if rows.len() <= N {
         return Err(LeastSquaresError::TooFewRows { found: rows.len(), needed: N + 1 });
@@ -104,6 +115,13 @@ fn reflect(column: &mut [f64], v: &[f64]) {
 }
 
 /// Why rows have no unique linear model. Rows and features count from 0.
+///
+/// ```
+/// use paddle::data::{LeastSquaresError, Sample, least_squares};
+///
+/// let rows = [Sample { features: [1.0], target: 1.0 }];
+/// assert_eq!(least_squares(&rows), Err(LeastSquaresError::TooFewRows { found: 1, needed: 2 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeastSquaresError {

@@ -21,6 +21,9 @@ pub type Digit = Image<28, 28>;
 /// let error = mnist::read("no/such/folder").unwrap_err();
 /// assert!(error.to_string().starts_with("no/such/folder/t10k-images-idx3-ubyte"));
 /// ```
+///
+/// # Errors
+/// If a file cannot be read, or is not of the format that its name says.
 pub fn read(folder: impl AsRef<Path>) -> Result<(Vec<Digit>, Vec<Digit>), DataError> {
     let folder = folder.as_ref();
     let mut test = digits(folder, "t10k")?;

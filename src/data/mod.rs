@@ -40,7 +40,7 @@ pub use least_squares::{LeastSquaresError, Linear, least_squares};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
 
-/// One row of a regression: `N` features and what to predict from them.
+/// One row of a regression: `N` features and what to predict from them. [`least_squares`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample<const N: usize> {
     /// The features, in the order of the data set's columns.

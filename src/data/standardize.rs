@@ -6,6 +6,15 @@ use super::Sample;
 ///
 /// Fit it on the training rows alone and apply it to all rows: statistics that had seen the test rows would
 /// make the test less than honest.
+///
+/// ```
+/// use paddle::data::{Sample, Standardizer};
+///
+/// let rows = [[1.0], [3.0]].map(|features| Sample { features, target: 0.0 });
+/// let standardizer = Standardizer::fit(&rows);
+/// assert_eq!((standardizer.mean, standardizer.scale), ([2.0], [1.0]));
+/// assert_eq!(standardizer.apply([5.0]), [3.0]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standardizer<const N: usize> {
     /// The mean of each feature.

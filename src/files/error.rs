@@ -14,6 +14,18 @@ use super::report::LoadReport;
 
 /// Why a file was not read or written. Neither parameters that were to be read have changed, nor a file that was to be
 /// replaced, unless the fault [says](FileFault::is_written) that it was.
+///
+/// ```
+/// use paddle::files::{FileFault, Load};
+/// use paddle::{Error, Parameters, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1));
+/// let loaded = Parameters::create(&net)?.load("no/such/file", Load::Strict);
+/// let Err(Error::File(error)) = loaded else { panic!("there is no such file") };
+/// assert!(matches!(error.fault, FileFault::Read(_)));
+/// assert!(error.to_string().contains("no/such/file"), "{error}");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FileError {
     /// The file.
@@ -23,6 +35,23 @@ pub struct FileError {
 }
 
 /// What is wrong with a file. Bytes count from 0.
+///
+/// ```
+/// use paddle::files::{FileFault, Load};
+/// use paddle::{Error, Parameters, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1));
+/// # let path = std::env::temp_dir().join(format!("paddle-fault-{}.safetensors", std::process::id()));
+/// let mut parameters = Parameters::create(&net)?;
+/// parameters.save(&path)?;
+/// let mut bytes = std::fs::read(&path).unwrap();
+/// *bytes.last_mut().unwrap() ^= 1;
+/// std::fs::write(&path, bytes).unwrap();
+/// let Err(Error::File(error)) = parameters.load(&path, Load::Strict) else { panic!("a bit has changed") };
+/// assert!(matches!(error.fault, FileFault::Damaged { .. }));
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileFault {

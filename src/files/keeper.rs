@@ -71,6 +71,12 @@ impl Keeper {
 
 /// The path of the checkpoint before the newest one: that of the newest, and `.previous` behind it. Where the path of the newest is a
 /// link, it is beside the file that the link leads to.
+///
+/// ```
+/// use paddle::checkpoint::previous;
+///
+/// assert_eq!(previous("run.checkpoint"), std::path::Path::new("run.checkpoint.previous"));
+/// ```
 pub fn previous(path: impl AsRef<Path>) -> PathBuf {
     let path = path.as_ref();
     beside(&destination(path).unwrap_or_else(|_| path.to_path_buf()))

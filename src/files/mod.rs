@@ -57,6 +57,21 @@ fn length(path: &Path) -> Result<u64, FileError> {
 }
 
 /// Which parameters are read from a file.
+///
+/// ```
+/// use paddle::files::Load;
+/// use paddle::{Parameters, network};
+///
+/// let model = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "encoder"));
+/// let larger = network!(|x: Tensor<f32, _, 2>| fc(fc(x, 1, param = "mine.encoder"), 3, param = "head"));
+/// # let path = std::env::temp_dir().join(format!("paddle-load-{}.safetensors", std::process::id()));
+/// Parameters::create(&model)?.save(&path)?;
+/// let mut parameters = Parameters::create(&larger)?;
+/// let name = |name: &str| name.strip_prefix("mine.").map(str::to_string);
+/// assert_eq!(parameters.load(&path, Load::Map(&name))?.loaded, 2);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub enum Load<'a> {
     /// All of them, and the file has no other ones.

@@ -23,6 +23,11 @@ const MAX_DESCRIPTION: usize = 4096;
 impl<B: Backend> Parameters<B> {
     /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
     /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
+    ///
+    /// [The module of files](crate::files) has an example.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, there is no memory for a tensor's elements, or a parameter has a name that the format reserves.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(self.read_with(|buffer| {
             let parameters = self.iter();
@@ -39,6 +44,12 @@ impl<B: Backend> Parameters<B> {
     /// all of it.
     ///
     /// Memory is taken for the parameters that are read, whatever the file says.
+    ///
+    /// [The module of files](crate::files) has an example.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be read, is damaged, is none of tensors, or does not have what [`Load`] asks for: then its fault is
+    /// [`FileFault::Differs`], with the names.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
         let path = path.as_ref();
         let mut file = TensorFile::open(path)?;
@@ -94,6 +105,9 @@ impl<B: Backend> Parameters<B> {
 
     /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all. The format has no place for
     /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written, or there is no memory for its contents, which are made as a whole.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let records = self.read_with(|buffer| {
@@ -119,6 +133,24 @@ impl<B: Backend> Parameters<B> {
 
     /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
     /// have been written with the same ones. Nothing is changed by an error.
+    ///
+    /// ```
+    /// use paddle::{Parameters, network};
+    ///
+    /// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1, param = "line"));
+    /// # let path = std::env::temp_dir().join(format!("paddle-doc-{}.pdiparams", std::process::id()));
+    /// let saved = Parameters::create(&net)?;
+    /// saved.save_pdiparams(&path)?;
+    /// let mut loaded = Parameters::create_with_seed(&net, 1)?;
+    /// assert_ne!(loaded.get::<f32>("line.w")?, saved.get::<f32>("line.w")?);
+    /// loaded.load_pdiparams(&path)?;
+    /// assert_eq!(loaded.get::<f32>("line.w")?, saved.get::<f32>("line.w")?);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), paddle::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be read, is longer than the parameters can be, is none of PaddlePaddle's, or has parameters of other numbers, types or shapes.
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let length = length(path)?;

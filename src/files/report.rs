@@ -3,6 +3,8 @@
 use std::fmt;
 
 /// What a file has of the parameters that were to be read.
+///
+/// [The module of files](crate::files) has an example, and [`Mismatch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
     /// How many parameters were read; after an error, how many could have been.
@@ -16,6 +18,21 @@ pub struct LoadReport {
 }
 
 /// A parameter that has another element type or shape in a file.
+///
+/// ```
+/// use paddle::files::Load;
+/// use paddle::{Parameters, network};
+///
+/// let model = network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
+/// let wider = network!(|x: Tensor<f32, _, 3>| { let line = fc(x, 1); line });
+/// # let path = std::env::temp_dir().join(format!("paddle-mismatch-{}.safetensors", std::process::id()));
+/// Parameters::create(&model)?.save(&path)?;
+/// let report = Parameters::create(&wider)?.load(&path, Load::Intersect)?;
+/// let [mismatch] = &report.mismatched[..] else { panic!("the bias fits") };
+/// assert_eq!((mismatch.found.as_str(), mismatch.expected.as_str()), ("F32[2, 1]", "F32[3, 1]"));
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), paddle::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Its name.

@@ -8,6 +8,8 @@ use super::error::{FileError, FileFault};
 use super::safetensors::TensorFile;
 
 /// What there is to say of the parts of a file.
+///
+/// [`verify`](crate::checkpoint::verify) has an example. Its `Display` is a line for each part.
 #[derive(Debug)]
 pub struct Verification {
     /// The file.
@@ -66,8 +68,8 @@ impl fmt::Display for FilePart {
 /// Compares the header of a file, and each of its tensors, with their checksums.
 ///
 /// It reads checkpoints, the [one before](crate::checkpoint::previous) the newest too, and other files of parameters. Those that were
-/// written by others, or before there were checksums, have none. An error is a file that cannot be read, or of which it cannot be
-/// said what its parts are: it is cut off, or its header is no description of tensors. Memory is taken for the header only.
+/// written by others, or before there were checksums, have none. Memory
+/// is taken for the header only.
 ///
 /// ```
 /// use paddle::{Parameters, checkpoint, network};
@@ -86,6 +88,10 @@ impl fmt::Display for FilePart {
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), paddle::Error>(())
 /// ```
+///
+/// # Errors
+/// If the file cannot be read, or it cannot be said what its parts are: it is cut off, or its header is no description of tensors. Damage
+/// is no error, but a part of the result.
 pub fn verify(path: impl AsRef<Path>) -> Result<Verification, FileError> {
     let path = path.as_ref();
     let mut file = TensorFile::open_unchecked(path)?;

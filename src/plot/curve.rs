@@ -69,6 +69,9 @@ impl Curve {
 
     /// Draws them into a file, as SVG, which also has the values, for [`resume`](Self::resume). It is written as a whole or not
     /// at all.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let picture = draw(&self.series).map(|picture| data::add(picture, &self.series));
         super::write(path.as_ref(), picture)

@@ -26,6 +26,9 @@ const GAP: (usize, u8) = (2, 64);
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), paddle::FileError>(())
 /// ```
+///
+/// # Errors
+/// If there is no image, an image has no pixels, there is no column, or the file cannot be written.
 pub fn grid<A: Data<Elem = f32>>(
     path: impl AsRef<Path>,
     images: &ArrayBase<A, Ix3>,

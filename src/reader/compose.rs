@@ -78,6 +78,14 @@ fn longer(pairs: usize, rest: &mut impl Reader) -> (usize, bool) {
 }
 
 /// Readers that are composed have different numbers of samples in a pass.
+///
+/// ```
+/// use paddle::reader::{DataSet, Item, LengthsDiffer, Reader};
+///
+/// let last = [1, 2].passes(1).compose([1].passes(1)).last();
+/// let Some(Item::Failed(failure)) = last else { panic!("the second has one sample less") };
+/// assert!(failure.error().is::<LengthsDiffer>());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthsDiffer {
     /// The pass, counted from 0.

@@ -8,6 +8,14 @@ use std::sync::Arc;
 /// Why a reader could not read: any error, or any text.
 ///
 /// It is shared when it is cloned. Two are equal if they say the same.
+///
+/// ```
+/// use paddle::reader::Failure;
+///
+/// let failure = Failure::from("x".parse::<f32>().unwrap_err());
+/// assert_eq!(failure.to_string(), "invalid float literal");
+/// assert_eq!(Failure::from("torn").error().to_string(), "torn");
+/// ```
 #[derive(Clone)]
 pub struct Failure(Arc<dyn Error + Send + Sync>);
 
@@ -45,6 +53,14 @@ impl PartialEq for Failure {
 impl Eq for Failure {}
 
 /// A reader's thread panicked.
+///
+/// ```
+/// use paddle::reader::{Item, Panicked, Reader};
+///
+/// let reader = [4_u32, 0].into_iter().map(Item::Data).parallel_map(2, |x| 8 / x);
+/// let Some(Item::Failed(failure)) = reader.last() else { panic!("nothing is divided by 0") };
+/// assert!(failure.error().is::<Panicked>());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
     message: String,

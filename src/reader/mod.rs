@@ -61,6 +61,13 @@ pub use shuffle::Shuffle;
 pub use take::TakeData;
 
 /// What a reader yields: data, or the marker that ends a pass.
+///
+/// ```
+/// use paddle::reader::{Item, Reader};
+///
+/// let items = [Item::Data(1), Item::EndPass, Item::Failed("torn".into())];
+/// assert!(items.into_iter().map_data(|x| 10 * x).eq([Item::Data(10), Item::EndPass, Item::Failed("torn".into())]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item<T> {
     /// A sample or a batch.
@@ -85,6 +92,15 @@ impl<T> Item<T> {
 /// What may come out of a reader: an [`Item`], or plain data, which is an item without a marker.
 ///
 /// A network's rows implement it, as do batches (`Vec`, [`Batch`](crate::Batch)), references, and `Result`s of these.
+///
+/// ```
+/// use paddle::reader::{IntoItem, Item};
+///
+/// assert_eq!(vec![1.0, 2.0].into_item(), Item::Data(vec![1.0, 2.0]));
+/// assert_eq!(Item::<f32>::EndPass.into_item(), Item::EndPass);
+/// let unread: Result<[f32; 2], &str> = Err("torn");
+/// assert_eq!(unread.into_item(), Item::Failed("torn".into()));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a reader yields rows, batches or `Item`s, not `{Self}`; other samples are wrapped: `.map(Item::Data)`"
 )]

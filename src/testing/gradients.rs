@@ -38,6 +38,9 @@ const ELEMENTS: usize = 32;
 /// assert_eq!(compared.elements, 2 * 4 + 4 + 4 * 3 + 3);
 /// # Ok::<(), paddle::testing::CheckError>(())
 /// ```
+///
+/// # Errors
+/// [`CheckError::Parameter`] if a gradient is not the difference, [`CheckError::Network`] if the network has no gradient, the rows do not fit it, or it cannot be run.
 pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<Compared, CheckError> {
     let model = net.model()?;
     let mut parameters = Parameters::create_on(Reference::double(), net, 0)?;

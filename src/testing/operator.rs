@@ -36,6 +36,47 @@ const MOST_DIFFERENCES: usize = 500;
 ///   |difference|), for each element of each floating-point input of the samples that have at most 500.
 ///
 /// Returns what was compared with differences. The gradients of networks are compared by [`Differentiated`].
+///
+/// ```
+/// use paddle::operator::{Inputs, Operator, Output, Sample};
+/// use paddle::testing::check_operator;
+///
+/// #[paddle::attribute::network]
+/// mod halves {
+///     /// Half of each number.
+///     #[operator(row_wise, gradient = of_half)]
+///     pub fn half(x: Tensor<f32, _, D>) -> Tensor<f32, _, D>;
+///
+///     fn of_half(grad: _) -> _ {
+///         half(grad)
+///     }
+/// }
+///
+/// impl Operator for halves::half {
+///     fn cpu(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+///         output.get::<f32>()?.assign(&(&inputs.get::<f32>(0)? / 2.0));
+///         Ok(())
+///     }
+///
+///     fn reference(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String> {
+///         output.get::<f64>()?.assign(&(&inputs.get::<f64>(0)? / 2.0));
+///         Ok(())
+///     }
+///
+///     fn samples(&self, op: Sample) -> Vec<Sample> {
+///         [0, 1, 20].map(|rows| op.clone().rows(rows, &[3])).into()
+///     }
+/// }
+///
+/// # fn main() -> Result<(), paddle::testing::CheckError> {
+/// let compared = check_operator(&halves::half)?;
+/// assert_eq!(compared.elements, (1 + 20) * 3);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// What of this does not hold, with the number of the sample, from 0; [`CheckError::NoSamples`] if there is none.
 pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, CheckError> {
     let name = operator.declaration().name.to_string();
     let op = operator.declaration().op();

@@ -27,6 +27,10 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     ///
     /// [`Options::checkpoint`](crate::Options::checkpoint) does it within [`train`](Self::train), and keeps the place
     /// within the pass, too. [`checkpoint::save`] does it for several networks, and trainers.
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) if it cannot be written, or another training writes to it. A fault that
+    /// [`is_written`](FileFault::is_written) leaves the new one in its place, any other one that which was there.
     pub fn save_checkpoint<S: Spec>(
         &self,
         net: &Network<S>,
@@ -68,6 +72,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     /// # }
     /// # Ok::<(), paddle::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// [`Error::File`](crate::Error::File) if neither checkpoint can be read, or it is one of other parameters, networks or updaters.
     pub fn resume<S: Spec>(
         &mut self,
         net: &Network<S>,
@@ -79,6 +86,9 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
     }
 
     /// The number of steps that a network was trained by.
+    ///
+    /// # Errors
+    /// Those of [`Network::program`].
     pub fn steps<S: Spec>(&self, net: &Network<S>) -> Result<u64, Error> {
         Ok(self.known_progress(net.model()?).map_or(0, |progress| progress.steps))
     }

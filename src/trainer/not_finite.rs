@@ -17,6 +17,18 @@ use crate::parameters::Parameters;
 use crate::updater::Updater;
 
 /// The cost of a step is NaN or infinite. The step has changed nothing, and does not count.
+///
+/// ```
+/// use paddle::{Error, Parameters, Sgd, Trainer, network};
+///
+/// let net = network!(|x: Tensor<f32, _, 1>| mean(log(fc(x, 1) * 0.0)));
+/// let mut trainer = Trainer::new(Sgd::new(0.1));
+/// let stepped = trainer.step(&net, &mut Parameters::create(&net)?, [1.0]);
+/// let Err(Error::CostNotFinite(error)) = stepped else { panic!("the logarithm of 0 is infinite") };
+/// assert_eq!((error.step, error.cost), (0, f64::NEG_INFINITY));
+/// assert!(error.to_string().contains("`log`"), "{error}");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct CostNotFinite {
     /// The number of the step.

@@ -67,6 +67,9 @@ pub trait Updater {
     fn learning_rate(&self, step: u64) -> f64;
 
     /// Appends the operators that update one parameter.
+    ///
+    /// # Errors
+    /// If operators do not fit together, as [`Update::append`] says.
     fn update(&self, update: &mut Update<'_>) -> Result<(), BuildError>;
 
     /// Whether L2 decay is left to [`update`](Self::update), as [`Update::decay`], and not added to the gradient.
@@ -75,6 +78,9 @@ pub trait Updater {
     }
 
     /// Whether the numbers of the rule are such that it can update. It is asked before a first step.
+    ///
+    /// # Errors
+    /// With the first number that is out of its range.
     fn check(&self) -> Result<(), SettingError> {
         Ok(())
     }

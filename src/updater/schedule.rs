@@ -17,6 +17,13 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The learning rate of each step. Numbers are constant ones, and functions of the step are any others.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// assert_eq!(0.1.rate(1_000), 0.1);
+/// assert_eq!((|step: u64| 1.0 / (1.0 + step as f64)).rate(3), 0.25);
+/// ```
 pub trait Schedule: Send + Sync {
     /// The learning rate of a step.
     fn rate(&self, step: u64) -> f64;
@@ -60,26 +67,60 @@ fn share(step: u64, steps: u64) -> f64 {
 }
 
 /// `rate · factor^(step / steps)`.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// // Halved in 1,000 steps, little by little.
+/// assert_eq!([0, 1_000, 2_000].map(|step| schedule::exponential(0.1, 1_000, 0.5).rate(step)), [0.1, 0.05, 0.025]);
+/// ```
 pub fn exponential(rate: f64, steps: u64, factor: f64) -> impl Schedule + Clone {
     move |step| rate * factor.powf(share(step, steps))
 }
 
 /// `rate · e^(-decay · step / steps)`.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// let rate = schedule::natural_exponential(0.1, 1_000, 1.0).rate(1_000);
+/// assert!((rate - 0.1 / std::f64::consts::E).abs() < 1e-12);
+/// ```
 pub fn natural_exponential(rate: f64, steps: u64, decay: f64) -> impl Schedule + Clone {
     move |step| rate * (-decay * share(step, steps)).exp()
 }
 
 /// `rate / (1 + decay · step / steps)`.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// assert_eq!([0, 1_000].map(|step| schedule::inverse_time(0.5, 1_000, 1.0).rate(step)), [0.5, 0.25]);
+/// ```
 pub fn inverse_time(rate: f64, steps: u64, decay: f64) -> impl Schedule + Clone {
     move |step| rate / (1.0 + decay * share(step, steps))
 }
 
 /// `(rate - end) (1 - step / steps)^power + end`, and `end` after these steps.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// // A line from 0.5 to 0.
+/// assert_eq!([0, 50, 100, 200].map(|step| schedule::polynomial(0.5, 100, 0.0, 1.0).rate(step)), [0.5, 0.25, 0.0, 0.0]);
+/// ```
 pub fn polynomial(rate: f64, steps: u64, end: f64, power: f64) -> impl Schedule + Clone {
     move |step| (rate - end) * (1.0 - share(step, steps).min(1.0)).powf(power) + end
 }
 
 /// `rate`, and from each of these steps on its own rate: `piecewise(0.1, [(1_000, 0.01), (2_000, 0.001)])`.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// let rate = schedule::piecewise(0.1, [(1_000, 0.01), (2_000, 0.001)]);
+/// assert_eq!([0, 999, 1_000, 2_000].map(|step| rate.rate(step)), [0.1, 0.1, 0.01, 0.001]);
+/// ```
 pub fn piecewise(rate: f64, from: impl Into<Vec<(u64, f64)>>) -> impl Schedule + Clone {
     let mut from: Vec<(u64, f64)> = from.into();
     from.sort_by_key(|&(step, _)| step);
@@ -91,6 +132,14 @@ pub fn piecewise(rate: f64, from: impl Into<Vec<(u64, f64)>>) -> impl Schedule +
 
 /// `rate · d^-0.5 · min(s^-0.5, s · warm_up^-1.5)` with `s = step + 1`: Vaswani and others, "Attention is all you
 /// need", 2017, equation 3. `d` is the size of the model's values.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// // It rises to step 4,000, and falls from there.
+/// let rate = schedule::noam(1.0, 512, 4_000);
+/// assert!(rate.rate(100) < rate.rate(3_999) && rate.rate(3_999) > rate.rate(10_000));
+/// ```
 pub fn noam(rate: f64, d: u64, warm_up: u64) -> impl Schedule + Clone {
     move |step: u64| {
         let s = step as f64 + 1.0;
@@ -100,11 +149,24 @@ pub fn noam(rate: f64, d: u64, warm_up: u64) -> impl Schedule + Clone {
 
 /// `rate · (1 + cos(π · step / steps)) / 2`, and 0 after these steps: Loshchilov, Hutter, "SGDR: stochastic gradient
 /// descent with warm restarts", 2017, equation 5, without restarts.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// assert_eq!([0, 100, 200].map(|step| schedule::cosine(0.1, 100).rate(step)), [0.1, 0.0, 0.0]);
+/// ```
 pub fn cosine(rate: f64, steps: u64) -> impl Schedule + Clone {
     move |step| rate * (1.0 + (PI * share(step, steps).min(1.0)).cos()) / 2.0
 }
 
 /// A line from `from` to `to` over these steps, then `after`, which goes by the same count of steps.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// let rate = schedule::warm_up(100, 0.0, 0.5, 0.5);
+/// assert_eq!([0, 50, 100, 1_000].map(|step| rate.rate(step)), [0.0, 0.25, 0.5, 0.5]);
+/// ```
 pub fn warm_up(steps: u64, from: f64, to: f64, after: impl Schedule + Clone) -> impl Schedule + Clone {
     move |step| {
         if step < steps { from + (to - from) * share(step, steps) } else { after.rate(step) }
@@ -112,6 +174,13 @@ pub fn warm_up(steps: u64, from: f64, to: f64, after: impl Schedule + Clone) -> 
 }
 
 /// Another schedule in stairs: it changes every `steps` steps only.
+///
+/// ```
+/// use paddle::updater::schedule::{self, Schedule};
+///
+/// let rate = schedule::stairs(1_000, schedule::exponential(0.1, 1_000, 0.5));
+/// assert_eq!([0, 999, 1_000].map(|step| rate.rate(step)), [0.1, 0.1, 0.05]);
+/// ```
 pub fn stairs(steps: u64, schedule: impl Schedule + Clone) -> impl Schedule + Clone {
     move |step: u64| schedule.rate(step - step % steps.max(1))
 }

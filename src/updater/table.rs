@@ -13,6 +13,18 @@ macro_rules! updaters {
         $($(#[doc = $of:literal])* $setter:ident($($number:ident: $range:ident),+);)*
     })*) => {$(
         $(#[doc = $doc])*
+        ///
+        /// ```
+        /// use paddle::{Parameters, Trainer, network};
+        #[doc = concat!("use paddle::updater::", stringify!($name), ";")]
+        ///
+        /// let net = network!(|x: Tensor<f32, _, 1>| mean(square(fc(x, 1))));
+        /// let mut parameters = Parameters::create(&net)?;
+        #[doc = concat!("let mut trainer = Trainer::new(", stringify!($name), "::new(0.01));")]
+        /// let first = trainer.step(&net, &mut parameters, [1.0])?.cost();
+        /// assert!(trainer.step(&net, &mut parameters, [1.0])?.cost() < first);
+        /// # Ok::<(), paddle::Error>(())
+        /// ```
         #[derive(Clone, Debug)]
         pub struct $name {
             rate: Rate,

@@ -83,6 +83,38 @@ fn the_mistake_of_the_readme_gives_its_error() {
     assert!(error.contains(&format!(" --> src/main.rs:{line}:{column}\n")), "{found:?}");
 }
 
+/// The lines of the table of rows, which begin with these columns: the type of an input, and what a row has for it.
+fn rows(text: &str) -> Vec<[&str; 2]> {
+    let table = text.split("| input | in a row |\n").nth(1).expect("the table is there");
+    let lines = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    lines
+        .map(|line| [1, 2].map(|column| line.split('|').nth(column).unwrap().split('`').nth(1).unwrap()))
+        .collect()
+}
+
+/// The rows of networks are what LANGUAGE.md and the documentation of `network!` say.
+#[test]
+fn the_table_of_rows_is_what_rustc_finds() {
+    let language = std::fs::read_to_string(Path::new(ROOT).join("LANGUAGE.md")).unwrap();
+    let macros = std::fs::read_to_string(Path::new(ROOT).join("paddle-macros/src/lib.rs")).unwrap();
+    let rows = rows(&language);
+    assert!(rows.len() > 15, "{rows:?}");
+    assert_eq!(rows, self::rows(&macros.replace("/// ", "")));
+    let numbered = || rows.iter().enumerate();
+    let networks =
+        numbered().map(|(k, [input, _])| format!("    pub fn n{k}(x: {input}) -> _ {{\n        x\n    }}\n"));
+    let types =
+        numbered().map(|(k, [_, row])| format!("const _: fn(networks::n{k}::Row) -> {row} = |row| row;\n"));
+    let source = format!(
+        "pub const WIDTH: usize = 5;\n\n#[paddle::attribute::network]\npub mod networks {{\n    const WORDS: usize;\n{}}}\n\n{}\nfn main() {{}}\n",
+        networks.collect::<String>(),
+        types.collect::<String>()
+    );
+    let source = write("rows.rs", &source);
+    let found = rustc::diagnostics(std::slice::from_ref(&source)).remove(&source).unwrap();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
 /// The oldest release that the README promises is the one that cargo asks for.
 #[test]
 fn the_oldest_release_is_the_one_of_the_manifest() {

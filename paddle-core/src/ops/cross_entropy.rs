@@ -42,7 +42,7 @@ impl Operation for CrossEntropy {
     fn schema(&self) -> &'static Schema {
         &Schema {
             name: "cross_entropy",
-            doc: "-ln x[label].",
+            doc: "`-ln x[label]`.",
             inputs: &["X", "Label"],
             outputs: &["Y"],
             effects: Effects::ROW_WISE,

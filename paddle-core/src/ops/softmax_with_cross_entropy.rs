@@ -48,7 +48,7 @@ impl Operation for SoftmaxWithCrossEntropy {
     fn schema(&self) -> &'static Schema {
         &Schema {
             name: "softmax_with_cross_entropy",
-            doc: "-ln softmax(logits)[label].",
+            doc: "`-ln softmax(logits)[label]`.",
             inputs: &["Logits", "Label"],
             outputs: &["Softmax", "Loss"],
             effects: Effects::ROW_WISE,

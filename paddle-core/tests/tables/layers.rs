@@ -1,4 +1,4 @@
-//! `LAYERS.md`: the layers.
+//! `LAYERS.md`: the layers, and `layers.md` of the macros: their names, for the documentation of `network!`.
 
 use paddle_core::layers::{Argument, Build, Kind, LIBRARY, Layer, LibraryLayer};
 
@@ -8,12 +8,14 @@ const HEAD: &str = "\
 # Layers
 
 Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test tables` from the tables of the layers, `paddle-core/src/layers/`. How
-they are called, and how parameters are named, is in [LANGUAGE.md](LANGUAGE.md).
+they are called, and how parameters are named, is in [LANGUAGE.md].
 
 Arguments are given by position; those with `=` by name, behind the others and in any order, or not at all. Axes are counted with that of
 the rows, `_`, as 0, and from the end if they are negative.
 
 Layers with parameters take more arguments by name: `param`, `init`, `lr`, `decay`, `clip`, and, where there is a bias, `bias_init`.
+
+[LANGUAGE.md]: LANGUAGE.md
 ";
 
 /// What an argument takes, for those who write it.
@@ -98,15 +100,36 @@ fn library(layer: &LibraryLayer) -> String {
     format!("- `{signature}`: {}\n{arguments}", line(&docs.join(" ")))
 }
 
+/// What a family is called.
+fn title(family: &str) -> String {
+    let (first, rest) = family.split_at(1);
+    format!("{}{}", first.to_uppercase(), rest.replace('_', " "))
+}
+
+const WRITTEN: &str = "Written in the language";
+
 #[test]
 fn the_table_lists_the_layers() {
     let mut text = HEAD.to_string();
     for (family, layers) in Layer::families() {
-        let (first, rest) = family.split_at(1);
-        text += &format!("\n## {}{rest}\n\n", first.to_uppercase());
+        text += &format!("\n## {}\n\n", title(family));
         text.extend(layers.iter().map(layer));
     }
-    text += "\n## Written in the language\n\n";
+    text += &format!("\n## {WRITTEN}\n\n");
     text.extend(LIBRARY.iter().map(library));
     is_as_written("LAYERS.md", &text);
+}
+
+#[test]
+fn the_documentation_of_the_macro_names_the_layers() {
+    let row = |family: &str, names: &mut dyn Iterator<Item = &str>| {
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        format!("| {family} | {} |\n", names.join(", "))
+    };
+    let mut text = "| family | layers |\n| --- | --- |\n".to_string();
+    for (family, layers) in Layer::families() {
+        text += &row(&title(family), &mut layers.iter().map(|layer| layer.name));
+    }
+    text += &row(WRITTEN, &mut LIBRARY.iter().map(|layer| layer.name));
+    is_as_written("paddle-macros/src/layers.md", &text);
 }

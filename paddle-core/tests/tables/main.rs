@@ -1,5 +1,5 @@
-//! The tables of layers and operators that users read, `LAYERS.md` and `OPERATORS.md` beside the crate: written from the
-//! code, and held to it here. `UPDATE_GOLDEN=1` rewrites them.
+//! The tables of layers and operators that users read, `LAYERS.md` and `OPERATORS.md` beside the crate, and the names of layers
+//! in the documentation of `network!`: written from the code, and held to it here. `UPDATE_GOLDEN=1` rewrites them.
 
 mod layers;
 mod operators;

@@ -42,7 +42,8 @@ const MOST_STEPS: usize = 10_000;
 impl BagOfWords {
     /// Fits the weights to texts: the numbers of their words, and their classes.
     ///
-    /// Errors without texts, where `l2` is not a number above 0, and where it is so small that no fit is found.
+    /// # Errors
+    /// Without texts, where `l2` is not a number above 0, and where it is so small that no fit is found.
     pub fn fit<T: AsRef<[i64]>>(texts: &[(T, i64)], l2: f64) -> Result<Self, BagOfWordsError> {
         let mut fitted = BagOfWords::of(texts);
         fitted.go_on(&fitted.counted(texts), l2)?;
@@ -51,6 +52,9 @@ impl BagOfWords {
 
     /// The same with the one of these `l2` that, without every tenth text, leads to the best accuracy for these; of equals with the
     /// largest. Returns it, too.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit), and if there is no `l2` to choose.
     pub fn fit_best<T: AsRef<[i64]>>(texts: &[(T, i64)], l2: &[f64]) -> Result<(Self, f64), BagOfWordsError> {
         let (known, new) = split(texts.iter().map(|(words, class)| (words.as_ref(), *class)), 10);
         let mut fitted = BagOfWords::of(&known);
@@ -173,6 +177,12 @@ fn add_logits(weights: &[f64], counts: &[(usize, f64)], logits: &mut [f64]) {
 }
 
 /// Why there is no fit.
+///
+/// ```
+/// use paddle::data::text::{BagOfWords, BagOfWordsError};
+///
+/// assert_eq!(BagOfWords::fit(&[(vec![0], 0), (vec![1], 1)], 0.0), Err(BagOfWordsError::L2 { found: 0.0 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BagOfWordsError {
