@@ -127,6 +127,7 @@ use proc_macro::TokenStream;
 /// | `Seq<Seq<i64>>` | `Vec<Vec<i64>>` |
 /// | `Tensor<f32>`, without rows | `f32` |
 /// | `Tensor<f32, 8>`, without rows | `[f32; 8]` |
+/// | `Tensor<f32, ITEMS, 8>`, rows of their own | `Vec<[f32; 8]>` |
 ///
 /// Rows and levels of sequences are left out of the type; what is left is an array for each dimension whose size rustc
 /// knows, and a `Vec` for each other one. One rule is of its own: where all that is left is one dimension of 1, the row has
@@ -136,8 +137,8 @@ use proc_macro::TokenStream;
 /// The `Vec`s of a dimension have one length in all rows of a batch; those of a `Seq` have any. An input without rows has one
 /// value for the whole batch, so each row has the same.
 ///
-/// Rows of a name, `Tensor<f32, ITEMS, 8>`, are not those of the batch, but are fed for all of it, as an array: `Batch::set`. The
-/// type that a row has for such an input is that of one item, which is refused when a batch is made of rows.
+/// Rows of a name, `Tensor<f32, ITEMS, 8>`, are not those of the batch, but are fed for all of it: each row has all of them, or an
+/// array of them is set for the whole batch, `Batch::set`.
 ///
 /// `net.row(..)` makes a row, with an argument for each input in their order. The row of a network with one input is its
 /// value. Of several inputs it is a tuple; in a module, a struct `cost::Row` with a field for each, which is made `From` such a tuple.

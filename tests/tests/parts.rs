@@ -115,3 +115,56 @@ fn sizes_stand_in_arrays_of_the_crate() {
     let shape = |name: &str| program.show(program.ty(program.find(name).unwrap()));
     assert_eq!(shape("layer1.w"), "f32[5, 7]");
 }
+
+#[test]
+fn rows_meet_all_other_rows() {
+    let net = network!(|x: Tensor<f32, _, 2>, y: Tensor<f32, _, 2>| {
+        let x = x * parameter(2, init = constant(1.0));
+        let fits = matmul(x, all_rows(y), transpose_y = true);
+        // Each row is to find its own among all.
+        let loss = mean(softmax_with_cross_entropy(fits, row_numbers(x)));
+        let turned = each_row(transpose(all_rows(x), [0, 1]), x);
+        (loss, fits, row_numbers(y), turned)
+    });
+    let rows = vec![
+        net.row([1.0, 0.0], [1.0, 2.0]),
+        net.row([0.0, 1.0], [3.0, 4.0]),
+        net.row([1.0, 1.0], [0.5, 0.5]),
+    ];
+    let outputs = given(&net, rows.clone());
+    let fits = array![[1.0, 3.0, 0.5], [2.0, 4.0, 0.5], [3.0, 7.0, 1.0]];
+    assert_eq!(outputs.at::<f32>(1).unwrap(), fits.into_dyn());
+    assert_eq!(outputs.at::<i64>(2).unwrap(), array![0, 1, 2].into_dyn());
+    assert_eq!(outputs.at::<f32>(3).unwrap(), array![[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]].into_dyn());
+    paddle::testing::check_gradients(&net, &rows).unwrap();
+}
+
+#[test]
+fn rows_of_their_own_are_in_each_row() {
+    let net = network!(|user: Tensor<f32, _, 2>, item: Tensor<f32, ITEMS, 2>| {
+        matmul(user, all_rows(item), transpose_y = true)
+    });
+    let items = || vec![[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+    let outputs = given(&net, vec![net.row([1.0, 2.0], items()), net.row([3.0, 4.0], items())]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![[1.0, 2.0, 3.0], [3.0, 4.0, 7.0]].into_dyn());
+}
+
+#[test]
+fn losses_are_of_each_place() {
+    let net = network!(|x: Tensor<f32, _, T, 3>, label: Tensor<i64, _, T, 1>, plain: Tensor<i64, _, T>| {
+        let logits = fc(x, 4, axis = -1);
+        let loss = softmax_with_cross_entropy(logits, label, ignore_index = 3);
+        let other = cross_entropy(softmax(logits), plain);
+        (mean(loss) + mean(other), loss, other, accuracy(softmax(logits), label))
+    });
+    let rows = [
+        net.row(vec![[0.1, 0.2, 0.3], [1.0, 0.0, -1.0]], vec![[2], [3]], vec![2, 0]),
+        net.row(vec![[0.5, 0.2, 0.3], [0.0, 0.0, -1.0]], vec![[0], [1]], vec![0, 1]),
+    ];
+    let outputs = given(&net, rows.to_vec());
+    let (loss, other) = (outputs.at::<f32>(1).unwrap(), outputs.at::<f32>(2).unwrap());
+    assert_eq!((loss.shape(), other.shape()), (&[2, 2, 1][..], &[2, 2, 1][..]));
+    assert_eq!(loss[[0, 1, 0]], 0.0);
+    assert!((loss[[1, 1, 0]] - other[[1, 1, 0]]).abs() < 1e-6);
+    paddle::testing::check_gradients(&net, &rows).unwrap();
+}

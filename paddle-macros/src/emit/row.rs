@@ -69,7 +69,8 @@ pub(super) fn column(input: &Input, sizes: &Sizes<'_>) -> TokenStream {
     };
     // `[_, 1]` is one element per row.
     let row = if input.dims == [Dim::from(1)] { element } else { array(input, element, sizes) };
-    (0..input.levels).fold(row, |row, _| quote!(::std::vec::Vec<#row>))
+    let levels = input.levels + usize::from(input.has_own_rows);
+    (0..levels).fold(row, |row, _| quote!(::std::vec::Vec<#row>))
 }
 
 fn array(input: &Input, element: TokenStream, sizes: &Sizes<'_>) -> TokenStream {

@@ -18,6 +18,8 @@ pub(crate) struct Input {
     pub(crate) dims: Vec<Dim>,
     /// How many levels of sequences a row is of: any number of these, or of sequences of these.
     pub(crate) levels: usize,
+    /// Whether it has rows of its own, not those of the batch: then it is fed with all of them.
+    pub(crate) has_own_rows: bool,
     pub(super) var: VarId,
 }
 
@@ -77,6 +79,8 @@ impl<'a> Lowering<'a, '_> {
         };
         let ty = self.declared_type(&name, dtype, dims, levels)?;
         let row = ty.dims.clone();
+        let is_of_batch = |rows: RowsId| self.program.row_space(rows).name == "_";
+        let has_own_rows = levels == 0 && ty.rows.is_some_and(|rows| !is_of_batch(rows));
         let var = match self.program.create_input(&name, ty) {
             Ok(var) => var,
             Err(_) => {
@@ -87,7 +91,7 @@ impl<'a> Lowering<'a, '_> {
         if let Some(binding) = binding {
             self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
         }
-        Some(Input { ident: ident.clone(), dtype, dims: row, levels, var })
+        Some(Input { ident: ident.clone(), dtype, dims: row, levels, has_own_rows, var })
     }
 
     /// A declared type; a name that is new is a size that what is fed tells.
