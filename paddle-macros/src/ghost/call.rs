@@ -27,7 +27,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let (ident, function) = (&call.ident, &network.functions[id.0]);
             match network.units[function.unit.0].origin {
                 Origin::Here => {
-                    let arguments = arguments.map(|argument| helper("unpacked", argument));
+                    let arguments = arguments.map(|argument| helper("bound", argument));
                     let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
                     named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
                 }
@@ -45,7 +45,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
         }
         Meaning::Variable(_) => {
             let ident = &call.ident;
-            let arguments = arguments.map(|argument| helper("unpacked", argument));
+            let arguments = arguments.map(|argument| helper("bound", argument));
             let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
             // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
