@@ -8,6 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A value of a network.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Var(());
 
@@ -19,20 +20,24 @@ impl fmt::Display for Var {
 }
 
 /// What stands for a value: a variable, whose type editors show, a number, or what a layer gives.
+#[doc(hidden)]
 pub trait Value {}
 
 impl<T> Value for T {}
 
 /// Rows, as `_` stands for them in types. Rust has no type of that name.
+#[doc(hidden)]
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug)]
 pub struct __(());
 
 /// A size that is not the same for each call of a sub-network.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
 
 /// The type of a variable that is a sequence.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Seq<T>(PhantomData<T>);
 
@@ -46,6 +51,7 @@ impl<T> Copy for Seq<T> {}
 
 /// The types of variables as editors show them: `Tensor<f32, __, 16>`. Some dimensions have names, others are numbers, which is not the
 /// same for Rust: `name::number::Tensor` is of these two.
+#[doc(hidden)]
 pub mod tensor {
     use std::marker::PhantomData;
 
@@ -87,6 +93,7 @@ pub mod tensor {
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $name:ident $($update:ident)?;)*) => {
         /// What the signs of the language mean.
+        #[doc(hidden)]
         pub mod operator {
             use super::{Value, Var, v};
 
@@ -98,7 +105,9 @@ macro_rules! operators {
 
                 $(
                     /// The same, as the new value of a variable.
-                    pub fn $update<T>(_: &mut T, _: impl Value) {}
+                    pub fn $update(value: impl Value, _: &mut impl Value) {
+                        v(value);
+                    }
                 )?
             )*
 
@@ -262,11 +271,13 @@ macro_rules! families {
         $(paddle_core::$with_layers!(layers);)*
 
         /// The named arguments of the layers that have some.
+        #[doc(hidden)]
         pub mod named {
             $(paddle_core::$with_layers!(named_arguments);)*
         }
 
         /// The words that arguments of layers allow.
+        #[doc(hidden)]
         pub mod choice {
             $(paddle_core::$with_layers!(choices);)*
         }

@@ -247,6 +247,8 @@ pub(crate) struct Call {
     pub(crate) named: Vec<Named>,
     /// The arguments with their parentheses.
     pub(crate) parens: Extent,
+    /// Whether the last argument has a comma behind it, so that another one may be on its way.
+    pub(crate) open: bool,
 }
 
 /// `act = relu`

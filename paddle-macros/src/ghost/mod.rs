@@ -28,7 +28,17 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
         network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
     let sizes = by_caller.map(|Constant { ident, .. }| quote!(#[allow(dead_code)] const #ident: usize = 0;));
     let types = shown::types(network);
-    quote! { #(#imports)* #(#sizes)* #(#functions)* #types }
+    let scope = language_scope();
+    // What is not written yet may be a layer, wherever it will be.
+    quote! {
+        #[cfg(rust_analyzer)]
+        #[allow(unused_imports)]
+        use #scope::{*, library::*};
+        #(#imports)*
+        #(#sizes)*
+        #(#functions)*
+        #types
+    }
 }
 
 /// Stands for an imported sub-network.
@@ -44,6 +54,11 @@ fn language(name: &str, at: Span) -> TokenStream {
     quote_spanned!(here=> ::paddle::language::#name)
 }
 
+fn language_scope() -> TokenStream {
+    let here = Span::mixed_site();
+    quote_spanned!(here=> ::paddle::language)
+}
+
 fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
     let name = language(name, Span::mixed_site());
     quote!(#name(#argument))
@@ -52,11 +67,12 @@ fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
 /// A name that stands for nothing: perhaps the beginning of one, which an editor is to complete, by a variable, a layer, or a function
 /// of one of these modules of `paddle::language`. Of a network with mistakes the ghost is seen by editors only.
 fn unfinished(name: &Ident, modules: &[TokenStream]) -> TokenStream {
-    let here = Span::mixed_site();
-    let scope = quote_spanned!(here=> ::paddle::language);
+    if modules.is_empty() {
+        return helper("v", name);
+    }
+    let scope = language_scope();
     let name = quote!({
-        #[allow(unused_imports)]
-        use #scope::{*, library::*, #(#modules::*),*};
+        use #scope::{#(#modules::*),*};
         #name
     });
     helper("v", name)
@@ -74,9 +90,9 @@ fn function(function: &Function, network: &Network) -> TokenStream {
     let generics = generics.iter().map(|size| &size.tokens);
     let generics = (!function.generics.is_empty()).then(|| quote!(<#(#generics),*>));
     let lints = if *public {
-        quote!(dead_code, unused_parens, overflowing_literals, clippy::all)
+        quote!(dead_code, unused_parens, overflowing_literals, unused_braces)
     } else {
-        quote!(unused_parens, overflowing_literals, clippy::all)
+        quote!(unused_parens, overflowing_literals, unused_braces)
     };
     let inputs = function.positional().map(|param| self::param(param, network));
     let named = function.named().map(|param| {
@@ -259,7 +275,7 @@ fn valued(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Number { .. }
         | ExprKind::Text { .. }
         | ExprKind::Template { .. }
-        | ExprKind::Name { .. }
+        | ExprKind::Name { meaning: Meaning::Variable(_) | Meaning::Activation(_), .. }
         | ExprKind::Paren(_)
         | ExprKind::Closure(_) => helper("v", ghost),
         ExprKind::Kept(inner) => valued(inner, network),
@@ -344,7 +360,8 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let name = format!("{}_assign", function_of(Infix::Arithmetic(*kind)));
             let (name, names, value) = (operator(&name, first(op)), self::target(target), ghost(value));
             let changed = quote_spanned!(target.at.start=> &mut);
-            quote!(#name(#changed #names, #value))
+            // The value first: it may read the variable.
+            quote!(#name(#value, #changed #names))
         }
         ExprKind::Call(call) => call::call(call, network),
         ExprKind::Closure(Closure { params, result, body }) => {

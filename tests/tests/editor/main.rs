@@ -83,6 +83,26 @@ fn an_editor_knows_a_network() {
         (SOURCE.replace(", max)", ", la)"), ")), la", &["last", "average"]),
         (SOURCE.replace("act = tanh", "act = ta"), "act = ta", &["tanh"]),
         (SOURCE.replace("softmax(inner)", "softmax(inn)"), "softmax(inn", &["inner", "x"]),
+        // Nothing is typed yet.
+        (SOURCE.replace("fc(h, 10)", "fc(h, 10, act = )"), "10, act = ", &["relu", "tanh", "h"]),
+        (SOURCE.replace("fc(h, 10)", "fc(h, 10, init = )"), "10, init = ", &["normal", "xavier"]),
+        (SOURCE.replace("fc(h, 10)", "fc(h, 10, param = )"), "10, param = ", &["h", "image"]),
+        (SOURCE.replace("act = tanh", "act = "), "fc(x, 8, act = ", &["tanh"]),
+        (SOURCE.replace("fc(h, 10)", "fc()"), "let logits = fc(", &["h", "image"]),
+        (SOURCE.replace("fc(h, 10)", "fc(h, )"), "= fc(h, ", &["h", "act", "axis"]),
+        (SOURCE.replace("fc(h, 10)", "fc(h, 10, )"), "fc(h, 10, ", &["h", "act", "param"]),
+        (
+            SOURCE.replace("fc(h, 10);", "fc(h, 10);\n        "),
+            "fc(h, 10);\n        ",
+            &["fc", "lstm", "logits", "hidden"],
+        ),
+        (SOURCE.replace("fc(h, 10);", ""), "let logits = ", &["fc", "h", "hidden"]),
+        (SOURCE.replace("softmax(inner)", "softmax()"), "softmax(", &["inner"]),
+        (
+            SOURCE.replace("        softmax(inner)\n", "        \n"),
+            "act = tanh);\n        ",
+            &["inner", "softmax"],
+        ),
     ] {
         let found = editor.complete(&typed, cursor);
         for name in wanted {
