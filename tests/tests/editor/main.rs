@@ -36,7 +36,9 @@ fn main() {
 }
 "#;
 
-const TYPES: &str = r#"#[paddle::attribute::network]
+const TYPES: &str = r#"use paddle::network;
+
+#[network::module]
 pub mod model {
     fn hidden(x: _) -> _ {
         let inside = fc(x, 16);
@@ -56,7 +58,7 @@ pub mod model {
 }
 
 fn main() {
-    let _ = paddle::network!(|x: Tensor<f32, _, 4>| {
+    let _ = network!(|x: Tensor<f32, _, 4>| {
         let inner = fc(x, 8);
         softmax(inner)
     });
@@ -151,7 +153,7 @@ fn an_editor_knows_a_network() {
     // One mistake takes the types of what depends on it, and no others.
     editor.change(&TYPES.replace("embedding(words, ", "embedding(word, "));
     assert!(editor.hover("vectors =").contains("let vectors: Var"));
-    assert!(editor.hover("last, pair").contains("let last: Tensor<f32, __, 16>"));
+    assert!(editor.hover("pair) =").contains("let pair: (Tensor<f32, __, 784>, i64)"));
 
     // A mistake while it is typed.
     editor.change(&SOURCE.replace("fc(h, 10)", "cf(h, 10)"));
