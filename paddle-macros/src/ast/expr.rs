@@ -181,8 +181,8 @@ pub(crate) enum CaseKind {
     /// A literal.
     Value(Expr),
     Range {
-        start: Option<Expr>,
-        end: Option<Expr>,
+        start: Option<Box<Expr>>,
+        end: Option<Box<Expr>>,
         inclusive: bool,
     },
     Either(Vec<Case>),
