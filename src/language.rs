@@ -5,9 +5,10 @@
 //! documentation, and unused variables are reported as everywhere in Rust. Nothing here is to be called by hand.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, RemAssign, Sub, SubAssign};
+use std::marker::PhantomData;
 
 /// A value of a network.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Var(());
 
@@ -18,54 +19,121 @@ impl fmt::Display for Var {
     }
 }
 
-macro_rules! operators {
-    ($($name:ident $method:ident $assign:ident $assign_method:ident;)*) => {$(
-        impl $name for Var {
-            type Output = Var;
+/// What stands for a value: a variable, whose type editors show, a number, or what a layer gives.
+#[doc(hidden)]
+pub trait Value {}
 
-            fn $method(self, _: Var) -> Var {
-                self
+impl<T> Value for T {}
+
+/// Rows, as `_` stands for them in types. Rust has no type of that name.
+#[doc(hidden)]
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy, Debug)]
+pub struct __(());
+
+/// A size that is not the same for each call of a sub-network.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Any(());
+
+/// The type of a variable that is a sequence.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Seq<T>(PhantomData<T>);
+
+impl<T> Clone for Seq<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Seq<T> {}
+
+/// The types of variables as editors show them: `Tensor<f32, __, 16>`. Some dimensions have names, others are numbers, which is not the
+/// same for Rust: `name::number::Tensor` is of these two.
+#[doc(hidden)]
+pub mod tensor {
+    use std::marker::PhantomData;
+
+    macro_rules! tensors {
+        ([$($generics:tt)*] [$($given:ident)*] [$($names:ident)*]) => {
+            /// The type of a variable.
+            #[derive(Debug)]
+            pub struct Tensor<E, $($generics)*>(PhantomData<(E, $($names),*)>);
+
+            impl<E, $($generics)*> Clone for Tensor<E, $($given),*> {
+                fn clone(&self) -> Self {
+                    *self
+                }
+            }
+
+            impl<E, $($generics)*> Copy for Tensor<E, $($given),*> {}
+        };
+        ([$($generics:tt)*] [$($given:ident)*] [$($names:ident)*] $next:ident $($left:ident)*) => {
+            tensors!([$($generics)*] [$($given)*] [$($names)*]);
+
+            /// Those whose next dimension has a name.
+            pub mod name {
+                use std::marker::PhantomData;
+
+                tensors!([$($generics)* $next,] [$($given)* $next] [$($names)* $next] $($left)*);
+            }
+
+            /// Those whose next dimension is a number.
+            pub mod number {
+                use std::marker::PhantomData;
+
+                tensors!([$($generics)* const $next: usize,] [$($given)* $next] [$($names)*] $($left)*);
+            }
+        };
+    }
+    tensors!([] [] [] A B C D F);
+}
+
+macro_rules! operators {
+    ($($(#[doc = $doc:literal])* $name:ident $($update:ident)?;)*) => {
+        /// What the signs of the language mean.
+        #[doc(hidden)]
+        pub mod operator {
+            use super::{Value, Var, v};
+
+            $(
+                $(#[doc = $doc])*
+                pub fn $name(x: impl Value, y: impl Value) -> Var {
+                    v((x, y))
+                }
+
+                $(
+                    /// The same, as the new value of a variable.
+                    pub fn $update(value: impl Value, _: &mut impl Value) {
+                        v(value);
+                    }
+                )?
+            )*
+
+            /// The opposite, element by element.
+            pub fn neg(x: impl Value) -> Var {
+                v(x)
+            }
+
+            /// Whether it does not hold, element by element.
+            pub fn not(x: impl Value) -> Var {
+                v(x)
             }
         }
-
-        impl $assign for Var {
-            fn $assign_method(&mut self, _: Var) {}
-        }
-    )*};
+    };
 }
 operators! {
-    Add add AddAssign add_assign;
-    Sub sub SubAssign sub_assign;
-    Mul mul MulAssign mul_assign;
-    Div div DivAssign div_assign;
-    Rem rem RemAssign rem_assign;
-}
-
-impl Neg for Var {
-    type Output = Var;
-
-    fn neg(self) -> Var {
-        self
-    }
-}
-
-impl Not for Var {
-    type Output = Var;
-
-    fn not(self) -> Var {
-        self
-    }
-}
-
-macro_rules! functions {
-    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
-        $(#[doc = $doc])*
-        pub fn $name(x: Var, _: Var) -> Var {
-            x
-        }
-    )*};
-}
-functions! {
+    /// The sum, element by element.
+    add add_assign;
+    /// The difference, element by element.
+    sub sub_assign;
+    /// The product, element by element.
+    mul mul_assign;
+    /// The quotient, element by element; of whole numbers it is rounded towards zero.
+    div div_assign;
+    /// What is left of a division, element by element.
+    rem rem_assign;
     /// Whether `x < y`, element by element.
     lt;
     /// Whether `x <= y`, element by element.
@@ -84,8 +152,12 @@ functions! {
     or;
     /// Whole numbers, from the first on.
     range;
-    /// A call of a sub-network whose parameters have a name.
-    named_by;
+}
+
+/// A call of a sub-network whose parameters have a name.
+#[doc(hidden)]
+pub fn named_by(x: Var, _: impl Value) -> Var {
+    x
 }
 
 /// A constant, several values as one, or a layer that is applied to the result of another.
@@ -102,13 +174,13 @@ pub fn integer(_: i64) -> Var {
 
 /// A condition.
 #[doc(hidden)]
-pub fn cond(_: Var) -> bool {
+pub fn cond(_: impl Value) -> bool {
     true
 }
 
-/// A value where a pattern says of how many parts it is.
+/// A value as what a variable, or a pattern, shows.
 #[doc(hidden)]
-pub fn unpacked<T, U>(_: T) -> U {
+pub fn bound<T, U>(_: T) -> U {
     unreachable!("the source of a network is compiled to a program; it is not run by Rust")
 }
 
@@ -132,8 +204,8 @@ macro_rules! layers {
         $(#[doc = $doc])*
         ///
         $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
-        pub fn $name($($arg: Var),*) -> Var {
-            [$($arg),*][0]
+        pub fn $name($($arg: impl Value),*) -> Var {
+            v(($($arg,)*))
         }
     )*};
 }
@@ -161,8 +233,8 @@ macro_rules! named_arguments {
         pub mod $name {
             $(
                 #[doc = $named_doc]
-                pub fn $named(value: crate::language::Var) -> crate::language::Var {
-                    value
+                pub fn $named(value: impl crate::language::Value) -> crate::language::Var {
+                    crate::language::v(value)
                 }
             )+
         }
@@ -199,11 +271,13 @@ macro_rules! families {
         $(paddle_core::$with_layers!(layers);)*
 
         /// The named arguments of the layers that have some.
+        #[doc(hidden)]
         pub mod named {
             $(paddle_core::$with_layers!(named_arguments);)*
         }
 
         /// The words that arguments of layers allow.
+        #[doc(hidden)]
         pub mod choice {
             $(paddle_core::$with_layers!(choices);)*
         }
@@ -219,7 +293,7 @@ macro_rules! initializers {
         pub mod initializer {
             $(
                 $(#[doc = $doc])*
-                pub fn $name($($argument: super::Var),*) -> super::Var {
+                pub fn $name($($argument: impl super::Value),*) -> super::Var {
                     super::v(($($argument,)*))
                 }
             )*

@@ -33,7 +33,7 @@
 //!
 //! | to | there is |
 //! | --- | --- |
-//! | write a network | [`network!`], [`attribute::network`]; [`guide`] has the language and its layers |
+//! | write a network | [`network!`], [`attribute::network`], [`network::module`]; [`guide`] has the language and its layers |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
@@ -65,7 +65,7 @@ pub mod language;
 mod load;
 mod metrics;
 mod model;
-mod network;
+pub mod network;
 pub mod operator;
 mod options;
 mod outputs;
@@ -123,7 +123,7 @@ pub use updater::{
 };
 
 /// The attribute form of [`network!`]. Rust has one name for a macro of either form in a module, so this one is here:
-/// `use paddle::attribute::network;`.
+/// `use paddle::attribute::network;`. A file that uses both writes [`#[network::module]`](network::module) instead.
 pub mod attribute {
     pub use paddle_macros::network_module as network;
 }

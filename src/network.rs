@@ -1,4 +1,23 @@
 //! Networks: what `network!` and `#[network]` make of a model's source.
+//!
+//! `use paddle::network;` brings the macro [`network!`](crate::network!), and this module, by which a file that has the macro writes
+//! the attribute: `#[network::module]`.
+//!
+//! ```
+//! use paddle::network;
+//!
+//! #[network::module]
+//! mod line {
+//!     pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
+//!         fc(x, 1)
+//!     }
+//! }
+//!
+//! let double = network!(|x: Tensor<f32, _, 13>| x * 2.0);
+//! assert_eq!(line::price().program()?.parameters().count(), 2);
+//! assert_eq!(double.program()?.parameters().count(), 0);
+//! # Ok::<(), paddle::Error>(())
+//! ```
 
 use std::any::TypeId;
 use std::borrow::Borrow;
@@ -10,6 +29,8 @@ use std::sync::{Arc, OnceLock};
 use paddle_core::convert::from_wire;
 use paddle_core::program::Program;
 use paddle_core::wire::ProgramDesc;
+
+pub use paddle_macros::network_module as module;
 
 use crate::Error;
 use crate::batch::{Batch, Row};
@@ -238,6 +259,7 @@ impl<R: Row + 'static> Spec for Dynamic<R> {
 }
 
 /// What the macros say of a network that cannot be trained: that this is not possible.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Training;
 

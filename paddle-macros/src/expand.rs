@@ -1,11 +1,13 @@
 //! The front end from tokens to tokens: parse → resolve → lower → emit. What has mistakes is lowered all the same, to
 //! find others: a failed expression has an unknown value that silences what consumes it.
 
+use std::collections::BTreeMap;
+
 use paddle_core::ops::Custom;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 
-use crate::ast::FunctionId;
+use crate::ast::{BindingId, FunctionId, Shown};
 use crate::emit::emit;
 use crate::errors;
 use crate::import::{self, payloads};
@@ -68,7 +70,7 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
     });
     let is_known = sink.is_empty();
     let can_be_lowered = is_finite && !network.is_incomplete();
-    let lowered = topologies
+    let mut lowered = topologies
         .map(|at| {
             let function = FunctionId(at);
             let lowered = match can_be_lowered {
@@ -92,6 +94,11 @@ fn analyse_invocation(invocation: Option<Invocation>, imported: TokenStream, mut
         sharing::check(network, &lowered, &mut sink);
     }
     training::check(&lowered, &mut sink);
+    let mut shown: BTreeMap<BindingId, Shown> = BTreeMap::new();
+    for (binding, ty) in lowered.iter_mut().flat_map(|(_, lowered)| std::mem::take(&mut lowered.shown)) {
+        shown.entry(binding).and_modify(|known| known.merge(&ty)).or_insert(ty);
+    }
+    source.network.show(shown);
     Analysis { lowered, operators, reports: sink.finish(), doubts: sink.doubts(), source: Some(source) }
 }
 

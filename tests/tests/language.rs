@@ -9,6 +9,22 @@ macro_rules! text {
     };
 }
 
+/// Both forms in one file, which has the macro by its name.
+#[network::module]
+mod beside_the_macro {
+    pub fn price(x: Tensor<f32, _, 13>) -> Tensor<f32, _, 1> {
+        fc(x, 1)
+    }
+}
+
+#[test]
+fn a_module_beside_the_macro() {
+    let outputs = |text: String| text.lines().last().map(str::to_string);
+    let module = beside_the_macro::price().program().unwrap().to_string();
+    let closure = text!(|x: Tensor<f32, _, 13>| fc(x, 1));
+    assert_eq!(outputs(module), outputs(closure));
+}
+
 #[test]
 fn a_line() {
     let net = network!(|x: Tensor<f32, _, 13>, y: Tensor<f32, _, 1>| {

@@ -119,12 +119,4 @@ impl Operation for AxisToRows {
     fn prototypes() -> Vec<Self> {
         vec![AxisToRows]
     }
-
-    fn samples() -> Vec<Sample> {
-        let of = |rows: i64, dims: &[i64]| {
-            let dims = [&[rows], dims].concat();
-            Sample::of(AxisToRows).dense(&dims).rows(rows as usize, &[2])
-        };
-        vec![of(3, &[2]), of(1, &[2, 2]), of(4, &[])]
-    }
 }

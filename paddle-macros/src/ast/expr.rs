@@ -266,8 +266,8 @@ pub(crate) enum CaseKind {
     /// A literal.
     Value(Expr),
     Range {
-        start: Option<Expr>,
-        end: Option<Expr>,
+        start: Option<Box<Expr>>,
+        end: Option<Box<Expr>>,
         inclusive: bool,
     },
     Either(Vec<Case>),
@@ -332,6 +332,8 @@ pub(crate) struct Call {
     pub(crate) named: Vec<Named>,
     /// The arguments with their parentheses.
     pub(crate) parens: Extent,
+    /// Whether the last argument has a comma behind it, so that another one may be on its way.
+    pub(crate) open: bool,
 }
 
 /// `act = relu`

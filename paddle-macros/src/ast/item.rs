@@ -38,9 +38,11 @@ pub(crate) struct Import {
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) name: String,
-    pub(crate) constant: bool,
     /// Whether its name is anywhere but in its declaration and on the left of `=`.
     pub(crate) read: bool,
+    pub(crate) unit: UnitId,
+    /// What editors show of it, in [`Network::shown`](super::Network::shown); none where that is nothing but a value.
+    pub(crate) shown: Option<usize>,
 }
 
 /// `const N: usize = 13;`

@@ -2,10 +2,13 @@
 
 mod expr;
 mod item;
+mod shown;
 mod size;
 mod ty;
 mod walk;
 mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -19,6 +22,7 @@ pub(crate) use expr::{
 pub(crate) use item::{
     Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,
 };
+pub(crate) use shown::{Shown, ShownDim};
 pub(crate) use size::{OutsideSize, SizeOrigin};
 pub(crate) use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
 
@@ -49,6 +53,8 @@ pub(crate) struct Network {
     pub(crate) configured_out: Vec<ConfiguredOut>,
     /// The variables, filled in by `resolve`.
     pub(crate) bindings: Vec<Binding>,
+    /// The types that editors show of them, each once; filled in when the network has been lowered.
+    pub(crate) shown: Vec<Shown>,
 }
 
 impl Network {
@@ -70,6 +76,15 @@ impl Network {
         import.item.as_ref().is_some_and(|(unit, name)| {
             self.constants.iter().any(|constant| constant.unit == *unit && text(&constant.ident) == *name)
         })
+    }
+
+    /// Notes what editors show of variables.
+    pub(crate) fn show(&mut self, bindings: BTreeMap<BindingId, Shown>) {
+        let types: BTreeSet<Shown> = bindings.values().filter(|ty| **ty != Shown::Value).cloned().collect();
+        self.shown = types.into_iter().collect();
+        for (id, ty) in bindings {
+            self.bindings[id.0].shown = self.shown.binary_search(&ty).ok();
+        }
     }
 
     /// Whether a module that it imports from has mistakes, so that it cannot be compiled either.

@@ -19,7 +19,7 @@ pub(crate) fn functions() -> TokenStream {
     quote! {
         /// Layers that are written in the language itself.
         pub mod library {
-            use super::Var;
+            use super::{Value, Var};
 
             #(#functions)*
 
@@ -46,25 +46,25 @@ fn layer(function: &syn::ItemFn) -> (TokenStream, TokenStream) {
     let param = names::DOCUMENTATION;
     let called = quote! {
         #(#docs)*
-        pub fn #ident(#(#positional: Var),*) -> Var {
+        pub fn #ident(#(#positional: impl Value),*) -> Var {
             super::v((#(#positional,)*))
         }
     };
     let named = quote! {
         #[doc = #about]
         pub mod #ident {
-            use crate::language::Var;
+            use crate::language::{Value, Var, v};
 
             #(
                 #[doc = #field_docs]
-                pub fn #fields(value: Var) -> Var {
-                    value
+                pub fn #fields(value: impl Value) -> Var {
+                    v(value)
                 }
             )*
 
             #[doc = #param]
-            pub fn param(value: Var) -> Var {
-                value
+            pub fn param(value: impl Value) -> Var {
+                v(value)
             }
         }
     };

@@ -44,7 +44,7 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
     let uses = quote!(#uses #(#doubts)*);
-    let ghost = if broken { hidden(&ghost) } else { quote!(const _: () = { #ghost };) };
+    let ghost = item(&ghost, broken);
     match &source.form {
         Form::Expression => {
             let operators = Operators::of(network, operators, !reports.is_empty());
@@ -113,12 +113,18 @@ fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
     quote!(#(const _: () = #checks;)*)
 }
 
-/// For editors only: rust-analyzer sets the `cfg`, rustc drops the item.
-fn hidden(ghost: &TokenStream) -> TokenStream {
+/// The ghost as an item. Of a network with mistakes it is for editors only: rust-analyzer sets the `cfg`, rustc drops the item.
+///
+/// Both take as many characters: an editor looks up where it is in what was right by where it is in what is typed.
+fn item(ghost: &TokenStream, broken: bool) -> TokenStream {
+    let attribute = match broken {
+        true => quote!(#[cfg(rust_analyzer)]),
+        false => quote!(#[allow(clippy::all)]),
+    };
     quote! {
         #[allow(unexpected_cfgs)]
         const _: () = {
-            #[cfg(rust_analyzer)]
+            #attribute
             const _: () = { #ghost };
         };
     }

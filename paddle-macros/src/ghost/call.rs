@@ -4,7 +4,7 @@ use paddle_core::layers::{Kind, LIBRARY, Layer};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
-use super::{delimited, expr, helper, language, unfinished};
+use super::{delimited, expr, helper, language, language_scope, unfinished};
 use crate::ast::{Call, Expr, ExprKind, Meaning, Named, Network, Origin, Param, text};
 
 pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
@@ -21,13 +21,15 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let name = language(layer.name, call.ident.span());
             let known = |name: &str| layer.named(name).is_some();
             let called = called(name, quote!(#(#arguments),*));
-            with(called, call, network, language("named", Span::mixed_site()), layer.name, &known)
+            let called =
+                with(called, call, network, language("named", Span::mixed_site()), layer.name, &known);
+            open(called, call)
         }
         Meaning::Function(id) => {
             let (ident, function) = (&call.ident, &network.functions[id.0]);
             match network.units[function.unit.0].origin {
                 Origin::Here => {
-                    let arguments = arguments.map(|argument| helper("unpacked", argument));
+                    let arguments = arguments.map(|argument| helper("bound", argument));
                     let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
                     named.fold(called, |called, value| helper("named_by", quote!(#called, #value)))
                 }
@@ -39,13 +41,15 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
                         function.named().filter_map(named).chain(["param".into()]).collect();
                     let known = |name: &str| names.iter().any(|known| known == name);
                     let called = called(quote!(#library::#ident), quote!(#(#arguments),*));
-                    with(called, call, network, quote!(#library::named), &text(&function.ident), &known)
+                    let layer = text(&function.ident);
+                    let called = with(called, call, network, quote!(#library::named), &layer, &known);
+                    open(called, call)
                 }
             }
         }
         Meaning::Variable(_) => {
             let ident = &call.ident;
-            let arguments = arguments.map(|argument| helper("unpacked", argument));
+            let arguments = arguments.map(|argument| helper("bound", argument));
             let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
             // The only named argument of a closure is the name of its parameters.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
@@ -61,10 +65,46 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
         }
         Meaning::Unresolved => {
             let callee = unfinished(&call.ident, &[]);
-            helper("v", quote!((#callee, #(#arguments,)* #(#named,)*)))
+            let Some(names) = names(call) else {
+                return helper("v", quote!((#callee, #(#arguments,)* #(#named,)*)));
+            };
+            // A layer with other arguments than it takes: more of them may be on their way.
+            let arguments = call.positional.iter().map(|argument| expr(argument, network));
+            let given = helper("v", quote!((#(#arguments,)* #(#named,)* #callee)));
+            quote!({ #names #given })
         }
         _ => helper("v", quote!((#(#arguments,)* #(#named,)*))),
     }
+}
+
+/// A call behind whose last comma an editor offers the named arguments.
+fn open(called: TokenStream, call: &Call) -> TokenStream {
+    match names(call).filter(|_| call.open) {
+        Some(names) => {
+            // What stands here is longer than what stands before another argument.
+            let value = Ident::new("called_with_these", Span::mixed_site());
+            quote!({ #[cfg(rust_analyzer)] #names let #value = #called; #value })
+        }
+        None => called,
+    }
+}
+
+/// Brings the named arguments of a layer into scope.
+fn names(call: &Call) -> Option<TokenStream> {
+    let (scope, named) = (language_scope(), named_arguments(&text(&call.ident))?);
+    Some(quote!(use #scope::{#named::*};))
+}
+
+/// Where the named arguments of a layer are.
+fn named_arguments(layer: &str) -> Option<TokenStream> {
+    let module = match Layer::find(layer) {
+        Some(layer) if layer.named.is_empty() => return None,
+        Some(_) => quote!(named),
+        None if LIBRARY.iter().any(|known| known.name == layer) => quote!(library::named),
+        None => return None,
+    };
+    let layer = Ident::new(layer, Span::mixed_site());
+    Some(quote!(#module::#layer))
 }
 
 /// An argument by position. What is no value may become an argument by name.
@@ -72,17 +112,11 @@ fn argument(call: &Call, at: usize, argument: &Expr, network: &Network) -> Token
     match &argument.kind {
         ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
             let name = text(&call.ident);
-            let of = |module: TokenStream| {
-                let layer = Ident::new(&name, Span::mixed_site());
-                quote!(#module::#layer)
-            };
             let modules = match Layer::find(&name) {
                 Some(layer) if layer.positional.get(at).is_some_and(|known| takes_words(known.kind)) => {
                     words(layer.name, layer.positional[at].name)
                 }
-                Some(layer) if !layer.named.is_empty() => vec![of(quote!(named))],
-                None if LIBRARY.iter().any(|layer| layer.name == name) => vec![of(quote!(library::named))],
-                _ => Vec::new(),
+                _ => named_arguments(&name).into_iter().collect(),
             };
             unfinished(ident, &modules)
         }

@@ -12,7 +12,7 @@ pub(super) fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) 
     let statement = arms.iter().all(|arm| arm.body.is_statement());
     let ty = arms.iter().map(|arm| &arm.case).find(|case| matches!(case.kind, CaseKind::Tuple(_)));
     let ty = ty.map_or_else(var, case_type);
-    let (unpacked, value) = (language("unpacked", Span::mixed_site()), expr(value, network));
+    let (bound, value) = (language("bound", Span::mixed_site()), expr(value, network));
     let ghosts = arms.iter().map(|Arm { case, guard, body }| {
         let mut conditions = Vec::new();
         let pattern = self::case(case, network, &mut conditions);
@@ -41,7 +41,7 @@ pub(super) fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) 
             quote!(_ => #none)
         }
     });
-    quote!(#keyword #unpacked::<_, #ty>(#value) { #(#ghosts)* #rest })
+    quote!(#keyword #bound::<_, #ty>(#value) { #(#ghosts)* #rest })
 }
 
 fn case_type(case: &Case) -> TokenStream {

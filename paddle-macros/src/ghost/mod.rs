@@ -1,10 +1,12 @@
 //! The ghost: a function that never runs, made of the user's tokens, each once and with its place. Editors get hover,
 //! completion and definitions from it, and rustc its lints on unused variables and on `mut`.
 //!
-//! Every expression of it has the type `Var`, so no mistake of the model is reported a second time.
+//! Variables have the types that editors show, everything else is a `Var`, and functions take anything, so no mistake of the model is
+//! reported a second time.
 
 mod call;
 mod choice;
+mod shown;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -14,7 +16,7 @@ use crate::ast::{
     Infix, Meaning, Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr,
     TypeKind,
 };
-use paddle_core::ops::{CompareKind, LogicalKind};
+use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind};
 
 /// The ghosts of all functions.
 pub(crate) fn ghost(network: &Network) -> TokenStream {
@@ -25,7 +27,18 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     let by_caller =
         network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
     let sizes = by_caller.map(|Constant { ident, .. }| quote!(#[allow(dead_code)] const #ident: usize = 0;));
-    quote! { #(#imports)* #(#sizes)* #(#functions)* }
+    let types = shown::types(network);
+    let scope = language_scope();
+    // What is not written yet may be a layer, wherever it will be.
+    quote! {
+        #[cfg(rust_analyzer)]
+        #[allow(unused_imports)]
+        use #scope::{*, library::*};
+        #(#imports)*
+        #(#sizes)*
+        #(#functions)*
+        #types
+    }
 }
 
 /// Stands for an imported sub-network.
@@ -41,6 +54,11 @@ fn language(name: &str, at: Span) -> TokenStream {
     quote_spanned!(here=> ::paddle::language::#name)
 }
 
+fn language_scope() -> TokenStream {
+    let here = Span::mixed_site();
+    quote_spanned!(here=> ::paddle::language)
+}
+
 fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
     let name = language(name, Span::mixed_site());
     quote!(#name(#argument))
@@ -49,11 +67,12 @@ fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
 /// A name that stands for nothing: perhaps the beginning of one, which an editor is to complete, by a variable, a layer, or a function
 /// of one of these modules of `paddle::language`. Of a network with mistakes the ghost is seen by editors only.
 fn unfinished(name: &Ident, modules: &[TokenStream]) -> TokenStream {
-    let here = Span::mixed_site();
-    let scope = quote_spanned!(here=> ::paddle::language);
+    if modules.is_empty() {
+        return helper("v", name);
+    }
+    let scope = language_scope();
     let name = quote!({
-        #[allow(unused_imports)]
-        use #scope::{*, library::*, #(#modules::*),*};
+        use #scope::{#(#modules::*),*};
         #name
     });
     helper("v", name)
@@ -65,21 +84,21 @@ fn var() -> TokenStream {
 
 fn function(function: &Function, network: &Network) -> TokenStream {
     if let Some(operator) = &function.operator {
-        return self::operator(function, operator, network);
+        return declared_operator(function, operator, network);
     }
     let Function { ident, public, generics, params, result, body, lints: wanted, .. } = function;
     let generics = generics.iter().map(|size| &size.tokens);
     let generics = (!function.generics.is_empty()).then(|| quote!(<#(#generics),*>));
     let lints = if *public {
-        quote!(dead_code, unused_parens, clippy::all)
+        quote!(dead_code, unused_parens, overflowing_literals, unused_braces)
     } else {
-        quote!(unused_parens, clippy::all)
+        quote!(unused_parens, overflowing_literals, unused_braces)
     };
-    let inputs = function.positional().map(param);
+    let inputs = function.positional().map(|param| self::param(param, network));
     let named = function.named().map(|param| {
-        let (name, default) =
-            (pattern(&param.pattern), param.default.as_ref().map(|value| expr(value, network)));
-        quote!(let #name = #default;)
+        let (name, ty) = (pattern(&param.pattern), pattern_type(&param.pattern, network));
+        let default = param.default.as_ref().map(|value| helper("bound", expr(value, network)));
+        quote!(let #name: #ty = #default;)
     });
     let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
     let body = value_block(body, network);
@@ -96,9 +115,9 @@ fn function(function: &Function, network: &Network) -> TokenStream {
 }
 
 /// An operator has no body; its gradient is used.
-fn operator(function: &Function, operator: &CustomOperator, network: &Network) -> TokenStream {
+fn declared_operator(function: &Function, operator: &CustomOperator, network: &Network) -> TokenStream {
     let ident = &function.ident;
-    let inputs = function.positional().map(param);
+    let inputs = function.positional().map(|param| self::param(param, network));
     let gradient = operator
         .gradient
         .as_ref()
@@ -114,8 +133,8 @@ fn operator(function: &Function, operator: &CustomOperator, network: &Network) -
     }
 }
 
-fn param(param: &Param) -> TokenStream {
-    let (pattern, ty) = (pattern(&param.pattern), pattern_type(&param.pattern));
+fn param(param: &Param, network: &Network) -> TokenStream {
+    let (pattern, ty) = (pattern(&param.pattern), pattern_type(&param.pattern, network));
     quote!(#pattern: #ty)
 }
 
@@ -133,13 +152,14 @@ fn pattern(pattern: &Pattern) -> TokenStream {
     }
 }
 
-fn pattern_type(pattern: &Pattern) -> TokenStream {
+fn pattern_type(pattern: &Pattern, network: &Network) -> TokenStream {
     match &pattern.kind {
         PatternKind::Tuple(parts) | PatternKind::Invalid(parts) => {
-            let parts = parts.iter().map(pattern_type);
+            let parts = parts.iter().map(|part| pattern_type(part, network));
             quote!((#(#parts,)*))
         }
-        PatternKind::Name { .. } | PatternKind::Wildcard => var(),
+        PatternKind::Name { binding, .. } => shown::of(*binding, network).unwrap_or_else(var),
+        PatternKind::Wildcard => var(),
     }
 }
 
@@ -235,44 +255,53 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
         Statement::Let { span, pattern: bound, ty, value } => {
             let keyword = Ident::new("let", *span);
             let constants = ty.as_ref().map(|ty| constants(ty, network));
-            let (names, ty) = (pattern(bound), pattern_type(bound));
-            match (value.as_ref().map(|value| (&value.kind, expr(value, network))), &bound.kind) {
-                (None, _) => quote!(#constants #keyword #names: #ty;),
-                (Some((ExprKind::Closure(_), value)), _) => quote!(#constants #keyword #names = #value;),
-                (Some((_, value)), PatternKind::Tuple(_) | PatternKind::Invalid(_)) => {
-                    let value = helper("unpacked", value);
+            let (names, ty) = (pattern(bound), pattern_type(bound, network));
+            match value.as_ref().map(|value| (&value.kind, expr(value, network))) {
+                None => quote!(#constants #keyword #names: #ty;),
+                Some((ExprKind::Closure(_), value)) => quote!(#constants #keyword #names = #value;),
+                Some((_, value)) => {
+                    let value = helper("bound", value);
                     quote!(#constants #keyword #names: #ty = #value;)
                 }
-                (Some((_, value)), _) => quote!(#constants #keyword #names: #ty = #value;),
             }
         }
     }
 }
 
-/// The ghost of an expression, with a value in any case.
+/// The ghost of an expression, as a `Var` in any case.
 fn valued(expr: &Expr, network: &Network) -> TokenStream {
     let ghost = self::expr(expr, network);
-    if !expr.is_statement() {
-        return ghost;
+    if expr.is_statement() {
+        let none = helper("v", quote!(()));
+        return quote!({ #ghost; #none });
     }
-    let none = helper("v", quote!(()));
-    quote!({ #ghost; #none })
+    match &expr.kind {
+        ExprKind::Number { .. }
+        | ExprKind::Text { .. }
+        | ExprKind::Template { .. }
+        | ExprKind::Name { meaning: Meaning::Variable(_) | Meaning::Activation(_), .. }
+        | ExprKind::Paren(_)
+        | ExprKind::Closure(_) => helper("v", ghost),
+        ExprKind::Kept(inner) => valued(inner, network),
+        ExprKind::Block(inner) => {
+            let body = value_block(inner, network);
+            quote!({ #body })
+        }
+        _ => ghost,
+    }
 }
 
 fn expr(expr: &Expr, network: &Network) -> TokenStream {
     let ghost = |x: &Expr| self::expr(x, network);
     match &expr.kind {
-        ExprKind::Number { value: paddle_core::ops::Number::Int(_), dtype: None, literal } => {
-            helper("integer", literal)
-        }
-        ExprKind::Number { literal, .. } => helper("v", literal),
-        ExprKind::Text { literal, .. } => helper("v", literal),
+        ExprKind::Number { literal, .. } => literal.clone(),
+        ExprKind::Text { literal, .. } => literal.to_token_stream(),
         ExprKind::Template { pieces, literal } => {
             let is_variable = |piece: &Piece| matches!(piece, Piece::Variable(_));
             match pieces.iter().any(is_variable) {
                 // Reads the variables that the text names.
                 true => helper("v", quote!(::core::format_args!(#literal))),
-                false => helper("v", literal),
+                false => literal.to_token_stream(),
             }
         }
         ExprKind::Repeated { x, times } => {
@@ -289,15 +318,17 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Part { x, .. } => helper("v", ghost(x)),
         ExprKind::Range { start, op, end, .. } => {
-            let (name, start, end) = (language("range", *op), ghost(start), ghost(end));
+            let (name, start, end) = (operator("range", *op), ghost(start), ghost(end));
             quote!(#name(#start, #end))
         }
         ExprKind::Name { ident, meaning } => match meaning {
-            Meaning::Variable(id) if network.bindings.get(id.0).is_some_and(|binding| binding.constant) => {
-                helper("v", ident)
-            }
             Meaning::Variable(_) | Meaning::Activation(_) => ident.to_token_stream(),
-            Meaning::Layer(layer) => helper("v", language(layer.name, ident.span())),
+            // By itself a function that takes anything has no type.
+            Meaning::Layer(layer) => {
+                let (name, arguments) =
+                    (language(layer.name, ident.span()), layer.positional.iter().map(|_| quote!(())));
+                quote!(#name(#(#arguments),*))
+            }
             Meaning::Choice(Choice { layer, argument, word }) => {
                 let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
                 let word = Ident::new(word, ident.span());
@@ -310,45 +341,39 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         },
         // Of nothing rustc could not infer the type.
         ExprKind::Array(parts) if parts.is_empty() => helper("v", quote!(())),
-        ExprKind::Array(parts) => {
-            let parts = parts.iter().map(ghost);
-            helper("v", quote!([#(#parts,)*]))
-        }
-        ExprKind::Tuple(parts) => {
+        ExprKind::Array(parts) | ExprKind::Tuple(parts) => {
             let parts = parts.iter().map(ghost);
             helper("v", quote!((#(#parts,)*)))
         }
         ExprKind::Paren(inner) => delimited(Delimiter::Parenthesis, ghost(inner), expr.at.end),
         ExprKind::Negate { op, x } => {
-            let x = ghost(x);
-            quote_spanned!(*op=> -#x)
+            let (name, x) = (operator("neg", *op), ghost(x));
+            quote!(#name(#x))
         }
         ExprKind::Not { op, x } => {
-            let x = ghost(x);
-            quote_spanned!(*op=> !#x)
+            let (name, x) = (operator("not", *op), ghost(x));
+            quote!(#name(#x))
         }
         ExprKind::Binary { kind, op, x, y } => {
-            let (x, y) = (ghost(x), ghost(y));
-            let Some(name) = function_of(*kind) else { return quote!(#x #op #y) };
-            let at = op.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
-            let name = language(name, at);
+            let (name, x, y) = (operator(function_of(*kind), first(op)), ghost(x), ghost(y));
             quote!(#name(#x, #y))
         }
         ExprKind::Assign { target, op, value } => {
-            let is_tuple = matches!(target.kind, TargetKind::Tuple(_));
-            let (names, value) = (self::target(target), ghost(value));
-            let value = if is_tuple { helper("unpacked", value) } else { value };
+            let (names, value) = (self::target(target), helper("bound", ghost(value)));
             // What rustc says of an assignment as a whole is about the user's tokens, when the last one is.
             let value = delimited(Delimiter::Parenthesis, value, expr.at.end);
             quote!(#names #op #value)
         }
-        ExprKind::Update { op, target, value, .. } => {
-            let (names, value) = (self::target(target), ghost(value));
-            quote!(#names #op #value)
+        ExprKind::Update { kind, op, target, value } => {
+            let name = format!("{}_assign", function_of(Infix::Arithmetic(*kind)));
+            let (name, names, value) = (operator(&name, first(op)), self::target(target), ghost(value));
+            let changed = quote_spanned!(target.at.start=> &mut);
+            // The value first: it may read the variable.
+            quote!(#name(#value, #changed #names))
         }
         ExprKind::Call(call) => call::call(call, network),
         ExprKind::Closure(Closure { params, result, body }) => {
-            let inputs = params.iter().map(param);
+            let inputs = params.iter().map(|param| self::param(param, network));
             let types =
                 params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
             let (body, var) = (valued(body, network), var());
@@ -378,7 +403,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::For { span, pattern: bound, items, body } => {
             let keyword = Ident::new("for", *span);
-            let (names, ty) = (pattern(bound), pattern_type(bound));
+            let (names, ty) = (pattern(bound), pattern_type(bound, network));
             let (each, items) = (language("each", Span::mixed_site()), ghost(items));
             repeated(quote!(#keyword #names in #each::<_, #ty>(#items)), body, network)
         }
@@ -400,21 +425,36 @@ fn repeated(head: TokenStream, body: &Block, network: &Network) -> TokenStream {
     quote!({ #head { let _ = { #body }; } #value })
 }
 
-/// Operators whose Rust traits want `bool`.
-fn function_of(kind: Infix) -> Option<&'static str> {
+/// A function of `paddle::language::operator`, in the place of the sign.
+fn operator(name: &str, at: Span) -> TokenStream {
+    let (module, name) = (language("operator", Span::mixed_site()), Ident::new(name, at));
+    quote!(#module::#name)
+}
+
+fn first(op: &TokenStream) -> Span {
+    op.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span())
+}
+
+fn function_of(kind: Infix) -> &'static str {
     match kind {
-        // "One or the other" has no sign of its own in the language.
-        Infix::Arithmetic(_) | Infix::Logical(LogicalKind::Xor) => None,
-        Infix::Compare(kind) => Some(match kind {
+        Infix::Arithmetic(kind) => match kind {
+            BinaryKind::Add => "add",
+            BinaryKind::Sub => "sub",
+            BinaryKind::Mul => "mul",
+            BinaryKind::Div => "div",
+            _ => "rem",
+        },
+        Infix::Compare(kind) => match kind {
             CompareKind::LessThan => "lt",
             CompareKind::LessEqual => "le",
             CompareKind::GreaterThan => "gt",
             CompareKind::GreaterEqual => "ge",
             CompareKind::Equal => "eq",
             CompareKind::NotEqual => "ne",
-        }),
-        Infix::Logical(LogicalKind::And) => Some("and"),
-        Infix::Logical(LogicalKind::Or) => Some("or"),
+        },
+        Infix::Logical(LogicalKind::And) => "and",
+        // "One or the other" has no sign of its own in the language.
+        Infix::Logical(LogicalKind::Or | LogicalKind::Xor) => "or",
     }
 }
 

@@ -6,7 +6,7 @@ use proc_macro2::Ident;
 use super::Lowering;
 use crate::ast::{DimExpr, DimKind, Param, PatternKind, TypeKind, text};
 use crate::messages::Message;
-use crate::values::{Slot, Value};
+use crate::values::Value;
 
 /// An input of a topology.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         if let Some(binding) = binding {
-            self.env.insert(*binding, Slot { value: Value::Var(var), at: param.pattern.at });
+            self.declare(*binding, Value::Var(var), param.pattern.at);
         }
         Some(Input { ident: ident.clone(), dtype, dims: row, levels, has_own_rows, var })
     }

@@ -18,6 +18,7 @@ mod operator;
 mod outputs;
 mod parts;
 mod repeat;
+mod shown;
 mod sizes;
 mod state;
 mod types;
@@ -32,8 +33,8 @@ use paddle_core::program::{
 use proc_macro2::Span;
 
 use crate::ast::{
-    Block, Constant, Expr, Function, FunctionId, Network, Origin, Pattern, PatternKind, Statement, TypeExpr,
-    UnitId,
+    BindingId, Block, Constant, Expr, Function, FunctionId, Network, Origin, Pattern, PatternKind, Shown,
+    Statement, TypeExpr, UnitId,
 };
 use crate::messages::Message;
 use crate::names::Names;
@@ -58,6 +59,8 @@ pub(crate) struct Lowered {
     pub(crate) sizes: Sizes,
     /// Where each name of parameters is first used.
     pub(crate) uses: BTreeMap<String, Blame>,
+    /// What its variables are bound to.
+    pub(crate) shown: BTreeMap<BindingId, Shown>,
 }
 
 /// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
@@ -72,9 +75,10 @@ pub(crate) fn lower(network: &Network, function: FunctionId, is_known: bool, sin
         input.dims.clone_from(&program.ty(input.var).dims);
     }
     let uses = std::mem::take(&mut lowering.first_uses);
+    let shown = std::mem::take(&mut lowering.shown);
     let is_right = is_known && own.is_empty();
     sink.absorb(own);
-    Lowered { inputs, program: is_right.then_some(program), sizes, uses }
+    Lowered { inputs, program: is_right.then_some(program), sizes, uses, shown }
 }
 
 /// The inputs alone, of a network that has mistakes elsewhere.
@@ -88,8 +92,9 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let inputs = lowering.inputs(network.functions[function.0].params.iter());
     let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
     let sizes = Sizes { outside: lowering.outside.into_values().collect(), blames: Vec::new() };
+    let shown = lowering.shown;
     unseen.finish();
-    Lowered { inputs, program: None, sizes, uses: BTreeMap::new() }
+    Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), shown }
 }
 
 /// What a topology returns.
@@ -146,6 +151,8 @@ struct Lowering<'a, 's> {
     whole_states: BTreeMap<VarId, String>,
     /// What the user leaves unused, and where.
     left_out: Vec<(VarId, Span)>,
+    /// What variables are bound to.
+    shown: BTreeMap<BindingId, Shown>,
 }
 
 impl<'a, 's> Lowering<'a, 's> {
@@ -177,6 +184,7 @@ impl<'a, 's> Lowering<'a, 's> {
             meanings: Meanings::new(),
             whole_states: BTreeMap::new(),
             left_out: Vec::new(),
+            shown: BTreeMap::new(),
         }
     }
 
@@ -319,7 +327,7 @@ impl<'a, 's> Lowering<'a, 's> {
                     self.rename(var, &crate::ast::text(ident));
                 }
                 if let Some(binding) = binding {
-                    self.env.insert(*binding, Slot { value, at });
+                    self.declare(*binding, value, at);
                 }
             }
             PatternKind::Invalid(parts) => {
@@ -332,6 +340,12 @@ impl<'a, 's> Lowering<'a, 's> {
                 }
             }
         }
+    }
+
+    /// A new variable.
+    fn declare(&mut self, binding: BindingId, value: Value<'a>, at: Extent) {
+        self.show_binding(binding, &value);
+        self.env.insert(binding, Slot { value, at });
     }
 
     /// The parts of a tuple that `names` names take.

@@ -61,8 +61,8 @@ impl Parser<'_> {
             syn::Pat::Lit(literal) => CaseKind::Value(self.expr(syn::Expr::Lit(literal))),
             syn::Pat::Range(range) => CaseKind::Range {
                 inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
-                start: range.start.map(|start| self.expr(*start)),
-                end: range.end.map(|end| self.expr(*end)),
+                start: range.start.map(|start| self.boxed(*start)),
+                end: range.end.map(|end| self.boxed(*end)),
             },
             syn::Pat::Or(either) => {
                 CaseKind::Either(either.cases.into_iter().map(|case| self.case(case)).collect())

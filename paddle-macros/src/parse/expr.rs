@@ -322,6 +322,7 @@ impl Parser<'_> {
                 return self.invalid(&other, "calling this", "call a layer, a `fn` or a closure by its name");
             }
         };
+        let open = call.args.trailing_punct();
         let (mut positional, mut named, mut behind) = (Vec::new(), Vec::new(), false);
         for argument in call.args {
             match argument {
@@ -344,7 +345,7 @@ impl Parser<'_> {
                 }
             }
         }
-        ExprKind::Call(Call { ident, callee: Meaning::Unresolved, positional, named, parens })
+        ExprKind::Call(Call { ident, callee: Meaning::Unresolved, positional, named, parens, open })
     }
 
     fn branch(&mut self, branch: syn::ExprIf) -> ExprKind {

@@ -42,16 +42,16 @@ pub(crate) fn repaired<T: syn::parse::Parse>(mut tokens: TokenStream) -> Option<
 
 /// The tokens with another one in front of that which begins, or behind all of a group that ends, at a place.
 fn with_token(tokens: TokenStream, at: Span, token: &TokenTree) -> Option<TokenStream> {
-    let start = |span: Span| (span.start().line, span.start().column);
+    let here = printed(at);
     let mut made: Vec<TokenTree> = tokens.into_iter().collect();
     for index in 0..made.len() {
         let (before, inside) = match &made[index] {
-            TokenTree::Group(group) if start(group.span_open()) == start(at) => (true, None),
-            TokenTree::Group(group) if start(group.span_close()) == start(at) => {
+            TokenTree::Group(group) if printed(group.span_open()) == here => (true, None),
+            TokenTree::Group(group) if printed(group.span_close()) == here => {
                 (false, Some(group.stream().into_iter().chain([token.clone()]).collect()))
             }
             TokenTree::Group(group) => (false, with_token(group.stream(), at, token)),
-            other => (start(other.span()) == start(at), None),
+            other => (printed(other.span()) == here, None),
         };
         if before {
             made.insert(index, token.clone());
@@ -65,6 +65,11 @@ fn with_token(tokens: TokenStream, at: Span, token: &TokenTree) -> Option<TokenS
         }
     }
     None
+}
+
+/// A place by which tokens are told apart: editors do not tell lines and columns.
+fn printed(span: Span) -> String {
+    format!("{span:?}")
 }
 
 /// A token, and those beside it.

@@ -184,8 +184,7 @@ impl Resolver<'_> {
     fn declare(&mut self, ident: &Ident, entry: impl Fn(BindingId) -> Entry) -> BindingId {
         let id = BindingId(self.bindings.len());
         let entry = entry(id);
-        let constant = matches!(entry, Entry::Constant(_));
-        self.bindings.push(Binding { name: text(ident), constant, read: false });
+        self.bindings.push(Binding { name: text(ident), read: false, unit: self.unit, shown: None });
         if let Some(scope) = self.scopes.last_mut() {
             scope.names.insert(text(ident), entry);
         }
