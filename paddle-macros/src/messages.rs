@@ -121,7 +121,7 @@ messages! {
     /// Two row spaces.
     "row-spaces" RowSpaces { text } "{text}"
     /// A size from outside that would have to be known.
-    "undecided-size" UndecidedSize { size } "the value of `{size}` is not known while the network is compiled: it can be a size of types and layers, but not a number in the computation, and it decides no condition and no repetition; for these, write the number out, or declare it as a `const` with its value in this network"
+    "undecided-size" UndecidedSize { size } "the value of `{size}` is not known while the network is compiled: it can be a size of types and layers, and a number in the computation, but it decides no `if`, no `for` and no setting of a layer; for these, write the number out, or declare it as a `const` with its value in this network"
     /// A type that was declared otherwise.
     "declared-type" DeclaredType { what, found, declared, expected } "{what} is {found}, but {declared} is {expected}"
     /// A constant that does not fit.

@@ -168,3 +168,59 @@ fn losses_are_of_each_place() {
     assert!((loss[[1, 1, 0]] - other[[1, 1, 0]]).abs() < 1e-6);
     paddle::testing::check_gradients(&net, &rows).unwrap();
 }
+
+mod scaled {
+    pub const WIDTH: usize = 9;
+
+    #[paddle::attribute::network]
+    pub mod models {
+        const HEADS: usize;
+
+        pub fn of_rustc(x: Tensor<f32, _, super::WIDTH>) -> _ {
+            sum(x, axis = 1) / sqrt(super::WIDTH) + 0.5 * super::WIDTH
+        }
+
+        pub fn of_the_caller(x: Tensor<f32, _, 4>) -> Tensor<f32, _, 4> {
+            let mut h = x;
+            let mut i = 0;
+            while i < HEADS {
+                h = h + HEADS;
+                i += 1;
+            }
+            h
+        }
+
+        pub fn of_the_batch(x: Tensor<f32, _, T, D>, n: Tensor<i64, _>) -> _ {
+            (sum(x) / T, mean(x) * maximum(D, 3), n * (T + D), T)
+        }
+    }
+}
+
+#[test]
+fn sizes_are_numbers_too() {
+    use scaled::models;
+    let outputs = given(&models::of_rustc(), vec![[1.0; 9]]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![9.0 / 3.0 + 4.5].into_dyn());
+    let net = models::of_the_caller::with(models::of_the_caller::Sizes { HEADS: 2 }).unwrap();
+    assert_eq!(given(&net, vec![[1.0; 4]]).at::<f32>(0).unwrap(), array![[5.0, 5.0, 5.0, 5.0]].into_dyn());
+    let net = models::of_the_batch();
+    let outputs = given(&net, vec![models::of_the_batch::Row { x: vec![vec![1.0, 2.0]; 4], n: 3 }]);
+    assert_eq!(outputs.at::<f32>(0).unwrap().first(), Some(&3.0));
+    assert_eq!(outputs.at::<f32>(1).unwrap().first(), Some(&4.5));
+    assert_eq!(outputs.at::<i64>(2).unwrap(), array![18].into_dyn());
+    assert_eq!(outputs.at::<i64>(3).unwrap().first(), Some(&4));
+}
+
+#[test]
+fn what_is_not_trained_may_decide() {
+    let net = network!(|x: Tensor<f32, _, 1>, y: Tensor<f32, _, 1>| {
+        let border = stop_gradient(parameter(1, init = constant(0.5)));
+        let price = if x > border { fc(x, 1, param = "high") } else { fc(x, 1, param = "low") };
+        mean(square(price - y))
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    let mut trainer = paddle::Trainer::new(paddle::updater::Sgd::new(0.1));
+    let before = parameters.get::<f32>(net.params.border.w).unwrap().to_owned();
+    trainer.step(&net, &mut parameters, [(0.2, 1.0), (0.8, 2.0)]).unwrap();
+    assert_eq!(parameters.get::<f32>(net.params.border.w).unwrap(), before);
+}

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use paddle_core::layers::{self, Built, Given, Kind, Layer, Passed};
-use paddle_core::program::{BuildError, Type, VarId};
+use paddle_core::program::{BuildError, DType, Type, VarId};
 
 use super::Lowering;
 use super::expr::CALL_DEPTH;
@@ -344,9 +344,16 @@ impl<'a> Lowering<'a, '_> {
             Value::Var(var) => Some(self.program.ty(*var).dtype),
             _ => None,
         });
+        // Functions are of floats, where nothing says what else.
+        let has_sizes = values.iter().any(|(value, _)| matches!(value, Value::Size(_)));
+        let dtype = dtype.or(has_sizes.then_some(DType::F32));
         let mut vars = Vec::with_capacity(values.len());
         for (value, at) in values {
-            let number = match value {
+            let number = match &value {
+                Value::Size(size) => {
+                    vars.push(dtype.and_then(|dtype| self.size_value(size, dtype, at)));
+                    continue;
+                }
                 Value::Constant(constant) => dtype.and_then(|dtype| Some((constant.adapt(dtype)?, dtype))),
                 _ => None,
             };

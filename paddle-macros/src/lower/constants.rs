@@ -102,10 +102,7 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn materialize(&mut self, value: &Value<'a>, at: Extent) -> Option<VarId> {
         match self.single(value, at)? {
             Operand::Var(var) => Some(var),
-            Operand::Size(size) => {
-                self.undecided(&size, at);
-                None
-            }
+            Operand::Size(size) => self.size_value(&size, DType::I64, at),
             Operand::Constant(constant) => {
                 let dtype = constant.own_dtype();
                 self.fill(constant.adapt(dtype)?, Type::scalar(dtype), at)

@@ -6,7 +6,7 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, Logical, LogicalKind, Mismatch, MismatchKind, Not, Number, Op, Reshape,
     Scale,
 };
-use paddle_core::program::{BuildError, Dim, VarId, Words};
+use paddle_core::program::{BuildError, DType, Dim, VarId, Words};
 use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
@@ -289,8 +289,21 @@ impl<'a> Lowering<'a, '_> {
             (Operand::Constant(Constant { number: Number::Int(left), .. }), Operand::Size(right)) => {
                 return self.size_arithmetic(kind, &Dim::from(left), &right, whole);
             }
-            (Operand::Size(size), _) => return self.undecided(&size, x.at),
-            (_, Operand::Size(size)) => return self.undecided(&size, y.at),
+            // Beside a value, or a number that is no whole one, a size is a value that is known when the network runs.
+            (Operand::Size(size), other) => {
+                let dtype = self.dtype_beside_size(&other);
+                match self.size_value(&size, dtype, x.at) {
+                    Some(size) => return self.binary(kind, op, (Operand::Var(size), x), (other, y)),
+                    None => return Value::Unknown,
+                }
+            }
+            (other, Operand::Size(size)) => {
+                let dtype = self.dtype_beside_size(&other);
+                match self.size_value(&size, dtype, y.at) {
+                    Some(size) => return self.binary(kind, op, (other, x), (Operand::Var(size), y)),
+                    None => return Value::Unknown,
+                }
+            }
             (Operand::Var(left), Operand::Var(right)) => (left, right),
             (Operand::Var(var), Operand::Constant(constant))
                 if !self.program.ty(var).dtype.is_float() && kind.divides_by_zero(constant) =>
@@ -319,6 +332,15 @@ impl<'a> Lowering<'a, '_> {
         };
         let (left, right) = (self.beside_dims(left, right, at), self.beside_dims(right, left, at));
         self.append(op_kind, op.to_string(), at, &[(left, x), (right, y)])
+    }
+
+    /// The element type that a size gets beside an operand.
+    fn dtype_beside_size(&self, other: &Operand) -> DType {
+        match other {
+            Operand::Var(var) if self.program.ty(*var).dtype != DType::Bool => self.program.ty(*var).dtype,
+            Operand::Var(_) | Operand::Size(_) => DType::I64,
+            Operand::Constant(constant) => constant.own_dtype(),
+        }
     }
 
     /// A value of one number for each row, `[_]`, combines with all dimensions of a value beside it: as `[_, 1]` does.

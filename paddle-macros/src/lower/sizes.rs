@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use paddle_core::ops::BinaryKind;
-use paddle_core::program::{Answer, Condition, Dim, SymbolId};
+use paddle_core::ops::{BinaryKind, Cast, Number, Op, Size};
+use paddle_core::program::{Answer, Condition, DType, Dim, SymbolId, Type, VarId};
 
 use super::Lowering;
 use crate::ast::{Infix, OutsideSize, UnitId};
@@ -70,6 +70,27 @@ impl<'a> Lowering<'a, '_> {
                 let text = "this size overflows, or divides by what is not above 0".to_string();
                 self.error(at, Message::Constant { text });
                 Value::Unknown
+            }
+        }
+    }
+
+    /// A size as a value of the network, which has it when it runs: the number of elements of a value of that size.
+    pub(super) fn size_value(&mut self, size: &Dim, dtype: DType, at: Extent) -> Option<VarId> {
+        let size = self.above_zero(size.clone(), at)?;
+        let numbers = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let ty = Type { dtype: numbers, rows: None, dims: vec![size] };
+        let counted = self.fill(Number::Float(0.0), ty, at)?;
+        let counted = self.emitted(Size { axes: Vec::new() }, counted, at)?;
+        if dtype == numbers { Some(counted) } else { self.emitted(Cast { dtype }, counted, at) }
+    }
+
+    fn emitted(&mut self, op: impl Into<Op>, x: VarId, at: Extent) -> Option<VarId> {
+        let site = self.site(at.start);
+        match self.program.append_op(self.block, op, &[x], site) {
+            Ok(outputs) => outputs.first().copied(),
+            Err(error) => {
+                self.build_error(error, at, &[]);
+                None
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A size from outside where its value is wanted.
+//! A size from outside where its value has to be known.
 
 use paddle::attribute::network;
 
@@ -18,11 +18,6 @@ pub mod models {
     pub fn chosen<const DEEP: usize>(x: Tensor<f32, _, 4>) -> _ {
         if DEEP > 1 { relu(x) } else { x }
         //~^^^^^^^^ undecided-size
-    }
-
-    pub fn scaled(x: Tensor<f32, _, 4>) -> _ {
-        x * crate::LAYERS
-        //~ ^^^^^^^^^^^^^ undecided-size
     }
 
     pub fn factor(x: Tensor<f32, _, 4>) -> _ {
