@@ -22,6 +22,7 @@ fn kind(kind: Kind) -> String {
     match kind {
         Kind::Value => String::new(),
         Kind::Values => "values".into(),
+        Kind::Operands => "values, one behind the other".into(),
         Kind::Whole => "value of whole numbers".into(),
         Kind::Size => "size".into(),
         Kind::Sizes => "size or sizes".into(),
@@ -32,7 +33,7 @@ fn kind(kind: Kind) -> String {
         Kind::Number => "number".into(),
         Kind::Flag => "`true` or `false`".into(),
         Kind::Choice(choice) => words(choice),
-        Kind::Name => "text".into(),
+        Kind::Name | Kind::Text => "text".into(),
         Kind::Activation => "activation".into(),
         Kind::Initializer => "initialiser".into(),
     }

@@ -124,6 +124,7 @@ models! {
     soft_experts
     spread_and_masked
     stages
+    sums_of_letters
     table_of_functions
     small_words
     table_of_losses
