@@ -16,6 +16,7 @@ mod fc;
 mod functions;
 mod images;
 pub(crate) mod initializers;
+mod interpolate;
 mod library;
 mod losses;
 mod made_sequences;
@@ -53,6 +54,8 @@ pub enum Kind {
     Operands,
     /// One size, or several: `3`, `[3, 5]`.
     Sizes,
+    /// The same, or nothing, so that an argument by name takes its place. Nothing follows it.
+    SizesIfAny,
     /// Sizes, of which one may be -1, for what is left: `[3, -1]`.
     Shape,
     /// A whole number that is known when the network is compiled.
@@ -89,7 +92,9 @@ impl Kind {
             Kind::Shape => {
                 "sizes in brackets, written out or `const`s, of which one may be -1, for what is left"
             }
-            Kind::Sizes => "a size, or several in brackets: whole numbers above 0, written out or `const`s",
+            Kind::Sizes | Kind::SizesIfAny => {
+                "a size, or several in brackets: whole numbers above 0, written out or `const`s"
+            }
             Kind::Int => "a whole number, written out or a `const`",
             Kind::Ints => "a whole number, or several in brackets, written out or `const`s",
             Kind::IntsOr(_) => {
@@ -166,8 +171,12 @@ impl Layer {
 
     /// Whether a call can have this many arguments by position.
     pub fn takes(&self, count: usize) -> bool {
-        let at_least = self.positional.len();
-        count == at_least || self.has_operands() && count > at_least
+        let all = self.positional.len();
+        match self.positional.last().map(|last| last.kind) {
+            Some(Kind::Operands) => count >= all,
+            Some(Kind::SizesIfAny) => count == all || count + 1 == all,
+            _ => count == all,
+        }
     }
 
     /// Whether the last argument by position is all that is left.

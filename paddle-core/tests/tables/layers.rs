@@ -25,7 +25,7 @@ fn kind(kind: Kind) -> String {
         Kind::Operands => "values, one behind the other".into(),
         Kind::Whole => "value of whole numbers".into(),
         Kind::Size => "size".into(),
-        Kind::Sizes => "size or sizes".into(),
+        Kind::Sizes | Kind::SizesIfAny => "size or sizes".into(),
         Kind::Shape => "sizes, -1 for what is left".into(),
         Kind::Int => "whole number".into(),
         Kind::Ints => "whole number or several".into(),

@@ -26,6 +26,8 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
                 let left = arguments.split_off(layer.positional.len() - 1);
                 arguments.push(helper("v", quote!((#(#left,)*))));
             }
+            // And needs what may be left out.
+            arguments.resize_with(layer.positional.len(), || helper("v", quote!(())));
             let called = called(name, quote!(#(#arguments),*));
             with(called, call, network, language("named", Span::mixed_site()), layer.name, &known)
         }

@@ -75,7 +75,7 @@ impl<'a> Lowering<'a, '_> {
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
             (Kind::Choice(_) | Kind::Initializer, _) => None,
-            (Kind::Sizes | Kind::Shape, _) => {
+            (Kind::Sizes | Kind::SizesIfAny | Kind::Shape, _) => {
                 let sizes = self.several(expr, |this, part, value| {
                     let operand = this.single(&value, part.at)?;
                     this.size_argument(operand, wanted, part)

@@ -81,6 +81,9 @@ impl Resolver<'_> {
         }
         if let Some(layer) = Layer::find(name) {
             let mut arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
+            if layer.takes(call.positional.len()) {
+                arguments.truncate(call.positional.len());
+            }
             if let Some(last) = arguments.last_mut().filter(|_| layer.has_operands()) {
                 last.push_str(", ..");
                 // As many as there are.

@@ -139,6 +139,7 @@ models! {
     tuples_and_shadowing
     two_towers
     unrolled_in_control
+    upsampled
     value_iteration
     variational
     views_of_a_text
