@@ -8,14 +8,20 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let kind = call.choice("mode").and_then(InterpolateKind::from_name).unwrap_or(InterpolateKind::Nearest);
     let (size, scale) = match call.sizes("size") {
+        Some(_) if call.number("scale").is_some() => {
+            let but = "the size is given too; leave out one of them";
+            return Err(call.wrong("scale", MismatchKind::Attribute, but));
+        }
         Some(sizes) => (given(call, sizes)?, 0.0),
         None => scaled(call, x)?,
     };
-    let mut op = Interpolate { scale: [scale; 2], ..Interpolate::of(kind, size) };
-    // What is nearest does not depend on corners: that the argument has no effect then is a mistake.
-    if kind == InterpolateKind::Bilinear {
-        op.align_corners = call.flag("align_corners").unwrap_or(false);
+    let align_corners = call.flag("align_corners");
+    if kind == InterpolateKind::Nearest && align_corners.is_some() {
+        let but = "what is nearest does not depend on it; it is for `mode = bilinear`";
+        return Err(call.wrong("align_corners", MismatchKind::Attribute, but));
     }
+    let align_corners = align_corners.unwrap_or(false);
+    let op = Interpolate { scale: [scale; 2], align_corners, ..Interpolate::of(kind, size) };
     Ok(call.emit(op, &[x])?[0])
 }
 
