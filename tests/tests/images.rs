@@ -120,3 +120,29 @@ fn windows_are_spread_over_images_of_any_size() {
     assert_eq!(values.at::<f32>(2).unwrap(), ndarray::array![[[[6.0f32, 5.0], [9.0, 9.0]]]].into_dyn());
     assert_eq!(values.at::<i32>(3).unwrap(), ndarray::array![[[[3i32, 4], [7, 7]]]].into_dyn());
 }
+
+/// One line of images made longer and shorter: what `interpolate` of PaddlePaddle 2.6.2 gives.
+#[test]
+fn images_of_another_size() {
+    let net = network!(|x: Tensor<f32, _, 1, 1, W>| {
+        let long = interpolate(x, [1, 7], mode = bilinear);
+        let corners = interpolate(x, [1, 7], mode = bilinear, align_corners = true);
+        let twice = interpolate(x, scale = 2, mode = bilinear);
+        (long, corners, twice, interpolate(x, [1, 7]), interpolate(x, [1, 2]), interpolate(x, [2, 3]))
+    });
+    let batch = Batch::new(&net).unwrap().with("x", &ndarray::array![[[[1.0f32, 5.0, 3.0, 7.0]]]]).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    let expected: [&[f32]; 6] = [
+        &[1.0, 2.428_571_5, 4.714_286, 4.0, 3.285_714_2, 5.571_429, 7.0],
+        &[1.0, 3.0, 5.0, 4.0, 3.0, 5.0, 7.0],
+        &[1.0, 2.0, 4.0, 4.5, 3.5, 4.0, 6.0, 7.0, 1.0, 2.0, 4.0, 4.5, 3.5, 4.0, 6.0, 7.0],
+        &[1.0, 1.0, 5.0, 5.0, 3.0, 3.0, 7.0],
+        &[1.0, 3.0],
+        &[1.0, 5.0, 3.0, 1.0, 5.0, 3.0],
+    ];
+    for (k, expected) in expected.into_iter().enumerate() {
+        let found = values.at::<f32>(k).unwrap();
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{k}: {found} {expected:?}");
+    }
+}

@@ -234,6 +234,89 @@ fn gru_is_that_of_paddlepaddle() {
     assert_near(&given(&back, &values), &expected);
 }
 
+/// What one sequence makes of a gated recurrent unit whose reset gate is behind the product, by its formula, with the weights as
+/// PyTorch keeps them: gates `r, z, n` one below the other.
+fn gru_of_pytorch(
+    tokens: &[[f32; 2]],
+    [w_ih, w_hh]: [&ArrayD<f32>; 2],
+    [b_ih, b_hh]: [&ArrayD<f32>; 2],
+) -> Vec<f64> {
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let product = |weight: &ArrayD<f32>, bias: &ArrayD<f32>, row: usize, x: &[f64; 2]| {
+        f64::from(bias[row]) + (0..2).map(|at| f64::from(weight[[row, at]]) * x[at]).sum::<f64>()
+    };
+    let (mut h, mut seen) = ([0.0; 2], Vec::new());
+    for token in tokens {
+        let x = token.map(f64::from);
+        let both = |row| (product(w_ih, b_ih, row, &x), product(w_hh, b_hh, row, &h));
+        let next = [0, 1].map(|unit| {
+            let gate = |from: usize| sigmoid(both(from + unit).0 + both(from + unit).1);
+            let (of_input, of_state) = both(4 + unit);
+            let candidate = (of_input + gate(0) * of_state).tanh();
+            (1.0 - gate(2)) * candidate + gate(2) * h[unit]
+        });
+        h = next;
+        seen.extend(h);
+    }
+    seen
+}
+
+/// Its parameters are PyTorch's, turned around.
+#[test]
+fn gru_with_the_reset_behind_the_product_is_that_of_pytorch() {
+    let (w_ih, w_hh) = (array(&[6, 2], 20, 0.6), array(&[6, 2], 60, 0.6));
+    let (b_ih, b_hh) = (array(&[6], 100, 0.3), array(&[6], 140, 0.4));
+    let turned = |weight: &ArrayD<f32>| weight.t().as_standard_layout().into_owned();
+    let values = [
+        ("seen.unit.input.w", turned(&w_ih)),
+        ("seen.unit.input.b", b_ih.clone()),
+        ("seen.unit.state.w", turned(&w_hh)),
+        ("seen.unit.state.b", b_hh.clone()),
+    ];
+    let expected = |is_reverse: bool| -> Vec<f32> {
+        let sequence = |mut tokens: Vec<[f32; 2]>| {
+            if is_reverse {
+                tokens.reverse();
+            }
+            let seen = gru_of_pytorch(&tokens, [&w_ih, &w_hh], [&b_ih, &b_hh]);
+            let mut seen: Vec<[f32; 2]> =
+                seen.chunks(2).map(|pair| [pair[0] as f32, pair[1] as f32]).collect();
+            if is_reverse {
+                seen.reverse();
+            }
+            seen.concat()
+        };
+        rows().into_iter().flat_map(sequence).collect()
+    };
+    let there = network!(|x: Seq<Tensor<f32, 2>>| {
+        let seen = gru(x, 2, reset_after = true, origin_mode = true);
+        seen
+    });
+    assert_near(&given(&there, &values), &expected(false));
+    let back = network!(|x: Seq<Tensor<f32, 2>>| {
+        let seen = gru(x, 2, reset_after = true, origin_mode = true, is_reverse = true);
+        seen
+    });
+    assert_near(&given(&back, &values), &expected(true));
+
+    // Both directions, in layers, have both sets of parameters.
+    let net = network!(|x: Seq<Tensor<f32, 2>>| {
+        let seen = stacked_gru(x, 2, 1, reset_after = true, origin_mode = true, bidirectional = true);
+        seen
+    });
+    let names = ["input.w", "input.b", "state.w", "state.b"];
+    let full = |direction: &str| names.map(|name| format!("seen.layer0.{direction}.unit.{name}"));
+    let both = [full("forward"), full("backward")].concat();
+    let values: Vec<_> =
+        both.iter().zip(values.iter().cycle()).map(|(name, (_, value))| (&name[..], value.clone())).collect();
+    let pairs = |values: Vec<f32>| values.chunks(2).map(<[f32]>::to_vec).collect::<Vec<_>>();
+    let beside = pairs(expected(false)).into_iter().zip(pairs(expected(true)));
+    assert_near(
+        &given(&net, &values),
+        &beside.flat_map(|(there, back)| [there, back].concat()).collect::<Vec<_>>(),
+    );
+}
+
 #[test]
 fn gradients_are_those_of_differences() {
     let rows = rows();
@@ -245,6 +328,11 @@ fn gradients_are_those_of_differences() {
     check_gradients(&net, rows.clone()).unwrap();
     let net = network!(|x: Seq<Tensor<f32, 2>>| {
         let seen = stacked_gru(x, 2, 2, bidirectional = true);
+        mean(square(sequence_pool(seen, average) - 0.5))
+    });
+    check_gradients(&net, rows.clone()).unwrap();
+    let net = network!(|x: Seq<Tensor<f32, 2>>| {
+        let seen = stacked_gru(x, 2, 2, reset_after = true, bidirectional = true);
         mean(square(sequence_pool(seen, average) - 0.5))
     });
     check_gradients(&net, rows.clone()).unwrap();

@@ -5,6 +5,7 @@ use super::images::{
     describe_batch_norm, describe_conv2d, describe_conv2d_transpose, describe_dropout,
     describe_max_pool2d_with_index, describe_pool2d,
 };
+use super::interpolate::describe_interpolate;
 use super::moves::{describe_pad, describe_slice};
 use super::names::{DIMS, FAN, OURS, PATH, TYPE};
 use super::places::{describe_auc, describe_cumsum, describe_one_hot, describe_top_k, is_plain_gather};
@@ -12,8 +13,8 @@ use super::types::{dim_text, element, is_plain, type_text, wire_dims};
 use super::update;
 use crate::ops::{
     AssignValue, Attribute, BatchNorm, CrossEntropy, CrossEntropyGrad, Fill, Gather, GatherGrad, GroupNorm,
-    GroupNormGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad, LossKind, Number,
-    Op, Operation, Pool2dGrad, ReduceKind, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
+    GroupNormGrad, InterpolateGrad, LayerNorm, LayerNormGrad, LookupTable, LookupTableGrad, Loss, LossGrad,
+    LossKind, Number, Op, Operation, Pool2dGrad, ReduceKind, Reshape, SliceGrad, SoftmaxWithCrossEntropy,
     SoftmaxWithCrossEntropyGrad, TakeAlongAxis, TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type};
@@ -128,6 +129,7 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
         Op::Conv2dTranspose(op) => describe_conv2d_transpose(op),
         Op::MaxPool2dWithIndex(op) => describe_max_pool2d_with_index(op),
         Op::Pool2d(op) | Op::Pool2dGrad(Pool2dGrad(op)) => describe_pool2d(op),
+        Op::Interpolate(op) | Op::InterpolateGrad(InterpolateGrad(op)) => describe_interpolate(op),
         Op::Matmul(op) => vec![OpAttr::bool("trans_x", op.trans_x), OpAttr::bool("trans_y", op.trans_y)],
         Op::Reduce(op) => {
             // PaddlePaddle sums them as i64, unless it is told.

@@ -78,6 +78,7 @@ mod export;
 mod foreign;
 mod from_wire;
 mod images;
+mod interpolate;
 mod known;
 mod legalise;
 mod likes;

@@ -12,8 +12,8 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, Binary, BinaryKind, Cast, Expand, Loss, LossGrad, Number, Op, Operation, Reshape,
-    Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
+    Assign, Attribute, Binary, BinaryKind, Cast, Expand, InterpolateKind, Loss, LossGrad, Number, Op,
+    Operation, Reshape, Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
 };
 use crate::program::{Dim, Role};
 use crate::wire::VarKind;
@@ -132,6 +132,8 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.row_numbers"                                                  => |x| x.row_numbers(),
         "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
+        "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
+        "bilinear_interp_v2" | "bilinear_interp_v2_grad"                    => |x| x.interpolate(InterpolateKind::Bilinear),
         "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
         "truncated_gaussian_random"                                         => |x| x.constant(),
         "bernoulli"                                                         => |x| x.bernoulli(),

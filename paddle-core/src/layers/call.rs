@@ -29,6 +29,8 @@ pub enum Given {
     Choice(&'static str),
     /// A name.
     Name(String),
+    /// A text.
+    Text(String),
     /// An activation.
     Activation(&'static Layer),
     /// An initialiser with its arguments, as many as it takes.
@@ -222,6 +224,12 @@ impl Call<'_> {
         self.find(name, text).ok_or(BuildError::NoSuch { what: "name" })
     }
 
+    /// A text.
+    pub fn text(&self, name: &str) -> Result<String, BuildError> {
+        let text = |given: &Given| if let Given::Text(text) = given { Some(text.clone()) } else { None };
+        self.find(name, text).ok_or(BuildError::NoSuch { what: Kind::Text.describe() })
+    }
+
     /// An activation, if it is given.
     pub fn activation(&self, name: &str) -> Option<&'static Layer> {
         self.find(name, |given| if let Given::Activation(layer) = given { Some(*layer) } else { None })
@@ -340,6 +348,7 @@ impl Call<'_> {
             Given::Flag(truth) => truth.to_string(),
             Given::Choice(word) => word.to_string(),
             Given::Name(text) => text.clone(),
+            Given::Text(text) => format!("\"{text}\""),
             Given::Activation(layer) => layer.name.to_string(),
             Given::Initializer(initializer, _) => initializer.name.to_string(),
         }

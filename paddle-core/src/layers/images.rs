@@ -1,6 +1,6 @@
 //! Layers with filters for images: `conv2d`, `conv2d_transpose`.
 
-use super::{Call, initializers};
+use super::{Call, initializers, interpolate};
 use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
@@ -40,6 +40,15 @@ macro_rules! with_image_layers {
                    bias: Flag "Whether to add `b`; it is added if this is left out.",
                    act: Activation "What to apply to the result.") weights_and_bias
                 => conv2d_transpose;
+
+            /// Images of another height and width: `x` is `[_, channels, height, width]`, and `size` is what they are then,
+            /// or `scale` how many times as large. An element is the nearest of the image, or, with `mode = bilinear`, made of
+            /// the four around its place.
+            interpolate(x: Value "The images.", size: SizesIfAny "Their new height and width: `28`, `[28, 20]`; left out where there is a `scale`.";
+                   scale: Number "How many times as large they become, down and across: `2`, `0.5`.",
+                   mode: Choice(nearest, bilinear) "What an element is made of; the nearest if it is left out.",
+                   align_corners: Flag "Whether the first and last elements lie on those of the image, where it is bilinear; otherwise the edges do.")
+                => interpolate::build;
         }
     };
 }

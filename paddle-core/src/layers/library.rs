@@ -25,6 +25,7 @@ library! {
     beam_search
     bidirectional_gru
     bidirectional_lstm
+    cached_attention
     contrastive_loss
     conv1d
     cos_sim

@@ -10,11 +10,13 @@ mod table;
 
 mod call;
 mod classes;
+mod einsum;
 mod elementwise;
 mod fc;
 mod functions;
 mod images;
 pub(crate) mod initializers;
+mod interpolate;
 mod library;
 mod losses;
 mod made_sequences;
@@ -49,8 +51,12 @@ pub enum Kind {
     Values,
     /// A whole number above 0 that is known when the network is compiled.
     Size,
+    /// What is left of the values by position, at least one: `a`, `a, b`. Nothing follows it.
+    Operands,
     /// One size, or several: `3`, `[3, 5]`.
     Sizes,
+    /// The same, or nothing, so that an argument by name takes its place. Nothing follows it.
+    SizesIfAny,
     /// Sizes, of which one may be -1, for what is left: `[3, -1]`.
     Shape,
     /// A whole number that is known when the network is compiled.
@@ -67,6 +73,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A name: a string.
     Name,
+    /// A text that the layer reads: a string.
+    Text,
     /// A layer that is marked as an activation, without parentheses: `act = relu`.
     Activation,
     /// What a parameter is at first: `init = uniform(-0.1, 0.1)`.
@@ -80,11 +88,14 @@ impl Kind {
             Kind::Value => "a value",
             Kind::Whole => "a value of whole numbers",
             Kind::Values => "a value, or several in brackets: `[a, b]`",
+            Kind::Operands => "a value, or several one behind the other: `a, b`",
             Kind::Size => "a size: a whole number above 0, written out or a `const`",
             Kind::Shape => {
                 "sizes in brackets, written out or `const`s, of which one may be -1, for what is left"
             }
-            Kind::Sizes => "a size, or several in brackets: whole numbers above 0, written out or `const`s",
+            Kind::Sizes | Kind::SizesIfAny => {
+                "a size, or several in brackets: whole numbers above 0, written out or `const`s"
+            }
             Kind::Int => "a whole number, written out or a `const`",
             Kind::Ints => "a whole number, or several in brackets, written out or `const`s",
             Kind::IntsOr(_) => {
@@ -94,6 +105,7 @@ impl Kind {
             Kind::Flag => "`true` or `false`",
             Kind::Choice(_) => "one of its words, without quotes",
             Kind::Name => "a name in quotes",
+            Kind::Text => "a text in quotes",
             Kind::Activation => "the name of an activation",
             Kind::Initializer => "an initialiser, such as `uniform(-0.1, 0.1)`",
         }
@@ -156,6 +168,27 @@ impl Layer {
     /// The argument of this name that a call may name.
     pub fn named(&self, name: &str) -> Option<&'static Argument> {
         self.named.iter().find(|argument| argument.name == name)
+    }
+
+    /// Whether a call can have this many arguments by position.
+    pub fn takes(&self, count: usize) -> bool {
+        let all = self.positional.len();
+        match self.positional.last().map(|last| last.kind) {
+            Some(Kind::Operands) => count >= all,
+            Some(Kind::SizesIfAny) => count == all || count + 1 == all,
+            _ => count == all,
+        }
+    }
+
+    /// Whether the last argument by position is all that is left.
+    pub fn has_operands(&self) -> bool {
+        self.positional.last().is_some_and(|last| last.kind == Kind::Operands)
+    }
+
+    /// The argument by position that stands at a place of a call.
+    pub fn at(&self, place: usize) -> Option<&'static Argument> {
+        let last = self.positional.last().filter(|_| self.has_operands());
+        self.positional.get(place).or(last)
     }
 
     /// Whether it owns parameters, which are named by `param`.

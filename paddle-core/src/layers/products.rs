@@ -1,7 +1,7 @@
 //! Layers that are products of matrices and vectors.
 
-use super::Call;
 use super::fc::{self, flatten};
+use super::{Call, einsum};
 use crate::ops::Matmul;
 use crate::program::{BuildError, VarId};
 
@@ -20,6 +20,15 @@ macro_rules! with_product_layers {
                bias: Flag "Whether to add `b`; it is added if this is left out.",
                act: Activation "What to apply to the result.") weights_and_bias
                 => fc::build;
+
+            /// Sums of products, as a text says: `einsum("bij,bjk->bik", x, y)` is the product of matrices. Each letter is a dimension,
+            /// that of the rows too; a letter that the result does not have is summed over. Rows stay apart: their letter comes
+            /// first, in each value that has them and in the result. Without `->` the result has the letters that occur once, in
+            /// the order of the alphabet, and `...` stands for all dimensions that have no letter. Of more than two values, the
+            /// first two are multiplied first.
+            einsum(equation: Text "The letters of each value, and those of the result: `\"bij,j->bi\"`.",
+                   x: Operands "What to multiply, at least one value: `x`, or `x, y`.";)
+                => einsum::build;
 
             /// Products of matrices, which are the last two axes: `Σₖ x[.., m, k] · y[.., k, n]`. The axes before them count
             /// matrices: as many of both, or one that all of the other are multiplied with. A vector, which has one axis,

@@ -165,6 +165,10 @@ attribute_value! {
     String: |v| Attribute::Text(v.clone()), Attribute::Text(v) => Some(v.clone());
     [i64; 2]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
     [i64; 4]: |v| Attribute::Ints(v.to_vec()), Attribute::Ints(v) => v.as_slice().try_into().ok();
+    [f64; 2]: |v| Attribute::Numbers(v.map(Number::Float).to_vec()), Attribute::Numbers(v) => match v[..] {
+        [first, second] => Some([first, second].map(Number::as_f64)),
+        _ => None,
+    };
     Vec<i64>: |v| Attribute::Ints(v.clone()), Attribute::Ints(v) => Some(v.clone());
     Vec<Number>: |v| Attribute::Numbers(v.clone()), Attribute::Numbers(v) => Some(v.clone());
     Vec<Dim>: |v| Attribute::Dims(v.clone()), Attribute::Dims(v) => Some(v.clone());

@@ -38,6 +38,7 @@ mod gather_rows;
 mod gradient;
 mod group_norm;
 mod infer;
+mod interpolate;
 mod labels;
 mod layer_norm;
 mod linear_chain_crf;
@@ -124,6 +125,7 @@ pub use gather_rows::{GatherRows, ScatterRows};
 pub use gradient::{Gradient, GradientError};
 pub use group_norm::{GroupNorm, GroupNormGrad};
 pub use infer::{Infer, Mismatch, MismatchKind};
+pub use interpolate::{Along, Between, Interpolate, InterpolateGrad, InterpolateKind};
 pub use layer_norm::{LayerNorm, LayerNormGrad};
 pub use linear_chain_crf::{LinearChainCrf, LinearChainCrfGrad};
 pub use lookup_table::{LookupTable, LookupTableGrad};
@@ -499,6 +501,10 @@ operators! {
     GroupNormGrad,
     /// `if`: per row, or on a scalar.
     If,
+    /// Images of another height and width.
+    Interpolate,
+    /// Gradient of [`Interpolate`].
+    InterpolateGrad,
     /// Elements from an axis on, normalised by their mean and variance.
     LayerNorm,
     /// Gradients of [`LayerNorm`].

@@ -24,9 +24,10 @@ fn kind(kind: Kind) -> String {
     match kind {
         Kind::Value => String::new(),
         Kind::Values => "values".into(),
+        Kind::Operands => "values, one behind the other".into(),
         Kind::Whole => "value of whole numbers".into(),
         Kind::Size => "size".into(),
-        Kind::Sizes => "size or sizes".into(),
+        Kind::Sizes | Kind::SizesIfAny => "size or sizes".into(),
         Kind::Shape => "sizes, -1 for what is left".into(),
         Kind::Int => "whole number".into(),
         Kind::Ints => "whole number or several".into(),
@@ -34,7 +35,7 @@ fn kind(kind: Kind) -> String {
         Kind::Number => "number".into(),
         Kind::Flag => "`true` or `false`".into(),
         Kind::Choice(choice) => words(choice),
-        Kind::Name => "text".into(),
+        Kind::Name | Kind::Text => "text".into(),
         Kind::Activation => "activation".into(),
         Kind::Initializer => "initialiser".into(),
     }

@@ -8,8 +8,8 @@ use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
 use super::{
     accuracy, assign_value, auc, batch_norm, concat, conv2d, crf_decoding, cross_entropy, cumsum, custom,
-    dropout, elementwise, expand, gather, linear_chain_crf, lookup_table, normalise, one_hot, pool2d,
-    product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_concat,
+    dropout, elementwise, expand, gather, interpolate, linear_chain_crf, lookup_table, normalise, one_hot,
+    pool2d, product, random, reduce, reshape, row_numbers, scatter, sequence_align, sequence_concat,
     sequence_expand_as, sequence_gather, sequence_length, sequence_pad, sequence_pool, sequence_product,
     sequence_range, sequence_reshape, sequence_reverse, sequence_softmax, sequence_where, sequence_window,
     slice, softmax, softmax_with_cross_entropy, store, take_along_axis, tile, top_k, transpose, update,
@@ -85,6 +85,8 @@ impl Kernel {
             | Op::GaussianRandom(_)
             | Op::GroupNorm(_)
             | Op::GroupNormGrad(_)
+            | Op::Interpolate(_)
+            | Op::InterpolateGrad(_)
             | Op::LayerNorm(_)
             | Op::LayerNormGrad(_)
             | Op::LinearChainCrf(_)
@@ -376,6 +378,8 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::OneHot(op) => one_hot::compile(&single, op),
         Op::Pad(op) => slice::compile_pad(&single, op),
         Op::MaxPool2dWithIndex(op) => pool2d::compile_with_index(&single, op),
+        Op::Interpolate(op) => interpolate::compile(&single, op),
+        Op::InterpolateGrad(op) => interpolate::compile_grad(&single, op),
         Op::Pool2d(op) => pool2d::compile(&single, op),
         Op::Pool2dGrad(op) => pool2d::compile_grad(&single, op),
         Op::Range(op) => assign_value::compile_range(&single, op),

@@ -22,6 +22,7 @@ mod expand;
 mod fill;
 mod fold;
 mod gather;
+mod interpolate;
 pub mod isa;
 mod kernel;
 mod linear_chain_crf;

@@ -26,6 +26,7 @@ mod elementwise;
 mod expand;
 mod fill;
 mod gather;
+mod interpolate;
 mod linear_chain_crf;
 mod lookup_table;
 mod matmul;
@@ -180,6 +181,8 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         Op::Pool2dGrad(op) => infallible(move |call| pool2d::pool2d_grad(&op, call)),
         Op::MaxPool2dWithIndex(op) => Box::new(move |call| Ok(pool2d::max_pool2d_with_index(&op, call))),
         Op::Pool2d(op) => infallible(move |call| pool2d::pool2d(&op, call)),
+        Op::Interpolate(op) => infallible(move |call| interpolate::interpolate(&op, call)),
+        Op::InterpolateGrad(op) => infallible(move |call| interpolate::interpolate_grad(&op, call)),
         Op::Range(op) => infallible(move |call| assign_value::range(&op, call)),
         Op::Predicate(op) => infallible(move |call| elementwise::predicate(op.kind, call)),
         Op::RankLoss(_) => infallible(elementwise::rank_loss),

@@ -17,9 +17,17 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
         quote!(#name #arguments)
     };
     match call.callee {
-        Meaning::Layer(layer) if call.positional.len() == layer.positional.len() => {
+        Meaning::Layer(layer) if layer.takes(call.positional.len()) => {
             let name = language(layer.name, call.ident.span());
             let known = |name: &str| layer.named(name).is_some();
+            let mut arguments: Vec<TokenStream> = arguments.collect();
+            // A function of Rust has one argument for all that is left.
+            if layer.has_operands() {
+                let left = arguments.split_off(layer.positional.len() - 1);
+                arguments.push(helper("v", quote!((#(#left,)*))));
+            }
+            // And needs what may be left out.
+            arguments.resize_with(layer.positional.len(), || helper("v", quote!(())));
             let called = called(name, quote!(#(#arguments),*));
             let called =
                 with(called, call, network, language("named", Span::mixed_site()), layer.name, &known);

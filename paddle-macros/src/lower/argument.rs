@@ -30,7 +30,17 @@ impl<'a> Lowering<'a, '_> {
                 let vars = self.several(expr, |this, part, value| this.materialize(&value, part.at));
                 vars.and_then(|vars| self.not_empty(vars, wanted, expr)).map(Given::Values)
             }
+            (Kind::Operands, _) => self.operands(std::slice::from_ref(expr)),
             (Kind::Name, _) => self.parameter_name(expr).map(Given::Name),
+            (Kind::Text, _) => match self.expr(expr) {
+                Value::Text(text) => Some(Given::Text(text)),
+                Value::Unknown => None,
+                other => {
+                    let found = self.describe(&other);
+                    self.wrong_argument(found, wanted, expr);
+                    None
+                }
+            },
             (Kind::Activation, _) => match self.expr(expr) {
                 Value::Activation(layer) => Some(Given::Activation(layer)),
                 Value::Unknown => None,
@@ -65,7 +75,7 @@ impl<'a> Lowering<'a, '_> {
                 Some(Given::Initializer(initializer, numbers.collect::<Option<_>>()?))
             }
             (Kind::Choice(_) | Kind::Initializer, _) => None,
-            (Kind::Sizes | Kind::Shape, _) => {
+            (Kind::Sizes | Kind::SizesIfAny | Kind::Shape, _) => {
                 let sizes = self.several(expr, |this, part, value| {
                     let operand = this.single(&value, part.at)?;
                     this.size_argument(operand, wanted, part)
@@ -105,6 +115,17 @@ impl<'a> Lowering<'a, '_> {
                 operand => self.not_of_its_kind(operand, wanted, expr),
             },
         }
+    }
+
+    /// What is left of the arguments by position.
+    pub(super) fn operands(&mut self, exprs: &'a [Expr]) -> Option<Given> {
+        let vars = exprs.iter().map(|expr| {
+            let value = self.expr(expr);
+            self.materialize(&value, expr.at)
+        });
+        // Each may have a mistake of its own.
+        let vars: Vec<_> = vars.collect();
+        vars.into_iter().collect::<Option<_>>().map(Given::Values)
     }
 
     /// Each part of a list, or the one value that stands for a list of one.

@@ -260,15 +260,19 @@ impl<'a> Lowering<'a, '_> {
         // What a misnamed argument would have changed is not known, where arguments change the shape.
         let is_known = call.named.iter().all(|named| layer.named(&text(&named.ident)).is_some());
         let mut complete = is_known || layer.has_parameters() || layer.named("axis").is_none();
+        // What the last argument by position is all of, where it is.
+        let left = &call.positional[layer.positional.len().saturating_sub(1)..];
         for (argument, value) in by_position.chain(by_name) {
             let operand = if argument.kind == Kind::Value { values.next() } else { None };
             let given = match operand {
                 Some(operand) => operand.map(Given::Value),
+                None if argument.kind == Kind::Operands => self.operands(left),
                 None => self.argument(layer, argument, value),
             };
             match given {
                 Some(given) => {
                     let parts: &[Expr] = match (&given, &value.kind) {
+                        _ if argument.kind == Kind::Operands => left,
                         (Given::Values(_), ExprKind::Array(parts) | ExprKind::Tuple(parts)) => parts,
                         _ => &[],
                     };

@@ -22,7 +22,7 @@ impl Resolver<'_> {
         match call.callee {
             Meaning::Layer(layer) => {
                 self.layer_arguments(call, layer);
-                if call.positional.len() != layer.positional.len() {
+                if !layer.takes(call.positional.len()) {
                     call.callee = Meaning::Unresolved;
                 }
             }
@@ -80,7 +80,15 @@ impl Resolver<'_> {
             None => {}
         }
         if let Some(layer) = Layer::find(name) {
-            let arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
+            let mut arguments: Vec<String> = layer.positional.iter().map(|a| a.name.to_string()).collect();
+            if layer.takes(call.positional.len()) {
+                arguments.truncate(call.positional.len());
+            }
+            if let Some(last) = arguments.last_mut().filter(|_| layer.has_operands()) {
+                last.push_str(", ..");
+                // As many as there are.
+                arguments.resize(call.positional.len().max(arguments.len()), String::new());
+            }
             self.count(call, name, &arguments, |named| layer.named(named).is_some());
             return Meaning::Layer(layer);
         }
@@ -271,7 +279,7 @@ impl Resolver<'_> {
 
     fn layer_arguments(&mut self, call: &mut Call, layer: &'static Layer) {
         for (at, argument) in call.positional.iter_mut().enumerate() {
-            match layer.positional.get(at) {
+            match layer.at(at) {
                 Some(known) => self.argument(layer, known, argument),
                 None => self.expr(argument),
             }
@@ -311,6 +319,10 @@ impl Resolver<'_> {
         match (known.kind, &mut value.kind) {
             (_, ExprKind::Invalid) => {}
             (Kind::Name, _) => self.parameter_name(layer.name, value),
+            (Kind::Text, ExprKind::Text { .. } | ExprKind::Name { .. } | ExprKind::Index { .. }) => {
+                self.expr(value);
+            }
+            (Kind::Text, _) => self.refuse(value, wrong(&found(value))),
             (Kind::Activation, _) => self.keyword(Keyword::Activation, layer.name, known.name, value),
             (Kind::Choice(words) | Kind::IntsOr(words), ExprKind::Name { ident, meaning }) => {
                 let found = text(ident);

@@ -124,6 +124,7 @@ models! {
     soft_experts
     spread_and_masked
     stages
+    sums_of_letters
     table_of_functions
     small_words
     table_of_losses
@@ -138,6 +139,7 @@ models! {
     tuples_and_shadowing
     two_towers
     unrolled_in_control
+    upsampled
     value_iteration
     variational
     views_of_a_text

@@ -71,7 +71,7 @@ pub mod layers {
         let there = stacked_lstm(xs, 3, 2);
         let both = stacked_lstm(xs, 2, 2, bidirectional = true, peepholes = true);
         let units = stacked_gru(xs, 4, 2, origin_mode = true);
-        let more = stacked_gru(bidirectional_lstm(xs, 2), 2, 1, bidirectional = true);
+        let more = stacked_gru(bidirectional_lstm(xs, 2), 2, 1, reset_after = true, bidirectional = true);
         let scale = parameter(4, init = constant(1.0), lr = 0.5);
         let pooled = sequence_pool(concat([there, both, units, more]), average);
         let (h, c) = lstm_unit(y, fc(pooled, 4), y, 4);

@@ -79,6 +79,9 @@ impl Legaliser<'_> {
             Op::Matmul(_) => self.matmul(at, operator),
             Op::Loss(op) => self.loss(at, operator, op.kind),
             Op::Pool2d(op) => self.pool(at, operator, op),
+            // PaddlePaddle scales sizes that are not known yet.
+            Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
+            Op::Interpolate(op) => self.sized(at, operator, &op.size),
             Op::RowNumbers(_) => self.row_numbers(at, operator),
             Op::Size(op) => self.size(at, operator, op),
             Op::Select(_) => self.of_one_shape(at, operator, None),
@@ -120,6 +123,7 @@ impl Legaliser<'_> {
             | Op::Expand(_)
             | Op::GatherGrad(_)
             | Op::GroupNormGrad(_)
+            | Op::InterpolateGrad(_)
             | Op::LayerNormGrad(_)
             | Op::LinearChainCrfGrad(_)
             | Op::LookupTableGrad(_)

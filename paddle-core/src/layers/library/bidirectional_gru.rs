@@ -3,9 +3,14 @@
 ///
 /// * `x`: the sequences, of tokens `[D]`.
 /// * `size`: the size of what each direction gives for each token.
-/// * `origin_mode`: as in `gru_unit`.
-pub fn bidirectional_gru(x: Seq<Tensor<f32, D>>, size: usize, #[default = false] origin_mode: bool) -> _ {
-    let forward = gru(x, size, origin_mode = origin_mode);
-    let backward = gru(x, size, origin_mode = origin_mode, is_reverse = true);
+/// * `origin_mode`, `reset_after`: as in `gru_unit`.
+pub fn bidirectional_gru(
+    x: Seq<Tensor<f32, D>>,
+    size: usize,
+    #[default = false] origin_mode: bool,
+    #[default = false] reset_after: bool,
+) -> _ {
+    let forward = gru(x, size, origin_mode = origin_mode, reset_after = reset_after);
+    let backward = gru(x, size, origin_mode = origin_mode, reset_after = reset_after, is_reverse = true);
     concat([forward, backward])
 }

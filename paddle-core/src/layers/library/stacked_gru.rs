@@ -4,21 +4,28 @@
 /// * `x`: the sequences, of tokens `[D]`.
 /// * `size`: the size of what each layer gives for each token, and each direction.
 /// * `layers`: how many.
-/// * `origin_mode`: as in `gru_unit`.
+/// * `origin_mode`, `reset_after`: as in `gru_unit`.
 /// * `bidirectional`: whether each goes in both directions.
 pub fn stacked_gru(
     x: Seq<Tensor<f32, D>>,
     size: usize,
     layers: usize,
     #[default = false] origin_mode: bool,
+    #[default = false] reset_after: bool,
     #[default = false] bidirectional: bool,
 ) -> _ {
     let mut seen = x;
     for i in 0..layers {
         seen = if bidirectional {
-            bidirectional_gru(seen, size, origin_mode = origin_mode, param = "layer{i}")
+            bidirectional_gru(
+                seen,
+                size,
+                origin_mode = origin_mode,
+                reset_after = reset_after,
+                param = "layer{i}",
+            )
         } else {
-            gru(seen, size, origin_mode = origin_mode, param = "layer{i}")
+            gru(seen, size, origin_mode = origin_mode, reset_after = reset_after, param = "layer{i}")
         };
     }
     seen
