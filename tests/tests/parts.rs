@@ -170,7 +170,7 @@ fn losses_are_of_each_place() {
 }
 
 mod scaled {
-    pub const WIDTH: usize = 9;
+    pub(crate) const WIDTH: usize = 9;
 
     #[paddle::attribute::network]
     pub mod models {
