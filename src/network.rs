@@ -27,6 +27,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use paddle_core::convert::from_wire;
+use paddle_core::ops::Number;
 use paddle_core::program::Program;
 use paddle_core::wire::ProgramDesc;
 
@@ -74,9 +75,36 @@ pub trait Spec: 'static {
     /// The operators of the user's own that its source may use.
     const OPERATORS: Operators = Operators::NONE;
 
+    /// The constants of the code around that the program has, by what they are called in it.
+    #[doc(hidden)]
+    const CONSTANTS: &'static [(&'static str, Elements)] = &[];
+
     /// The values of the program's sizes from outside, in the order of its symbols.
     fn sizes(&self) -> &[i64] {
         &[]
+    }
+}
+
+/// The elements of a constant, the last axis fastest. The macros write it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Elements {
+    Bool(&'static [bool]),
+    I32(&'static [i32]),
+    I64(&'static [i64]),
+    F32(&'static [f32]),
+    F64(&'static [f64]),
+}
+
+impl Elements {
+    fn numbers(self) -> Vec<Number> {
+        match self {
+            Elements::Bool(values) => values.iter().map(|&value| Number::Bool(value)).collect(),
+            Elements::I32(values) => values.iter().map(|&value| Number::Int(value.into())).collect(),
+            Elements::I64(values) => values.iter().map(|&value| Number::Int(value)).collect(),
+            Elements::F32(values) => values.iter().map(|&value| Number::Float(value.into())).collect(),
+            Elements::F64(values) => values.iter().map(|&value| Number::Float(value)).collect(),
+        }
     }
 }
 
@@ -213,6 +241,11 @@ impl<S: Spec> Network<S> {
         if !spec.sizes().is_empty() {
             let sizes = program.outside_symbols().zip(spec.sizes().iter().copied());
             program = program.bind(&sizes.collect::<Vec<_>>())?;
+        }
+        if !S::CONSTANTS.is_empty() {
+            let constants: Vec<_> =
+                S::CONSTANTS.iter().map(|(name, elements)| (*name, elements.numbers())).collect();
+            program = program.bind_constants(&constants)?;
         }
         operator::link_all(&mut program, S::OPERATORS.all())?;
         Ok(Model::new(S::NAME, program))

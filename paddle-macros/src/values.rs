@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use paddle_core::layers::Layer;
 use paddle_core::ops::Number;
-use paddle_core::program::{DType, Dim, VarId};
+use paddle_core::program::{DType, Dim, Type, VarId};
 
-use crate::ast::{self, BindingId};
+use crate::ast::{self, BindingId, OutsideSize};
 use crate::report::Extent;
 
 /// What an expression stands for.
@@ -23,6 +23,8 @@ pub(crate) enum Value<'a> {
     Array(Vec<Value<'a>>),
     /// A size that is not known when the network is compiled, but computed from some that are bound later.
     Size(Dim),
+    /// A constant of the code around the network, whose elements only rustc knows.
+    Outside(Rc<OutsideConstant>),
     /// Several; none is the value of a statement.
     Tuple(Vec<Value<'a>>),
     /// What a parameter of type `Activation` stands for.
@@ -35,6 +37,15 @@ pub(crate) enum Value<'a> {
     Unassigned,
     /// A mistake has been reported; silences its consumers.
     Unknown,
+}
+
+/// A constant of the code around the network.
+#[derive(Clone, Debug)]
+pub(crate) struct OutsideConstant {
+    /// Where it stands.
+    pub(crate) place: OutsideSize,
+    /// Its type: a number, or an array of numbers.
+    pub(crate) ty: Type,
 }
 
 /// A number known when the network is compiled.
@@ -87,7 +98,7 @@ impl Value<'_> {
     /// Whether it does not change when the network runs.
     pub(crate) fn is_static(&self) -> bool {
         match self {
-            Value::Constant(_) | Value::Text(_) | Value::Size(_) => true,
+            Value::Constant(_) | Value::Text(_) | Value::Size(_) | Value::Outside(_) => true,
             Value::Tuple(parts) | Value::Array(parts) => parts.iter().all(Value::is_static),
             Value::Var(_)
             | Value::Activation(_)

@@ -224,3 +224,65 @@ fn what_is_not_trained_may_decide() {
     trainer.step(&net, &mut parameters, [(0.2, 1.0), (0.8, 2.0)]).unwrap();
     assert_eq!(parameters.get::<f32>(net.params.border.w).unwrap(), before);
 }
+
+mod around {
+    pub(crate) const GATE: [f32; 3] = [1.0, 0.0, 0.5];
+    pub(crate) const TABLE: [[f64; 2]; 2] = [[1.0, 2.0], [3.0, 4.0]];
+    pub(crate) const RATE: f32 = 0.25;
+    pub(crate) const KNOWN: [bool; 2] = [true, false];
+    pub(crate) const LAYERS: [(usize, f32); 2] = [(4, 0.5), (3, 2.0)];
+
+    #[paddle::attribute::network]
+    pub mod models {
+        const GATE: [f32; 3] = super::GATE;
+        const RATE: f32 = super::RATE;
+        const TABLE: [[f64; 2]; 2] = crate::around::TABLE;
+        const KNOWN: [bool; 2] = super::KNOWN;
+        const LAYERS: [(usize, f32); 2] = super::LAYERS;
+
+        /// Gated.
+        pub fn gated(x: Tensor<f32, _, 3>) -> (_, _, _) {
+            let mut last = x;
+            // Its elements are numbers of the program, one by one.
+            for gate in GATE.rev() {
+                last = last * RATE + gate;
+            }
+            let half = if RATE < 0.5 { x * GATE[0] } else { x };
+            (x * GATE + RATE, last, half)
+        }
+
+        pub fn looked_up(kind: Tensor<i64, _>) -> Tensor<f64, _, 2> {
+            let rows = gather(TABLE, kind);
+            if gather(KNOWN, kind) { rows } else { rows * TABLE[1] }
+        }
+
+        pub fn deep(x: Tensor<f32, _, 2>) -> _ {
+            let mut h = x;
+            for (i, (size, scale)) in LAYERS.enumerate() {
+                h = fc(h, size, param = "layer{i}", init = constant(1.0)) * scale;
+            }
+            h
+        }
+    }
+}
+
+#[test]
+fn constants_of_the_code_around_are_values() {
+    use around::models;
+    let outputs = given(&models::gated(), vec![[2.0, 4.0, 8.0]]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![[2.25, 0.25, 4.25]].into_dyn());
+    // ((x / 4 + 0.5) / 4 + 0) / 4 + 1
+    let last = [2.0_f32, 4.0, 8.0].map(|x| (x * 0.25 + 0.5) * 0.0625 + 1.0);
+    assert_eq!(outputs.at::<f32>(1).unwrap().as_slice(), Some(&last[..]));
+    assert_eq!(outputs.at::<f32>(2).unwrap(), array![[2.0, 4.0, 8.0]].into_dyn());
+    let outputs = given(&models::looked_up(), vec![0, 1]);
+    assert_eq!(outputs.at::<f64>(0).unwrap(), array![[1.0, 2.0], [9.0, 16.0]].into_dyn());
+    let outputs = given(&models::deep(), vec![[1.0, 2.0]]);
+    assert_eq!(outputs.at::<f32>(0).unwrap(), array![[12.0, 12.0, 12.0]].into_dyn());
+    let net = network!(|x: Tensor<f32, _, 3>| {
+        const GATE: [f32; 3] = crate::around::GATE;
+        x * GATE
+    });
+    assert_eq!(given(&net, vec![[1.0, 2.0, 3.0]]).at::<f32>(0).unwrap(), array![[1.0, 0.0, 1.5]].into_dyn());
+    assert!(net.program().unwrap().outside_constants().is_empty());
+}

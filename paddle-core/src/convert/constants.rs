@@ -6,8 +6,8 @@ use super::names::{FAN, PATH, TYPE};
 use super::reading::Reading;
 use super::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
-    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Range, TruncatedGaussianRandom,
-    UniformRandom,
+    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Outside, Range, RowNumbers,
+    TruncatedGaussianRandom, UniformRandom,
 };
 use crate::program::{DType, Dim, Program, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
@@ -166,6 +166,24 @@ impl Reading<'_, '_> {
         let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
         let values = values(self.desc, ty.dtype)?;
         self.out(AssignValue { values, ty }.rounded(), &[])
+    }
+
+    /// The type that an operator of our own dialect carries.
+    fn own_type(&self) -> Result<Type, ConvertError> {
+        let text = self.desc.attr_string(TYPE)?.ok_or(Fault::MissingAttribute { attribute: TYPE })?;
+        let not_a_type = || Fault::Attribute { attribute: TYPE, message: format!("`{text}` is not a type") };
+        Ok(parse_type(&self.reader.program, text).ok_or_else(not_a_type)?)
+    }
+
+    pub(super) fn row_numbers(&mut self) -> Result<bool, ConvertError> {
+        let ty = self.own_type()?;
+        self.out(RowNumbers { ty }, &[])
+    }
+
+    pub(super) fn outside(&mut self) -> Result<bool, ConvertError> {
+        let ty = self.own_type()?;
+        let name = self.desc.attr_string("name")?.ok_or(Fault::MissingAttribute { attribute: "name" })?;
+        self.out(Outside { name: name.to_string(), ty }, &[])
     }
 
     /// A range of our own dialect.

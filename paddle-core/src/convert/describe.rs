@@ -119,6 +119,9 @@ pub(super) fn describe(op: &Op, inputs: &[String], outputs: &[String], types: &[
             attrs
         }
         Op::DropoutGrad(op) => describe_dropout(op.dropout_prob, op.dropout_implementation),
+        Op::Outside(op) => {
+            ours(&mut desc, [OpAttr::string("name", &op.name), OpAttr::string(TYPE, type_text(&op.ty))])
+        }
         Op::RowNumbers(op) => ours(&mut desc, [OpAttr::string(TYPE, type_text(&op.ty))]),
         Op::Conv2d(op) => describe_conv2d(op),
         // PaddlePaddle has one operator for both gradients, of which this leaves out the other.

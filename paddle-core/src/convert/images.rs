@@ -6,12 +6,11 @@ use super::constants::float;
 use super::describe::{push_float, whole, wholes};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
-use super::names::{EMPTY, PATH, TYPE};
+use super::names::{EMPTY, PATH};
 use super::reading::Reading;
-use super::types::parse_type;
 use crate::ops::{
     Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad, DropoutImplementation,
-    MaxPool2dWithIndex, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, RowNumbers, Transpose, Window,
+    MaxPool2dWithIndex, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, Transpose, Window,
 };
 use crate::program::VarId;
 use crate::wire::OpAttr;
@@ -321,14 +320,5 @@ impl<'a> Reading<'_, 'a> {
                 self.define(op, &inputs, &[], &[out, one(desc.output("Mask"), "Mask")?])
             }
         }
-    }
-
-    pub(super) fn row_numbers(&mut self) -> Result<bool, ConvertError> {
-        let text = self.desc.attr_string(TYPE)?.ok_or(Fault::MissingAttribute { attribute: TYPE })?;
-        let ty = parse_type(&self.reader.program, text).ok_or_else(|| Fault::Attribute {
-            attribute: TYPE,
-            message: format!("`{text}` is not a type"),
-        })?;
-        self.out(RowNumbers { ty }, &[])
     }
 }

@@ -129,6 +129,7 @@ fn rule(name: &str) -> Option<Rule> {
         "clip_by_norm"                                                      => |x| x.clip_by_norm(),
         "dropout" | "dropout_grad"                                          => |x| x.dropout(),
         "rust.rows_to_axis" | "rust.axis_to_rows"                           => |x| x.plain(),
+        "rust.outside"                                                      => |x| x.outside(),
         "rust.row_numbers"                                                  => |x| x.row_numbers(),
         "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),

@@ -50,6 +50,7 @@ mod matmul;
 mod max_pool2d_with_index;
 mod of_shards;
 mod one_hot;
+mod outside;
 mod pad;
 mod pool2d;
 mod random;
@@ -135,6 +136,7 @@ pub use matmul::Matmul;
 pub use max_pool2d_with_index::MaxPool2dWithIndex;
 pub use of_shards::OfShards;
 pub use one_hot::OneHot;
+pub use outside::Outside;
 pub use pad::{Pad, PadMode};
 pub use pool2d::{Covered, Pool2d, Pool2dGrad, PoolKind};
 pub use random::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
@@ -533,6 +535,8 @@ operators! {
     Not,
     /// Ids as rows with a single 1.
     OneHot,
+    /// A constant that stands around the network.
+    Outside,
     /// A value with more elements around it.
     Pad,
     /// The maximum or the average of windows that slide over images.

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, Operator, Program, SymbolId};
+use super::{
+    Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, Operator, Program, SymbolId, Type,
+};
+use crate::ops::{AssignValue, Fill, Number, Op, Outside};
 
 /// Why sizes cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +110,41 @@ impl Program {
         }
         for at in 0..bound.startup.len() {
             bound.infer_again(Program::GLOBAL, &bound.startup[at].clone())?;
+        }
+        bound.infer_block_again(Program::GLOBAL)?;
+        Ok(bound)
+    }
+
+    /// The constants that stand around the network, each once: what they are called, and their types.
+    pub fn outside_constants(&self) -> Vec<(&str, &Type)> {
+        let operators = self.blocks.iter().flat_map(|block| &block.ops);
+        let mut constants = operators.filter_map(|operator| match &operator.op {
+            Op::Outside(constant) => Some((constant.name.as_str(), &constant.ty)),
+            _ => None,
+        });
+        let mut known: Vec<(&str, &Type)> = Vec::new();
+        for (name, ty) in &mut constants {
+            if !known.iter().any(|(other, _)| *other == name) {
+                known.push((name, ty));
+            }
+        }
+        known
+    }
+
+    /// The same program with the elements of constants that stand around the network.
+    ///
+    /// Errors if a constant has no value here, or one of another number of elements or another element type.
+    pub fn bind_constants(&self, values: &[(&str, Vec<Number>)]) -> Result<Program, BindError> {
+        let mut bound = self.clone();
+        for operator in bound.blocks.iter_mut().flat_map(|block| &mut block.ops) {
+            let Op::Outside(Outside { name, ty }) = &operator.op else { continue };
+            let found = values.iter().find(|(known, _)| known == name);
+            let (_, values) = found.ok_or_else(|| BindError::NotOutside { symbol: name.clone() })?;
+            let constant = AssignValue { values: values.clone(), ty: ty.clone() };
+            operator.op = match values[..] {
+                [value] if ty.dims.is_empty() => Fill { value, ty: ty.clone() }.into(),
+                _ => constant.rounded().into(),
+            };
         }
         bound.infer_block_again(Program::GLOBAL)?;
         Ok(bound)

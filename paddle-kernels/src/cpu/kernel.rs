@@ -54,6 +54,7 @@ impl Kernel {
             | Op::GatherRows(_)
             | Op::If(_)
             | Op::LoopGrad(_)
+            | Op::Outside(_)
             | Op::ScatterRows(_)
             | Op::While(_) => false,
             Op::Accuracy(_)
@@ -429,6 +430,7 @@ fn compile(group: &Group) -> Result<Compiled, Unsupported> {
         Op::For(_) | Op::GatherRows(_) | Op::If(_) | Op::LoopGrad(_) | Op::ScatterRows(_) | Op::While(_) => {
             run_by_the_runtime()
         }
+        Op::Outside(_) => single.refuse("of a value that is bound when the network is made"),
         Op::Foreign(_) => single.refuse("of another system: it can be shown and converted, not run"),
     }
 }

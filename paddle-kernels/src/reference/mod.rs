@@ -242,6 +242,7 @@ fn arithmetic(op: &Op) -> Option<Arithmetic> {
         | Op::GatherRows(_)
         | Op::If(_)
         | Op::LoopGrad(_)
+        | Op::Outside(_)
         | Op::ScatterRows(_)
         | Op::While(_) => return None,
     })

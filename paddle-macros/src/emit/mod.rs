@@ -1,5 +1,6 @@
 //! Lowered networks → Rust: data and types, no code that builds anything.
 
+mod constants;
 mod dim;
 pub(crate) mod export;
 pub(crate) mod library;

@@ -6,6 +6,7 @@ use paddle_core::program::{Check, Condition, Dim, Program, SymbolId};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
+use super::constants::Constants;
 use super::dim;
 use crate::ast::{Function, OutsideSize, SizeOrigin, UnitId};
 use crate::errors;
@@ -17,11 +18,13 @@ use crate::report::Blame;
 pub(super) struct Paths<'a> {
     paths: Vec<&'a OutsideSize>,
     at: BTreeMap<(&'a str, UnitId), usize>,
+    constants: Constants<'a>,
 }
 
 impl<'a> Paths<'a> {
     pub(super) fn of(lowered: &'a [(usize, Lowered)]) -> Self {
-        let mut paths = Paths { paths: Vec::new(), at: BTreeMap::new() };
+        let constants = Constants::of(lowered);
+        let mut paths = Paths { paths: Vec::new(), at: BTreeMap::new(), constants };
         for (_, size) in lowered.iter().flat_map(|(_, lowered)| &lowered.sizes.outside) {
             let key = (size.name.as_str(), size.unit);
             if matches!(size.origin, SizeOrigin::Path(_)) && !paths.at.contains_key(&key) {
@@ -36,10 +39,11 @@ impl<'a> Paths<'a> {
         Ident::new("__PADDLE_SIZES", Span::mixed_site())
     }
 
-    /// The item that has their values.
+    /// The items that have their values.
     pub(super) fn item(&self) -> TokenStream {
+        let constants = self.constants.items();
         if self.paths.is_empty() {
-            return TokenStream::new();
+            return constants;
         }
         let (table, count) = (Paths::table(), Literal::usize_unsuffixed(self.paths.len()));
         let values = self.paths.iter().filter_map(|size| match &size.origin {
@@ -52,6 +56,7 @@ impl<'a> Paths<'a> {
         quote! {
             #[doc(hidden)]
             const #table: [i64; #count] = [#(#values),*];
+            #constants
         }
     }
 
@@ -66,6 +71,7 @@ impl<'a> Paths<'a> {
 /// The sizes from outside of one topology.
 pub(super) struct Sizes<'a> {
     outside: &'a [(SymbolId, OutsideSize)],
+    constants: &'a [(String, OutsideSize)],
     blames: &'a [Blame],
     program: Option<&'a Program>,
     paths: &'a Paths<'a>,
@@ -75,8 +81,19 @@ pub(super) struct Sizes<'a> {
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(lowered: &'a Lowered, paths: &'a Paths<'a>, inside: bool) -> Self {
-        let crate::lower::Sizes { outside, blames } = &lowered.sizes;
-        Sizes { outside, blames, program: lowered.program.as_ref(), paths, inside }
+        let crate::lower::Sizes { outside, constants, blames } = &lowered.sizes;
+        Sizes { outside, constants, blames, program: lowered.program.as_ref(), paths, inside }
+    }
+
+    /// The constants of the code around that the program has: what they are called there, and their elements.
+    pub(super) fn constants(&self) -> Vec<TokenStream> {
+        let known = self.constants.iter();
+        known
+            .filter_map(|(name, place)| {
+                let elements = self.paths.constants.value(place, self.inside)?;
+                Some(quote!((#name, #elements)))
+            })
+            .collect()
     }
 
     /// Those that the caller gives at run time.

@@ -52,6 +52,12 @@ impl Spec<'_> {
             }
         };
         let method = method.map(|values| quote!(fn sizes(&self) -> &[i64] { #values }));
+        let constants = sizes.constants();
+        let constants = (!constants.is_empty()).then(|| {
+            quote!(
+                const CONSTANTS: &'static [(&'static str, ::paddle::network::Elements)] = &[#(#constants),*];
+            )
+        });
         let params = params::constants(lowered.program.as_ref().filter(|_| !self.broken), sizes);
         let refusal = refusal(lowered).filter(|_| !self.broken);
         let training = self.training(refusal.as_ref());
@@ -73,6 +79,7 @@ impl Spec<'_> {
                 const STARTUP: &'static [u8] = #startup;
                 #params
                 #untrainable
+                #constants
                 #operators
                 #method
             }

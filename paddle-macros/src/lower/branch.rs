@@ -306,6 +306,9 @@ impl<'a> Lowering<'a, '_> {
             Value::Var(var) => self.show(self.program.ty(*var)),
             Value::Constant(constant) => format!("the {} `{}`", constant.own_dtype(), constant.number),
             Value::Size(size) => format!("the size `{}`", self.program.show_dim(size)),
+            Value::Outside(constant) => {
+                format!("the constant `{}`, {}", constant.place.name, self.program.show(&constant.ty))
+            }
             Value::Tuple(parts) if parts.is_empty() => "without a value".to_string(),
             Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Value::Array(parts) => format!("an array of {}", parts.len()),

@@ -11,6 +11,9 @@ use crate::values::{Constant, Value};
 impl<'a> Lowering<'a, '_> {
     /// The value of a `const`, in its declared type.
     pub(super) fn declared_constant(&mut self, constant: &'a ast::Constant) -> Value<'a> {
+        if let Some(value) = self.constant_from_outside(&constant.value, &constant.ty) {
+            return value;
+        }
         let value = self.expr(&constant.value);
         if value.is_unknown() || matches!(constant.ty, ConstantType::Invalid) {
             return Value::Unknown;
@@ -60,6 +63,9 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
             (ConstantType::Number { dtype: DType::I64, .. }, Value::Size(size)) => Value::Size(size),
+            (ty, Value::Outside(constant)) if self.tensor(ty).as_ref() == Some(&constant.ty) => {
+                Value::Outside(constant)
+            }
             (_, Value::Size(size)) => self.undecided(&size, at),
             (_, value) => {
                 let found = self.describe(&value);

@@ -129,6 +129,7 @@ impl<'a> Lowering<'a, '_> {
             Value::Var(var) => self.localize(*var, at.start).map(Operand::Var),
             Value::Constant(constant) => Some(Operand::Constant(*constant)),
             Value::Size(size) => Some(Operand::Size(size.clone())),
+            Value::Outside(constant) => self.outside_value(constant, at).map(Operand::Var),
             Value::Unknown | Value::Unassigned => None,
             Value::Nothing => {
                 self.error(at, Message::NoValue { what: "this".into() });

@@ -6,6 +6,7 @@ use paddle_core::ops::Number;
 use paddle_core::program::VarId;
 
 use super::Lowering;
+use super::outside::spread;
 use super::parts::length_of;
 use crate::ast::{Expr, Method};
 use crate::messages::Message;
@@ -18,7 +19,7 @@ impl<'a> Lowering<'a, '_> {
             let length = array.map(|array| self.outside(&length_of(&array)));
             return length.map_or(Value::Unknown, Value::Size);
         }
-        let value = self.expr(x);
+        let value = spread(self.expr(x));
         if value.is_unknown() {
             return Value::Unknown;
         }

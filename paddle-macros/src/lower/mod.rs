@@ -16,6 +16,7 @@ mod meaning;
 mod methods;
 mod operator;
 mod outputs;
+mod outside;
 mod parts;
 mod repeat;
 mod shown;
@@ -33,8 +34,8 @@ use paddle_core::program::{
 use proc_macro2::Span;
 
 use crate::ast::{
-    BindingId, Block, Constant, Expr, Function, FunctionId, Network, Origin, Pattern, PatternKind, Shown,
-    Statement, TypeExpr, UnitId,
+    BindingId, Block, Constant, Expr, Function, FunctionId, Network, Origin, OutsideSize, Pattern,
+    PatternKind, Shown, Statement, TypeExpr, UnitId,
 };
 use crate::messages::Message;
 use crate::names::Names;
@@ -91,7 +92,8 @@ pub(crate) fn inputs(network: &Network, function: FunctionId) -> Lowered {
     }
     let inputs = lowering.inputs(network.functions[function.0].params.iter());
     let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
-    let sizes = Sizes { outside: lowering.outside.into_values().collect(), blames: Vec::new() };
+    let outside = lowering.outside.into_values().collect();
+    let sizes = Sizes { outside, constants: Vec::new(), blames: Vec::new() };
     let shown = lowering.shown;
     unseen.finish();
     Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), shown }
@@ -143,6 +145,8 @@ struct Lowering<'a, 's> {
     named: BTreeSet<VarId>,
     /// Sizes from outside.
     outside: OutsideSymbols,
+    /// Constants from outside, by what they are called in programs.
+    outside_constants: Vec<(String, OutsideSize)>,
     /// What is to blame for each check of the program.
     check_blames: Vec<Blame>,
     /// What values of layers are.
@@ -180,6 +184,7 @@ impl<'a, 's> Lowering<'a, 's> {
             first_uses: BTreeMap::new(),
             named: BTreeSet::new(),
             outside: OutsideSymbols::new(),
+            outside_constants: Vec::new(),
             check_blames: Vec::new(),
             meanings: Meanings::new(),
             whole_states: BTreeMap::new(),

@@ -6,6 +6,7 @@ use paddle_core::program::VarId;
 use quote::quote;
 
 use super::Lowering;
+use super::outside::spread;
 use crate::ast::{Expr, ExprKind, OutsideSize, Place, PlaceKind, SizeOrigin};
 use crate::messages::Message;
 use crate::report::Extent;
@@ -51,7 +52,7 @@ impl<'a> Lowering<'a, '_> {
             let element = place.and_then(|place| self.outside_element(&place, index));
             return element.map_or(Value::Unknown, |element| Value::Size(self.outside(&element)));
         }
-        match self.expr(x) {
+        match spread(self.expr(x)) {
             Value::Array(mut parts) => match self.place_in_array(index, parts.len()) {
                 Some(at) => parts.swap_remove(at),
                 None => Value::Unknown,
@@ -66,7 +67,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// `x[1..3]`, `x[(.., 0)]`
     pub(super) fn cut(&mut self, x: &'a Expr, places: &'a [Place]) -> Value<'a> {
-        let found = self.expr(x);
+        let found = spread(self.expr(x));
         let taken: Vec<_> = places.iter().map(|place| Some((self.place(place)?, place.at))).collect();
         let Some(taken) = taken.into_iter().collect::<Option<Vec<_>>>() else { return Value::Unknown };
         match (found, &taken[..]) {
@@ -280,13 +281,12 @@ impl<'a> Lowering<'a, '_> {
                 return None;
             }
         };
-        let name = format!("{}[{at}]", array.name);
-        let SizeOrigin::Path(path) = &array.origin else {
+        if !matches!(array.origin, SizeOrigin::Path(_)) {
             let text = format!("`{}` is a size, not an array", array.name);
             self.error(index.at, Message::Constant { text });
             return None;
-        };
-        Some(OutsideSize { name, unit: array.unit, origin: SizeOrigin::Path(quote!(#path[#at])) })
+        }
+        Some(element_of(array, at))
     }
 }
 
@@ -299,8 +299,17 @@ pub(super) fn length_of(array: &OutsideSize) -> OutsideSize {
     OutsideSize { name: format!("{}.len()", array.name), unit: array.unit, origin }
 }
 
+/// An element of an array of Rust.
+pub(super) fn element_of(array: &OutsideSize, at: usize) -> OutsideSize {
+    let origin = match &array.origin {
+        SizeOrigin::Path(path) => SizeOrigin::Path(quote!(#path[#at])),
+        origin => origin.clone(),
+    };
+    OutsideSize { name: format!("{}[{at}]", array.name), unit: array.unit, origin }
+}
+
 /// A part of a tuple of Rust.
-fn part_of(tuple: &OutsideSize, at: usize) -> OutsideSize {
+pub(super) fn part_of(tuple: &OutsideSize, at: usize) -> OutsideSize {
     let origin = match &tuple.origin {
         SizeOrigin::Path(path) => {
             let at = syn::Index::from(at);

@@ -22,6 +22,7 @@ impl Lowering<'_, '_> {
         match value {
             Value::Var(var) => Some(self.shown_type(self.program.ty(*var))),
             Value::Constant(constant) => Some(Shown::Number(constant.own_dtype())),
+            Value::Outside(constant) => Some(self.shown_type(&constant.ty)),
             Value::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.shown_value(part).unwrap_or(Shown::Value));
                 Some(Shown::Tuple(parts.collect()))

@@ -17,6 +17,8 @@ use crate::values::Value;
 pub(crate) struct Sizes {
     /// Those that its program depends on, with their symbols, in the order of these.
     pub(crate) outside: Vec<(SymbolId, OutsideSize)>,
+    /// The constants that its program has, by what they are called there.
+    pub(crate) constants: Vec<(String, OutsideSize)>,
     /// What is to blame for each check of the program.
     pub(crate) blames: Vec<Blame>,
 }
@@ -177,6 +179,7 @@ impl<'a> Lowering<'a, '_> {
             }
             self.program = program;
         }
-        Sizes { outside, blames: std::mem::take(&mut self.check_blames) }
+        let constants = std::mem::take(&mut self.outside_constants);
+        Sizes { outside, constants, blames: std::mem::take(&mut self.check_blames) }
     }
 }

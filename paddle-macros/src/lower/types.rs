@@ -25,6 +25,12 @@ impl<'a> Lowering<'a, '_> {
         declared: &str,
         at: Extent,
     ) -> Value<'a> {
+        let value = match (&ty.kind, value) {
+            (TypeKind::Tensor { .. }, Value::Outside(constant)) => {
+                self.outside_value(&constant, at).map_or(Value::Unknown, Value::Var)
+            }
+            (_, value) => value,
+        };
         let found = match (&ty.kind, value) {
             (TypeKind::Infer, value) => return value,
             (TypeKind::Invalid, _) => return Value::Unknown,
@@ -70,7 +76,9 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
             (_, Value::Tuple(parts)) if parts.is_empty() => "no value".to_string(),
-            (_, value @ (Value::Tuple(_) | Value::Array(_) | Value::Text(_))) => self.describe(&value),
+            (_, value @ (Value::Tuple(_) | Value::Array(_) | Value::Outside(_) | Value::Text(_))) => {
+                self.describe(&value)
+            }
             (_, Value::Constant(constant)) => format!("the number `{}`", constant.number),
             (_, Value::Size(size)) => format!("the size `{}`", self.program.show_dim(&size)),
             (_, Value::Var(_)) => "one value".to_string(),

@@ -5,6 +5,7 @@ use proc_macro2::Span;
 
 use super::Lowering;
 use super::expr::Operand;
+use super::outside::spread;
 use super::state::assigned_in_block;
 use crate::ast::{Block, Expr, Pattern, PatternKind, text};
 use crate::messages::Message;
@@ -27,7 +28,7 @@ impl<'a> Lowering<'a, '_> {
         values: Value<'a>,
         body: &'a Block,
     ) -> Value<'a> {
-        let values = match values {
+        let values = match spread(values) {
             Value::Array(values) => values,
             found => {
                 if !found.is_unknown() {

@@ -111,6 +111,7 @@ impl Legaliser<'_> {
                 operator,
                 "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
             ),
+            Op::Outside(_) => self.refuse(operator, "its value is bound when the network is made"),
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }
