@@ -72,3 +72,25 @@ fn offsets_of_all_levels_have_to_agree() {
     let flat = Batch::new(&net).unwrap().with("text", &words).unwrap_err().to_string();
     assert!(flat.contains("sequences are fed with offsets"), "{flat}");
 }
+
+#[test]
+fn layers_of_sequences_run_along_the_inner_ones() {
+    let net = paddle::network!(|text: Seq<Seq<Tensor<f32, 3>>>| {
+        let read = for sentence in text {
+            lstm(sentence, 4, param = "read")
+        };
+        let ends = for sentence in read {
+            sequence_pool(sentence, last)
+        };
+        (sequence_pool(gru(ends, 2, param = "text"), last), read)
+    });
+    let alone = paddle::network!(|sentence: Seq<Tensor<f32, 3>>| lstm(sentence, 4, param = "read"));
+    let parameters = paddle::Parameters::create((&net, &alone)).unwrap();
+    let token = |k: usize| [0.1 * k as f32, -0.2, 0.3 * (k % 3) as f32];
+    let sentence = |from: usize, count: usize| (from..from + count).map(token).collect::<Vec<_>>();
+    let rows = vec![vec![sentence(0, 2), sentence(5, 3)], vec![sentence(9, 1)]];
+    let all = paddle::infer(&net, &parameters, rows.clone()).unwrap();
+    let each = paddle::infer(&alone, &parameters, rows.concat()).unwrap();
+    assert_eq!(all.at::<f32>(0).unwrap().shape(), [2, 2]);
+    assert_eq!(all.at::<f32>(1).unwrap(), each.at::<f32>(0).unwrap());
+}

@@ -166,7 +166,12 @@ fn of_sample(sample: &Sample, program: &Program, draw: &mut Draw) -> Vec<Fed> {
             DType::F32 => on_grid(draw, count, range),
             dtype => draw.elements(dtype, count, range),
         };
-        Fed { values, shape, offsets: rows.and_then(|rows| offsets[rows].clone()).into_iter().collect() }
+        let levels = program.levels(ty);
+        Fed {
+            values,
+            shape,
+            offsets: levels.iter().filter_map(|rows| offsets[rows.0 as usize].clone()).collect(),
+        }
     };
     program.inputs().iter().map(&mut feed).collect()
 }

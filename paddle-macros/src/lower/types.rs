@@ -31,6 +31,14 @@ impl<'a> Lowering<'a, '_> {
             }
             (_, value) => value,
         };
+        // What is sequences of what is wanted.
+        let deeper = match (&ty.kind, &value) {
+            (TypeKind::Sequence { levels, .. }, Value::Var(var)) => {
+                let found = self.program.depth_of_sequences(self.program.ty(*var));
+                found.checked_sub(*levels).filter(|more| *more > 0)
+            }
+            _ => None,
+        };
         let found = match (&ty.kind, value) {
             (TypeKind::Infer, value) => return value,
             (TypeKind::Invalid, _) => return Value::Unknown,
@@ -88,7 +96,16 @@ impl<'a> Lowering<'a, '_> {
             (_, Value::Unassigned) => "not assigned".to_string(),
         };
         let (what, declared) = (what.to_string(), declared.to_string());
-        self.error(at, Message::DeclaredType { what, found, declared, expected: self.expected(ty) });
+        let expected = match deeper {
+            Some(levels) => format!(
+                "{}; for {} of {what} by itself write {}",
+                self.expected(ty),
+                if levels == 1 { "each sequence" } else { "each of the innermost sequences" },
+                "`for part in .. { .. }`, whose value is a sequence of what its body gives"
+            ),
+            None => self.expected(ty),
+        };
+        self.error(at, Message::DeclaredType { what, found, declared, expected });
         self.name_unknown(ty);
         Value::Unknown
     }
