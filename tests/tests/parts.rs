@@ -286,3 +286,23 @@ fn constants_of_the_code_around_are_values() {
     assert_eq!(given(&net, vec![[1.0, 2.0, 3.0]]).at::<f32>(0).unwrap(), array![[1.0, 0.0, 1.5]].into_dyn());
     assert!(net.program().unwrap().outside_constants().is_empty());
 }
+
+#[test]
+fn sizes_of_the_code_around_are_captured() {
+    let (words, width) = (["a", "b", "c"].len(), 4);
+    let net = network!(move |word: Tensor<i64, _>| {
+        const WIDER: usize = 2 * width;
+        let h = fc(embedding(word, [words, width]), WIDER) / sqrt(width);
+        let last = |x| fc(x, words);
+        last(h)
+    })
+    .unwrap();
+    let outputs = given(&net, vec![0, 2]);
+    assert_eq!(outputs.at::<f32>(0).unwrap().shape(), [2, 3]);
+    let program = net.program().unwrap();
+    let shape = |name: &str| program.show(program.ty(program.find(name).unwrap()));
+    assert_eq!((shape("h.w"), shape("h_1.w")), ("f32[3, 4]".into(), "f32[4, 8]".into()));
+    let none = 0;
+    let refused = network!(move |x: Tensor<f32, _, 2>| fc(x, none)).unwrap_err().to_string();
+    assert!(refused.contains("`none`") || refused.contains("above 0"), "{refused}");
+}

@@ -3,7 +3,11 @@
 use paddle_core::program::DType;
 use proc_macro2::{Ident, TokenStream};
 
-use super::{BindingId, Block, Expr, FunctionId, Pattern, PatternKind, TypeExpr, TypeKind, UnitId, text};
+use super::{
+    BindingId, Block, Expr, ExprKind, FunctionId, OutsideSize, Pattern, PatternKind, SizeOrigin, TypeExpr,
+    TypeKind, UnitId, text,
+};
+use crate::report::Extent;
 
 /// Items that were written in one place and see each other.
 #[derive(Debug)]
@@ -59,6 +63,23 @@ pub(crate) struct Constant {
     pub(crate) value: Expr,
     /// The whole item, as it was written.
     pub(crate) tokens: TokenStream,
+}
+
+impl Constant {
+    /// A size that the caller of the network gives.
+    pub(crate) fn of_the_caller(ident: Ident, unit: UnitId, origin: SizeOrigin, tokens: TokenStream) -> Self {
+        let size = OutsideSize { name: text(&ident), unit, origin };
+        Constant {
+            value: Expr { kind: ExprKind::Outside(size), at: Extent::from(ident.span()) },
+            ident,
+            unit,
+            public: false,
+            binding: None,
+            ty: ConstantType::Number { dtype: DType::I64, counts: true },
+            by_caller: true,
+            tokens,
+        }
+    }
 }
 
 /// The type of a `const`.

@@ -10,7 +10,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 
 use crate::configure::ConfiguredOut;
@@ -45,8 +45,10 @@ pub(crate) struct Network {
     pub(crate) units: Vec<Unit>,
     /// Whether an import cannot be read, so that any name may be meant by it.
     pub(crate) has_unknown_imports: bool,
-    /// Of all units; `resolve` puts each behind those that it is made of.
+    /// Of all units; `resolve` puts each behind those that it is made of, and adds the variables of Rust that are captured.
     pub(crate) constants: Vec<Constant>,
+    /// Whether variables of Rust may be captured, and where that is said: `network!(move |x| ..)`.
+    pub(crate) captures: Option<Span>,
     /// Of all units.
     pub(crate) functions: Vec<Function>,
     /// The items that are configured out of what was written here.

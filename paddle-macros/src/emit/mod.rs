@@ -163,6 +163,20 @@ fn expression(
     let (table, assertions) = (paths.item(), sizes.assertions());
     let names = lowered.inputs.iter().map(|input| &input.ident);
     let (structs, params, param_names) = Names::of(&lowered.program).fields();
+    let captured: Vec<&Ident> = sizes.run_time().collect();
+    let (count, values) = (Literal::usize_unsuffixed(sizes.values().len()), sizes.values());
+    let (field, made) = match network.captures {
+        None => (None, quote!(::paddle::Network::new(#name { params: #param_names }))),
+        // What is captured is read where the network is made.
+        Some(_) => {
+            let made = quote! {{
+                struct Captured { #(#captured: usize),* }
+                let sizes = Captured { #(#captured),* };
+                ::paddle::Network::with_sizes(#name { params: #param_names, sizes: [#(#values),*] })
+            }};
+            (Some(quote!(sizes: [i64; #count],)), made)
+        }
+    };
     // With braces, the type's name is no value, so that an input may have it.
     quote! {{
         #ghost
@@ -172,6 +186,7 @@ fn expression(
         struct #name {
             /// The names of the parameters.
             pub params: #params,
+            #field
         }
         #structs
         #spec
@@ -179,7 +194,7 @@ fn expression(
             #[allow(dead_code, clippy::too_many_arguments, clippy::unused_unit)]
             pub fn row(&self, #(#names: #columns),*) -> #row { #value }
         }
-        ::paddle::Network::new(#name { params: #param_names })
+        #made
     }}
 }
 

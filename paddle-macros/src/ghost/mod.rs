@@ -26,7 +26,9 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     // The caller's sizes have no value here, and nothing that is made of them is evaluated.
     let by_caller =
         network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
-    let sizes = by_caller.map(|Constant { ident, .. }| quote!(#[allow(dead_code)] const #ident: usize = 0;));
+    let sizes = by_caller.map(
+        |Constant { ident, .. }| quote!(#[allow(dead_code, non_upper_case_globals)] const #ident: usize = 0;),
+    );
     let types = shown::types(network);
     let scope = language_scope();
     // What is not written yet may be a layer, wherever it will be.

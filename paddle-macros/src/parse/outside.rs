@@ -1,15 +1,13 @@
 //! Sizes from outside: paths to `const`s of Rust, const parameters, and sizes that are known at run time.
 
-use paddle_core::program::DType;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser as _};
 
 use super::Parser;
-use crate::ast::{Constant, ConstantType, Expr, ExprKind, OutsideSize, SizeOrigin, text};
+use crate::ast::{Constant, ConstantType, OutsideSize, SizeOrigin, text};
 use crate::habits;
 use crate::messages::Message;
-use crate::report::Extent;
 
 impl Parser<'_> {
     /// A path to a `const` of Rust: `crate::WIDTH`.
@@ -52,7 +50,12 @@ impl Parser<'_> {
                         );
                     }
                     let origin = SizeOrigin::Generic(size.ident.clone());
-                    sizes.push(self.declared(size.ident.clone(), origin, size.to_token_stream()));
+                    sizes.push(Constant::of_the_caller(
+                        size.ident.clone(),
+                        self.unit,
+                        origin,
+                        size.to_token_stream(),
+                    ));
                 }
                 syn::GenericParam::Const(size) if topology => {
                     let instead = "a size is a `usize`: `const N: usize`";
@@ -73,20 +76,6 @@ impl Parser<'_> {
         sizes
     }
 
-    fn declared(&self, ident: Ident, origin: SizeOrigin, tokens: TokenStream) -> Constant {
-        let size = OutsideSize { name: text(&ident), unit: self.unit, origin };
-        Constant {
-            value: Expr { kind: ExprKind::Outside(size), at: Extent::of(&ident) },
-            ident,
-            unit: self.unit,
-            public: false,
-            binding: None,
-            ty: ConstantType::Number { dtype: DType::I64, counts: true },
-            by_caller: true,
-            tokens,
-        }
-    }
-
     /// `const V: usize;`, a size that is known at run time; `None` if it is something else.
     pub(super) fn run_time_size(&mut self, tokens: &TokenStream) -> Option<Constant> {
         let (attributes, ident, ty) = without_value.parse2(tokens.clone()).ok()?;
@@ -96,7 +85,7 @@ impl Parser<'_> {
             self.foreign(&ty, "a `const` of this type without a value", instead);
         }
         let origin = SizeOrigin::RunTime(ident.clone());
-        let mut size = self.declared(ident, origin, tokens.clone());
+        let mut size = Constant::of_the_caller(ident, self.unit, origin, tokens.clone());
         if !is_usize(&ty) {
             size.ty = ConstantType::Invalid;
         }

@@ -91,7 +91,8 @@ impl Parser<'_> {
         self.unit = unit;
         network.units.push(Unit { origin: Origin::Here, imports });
         let form = match syntax {
-            Syntax::Expression(closure) => {
+            Syntax::Expression(mut closure) => {
+                network.captures = closure.capture.take().map(|token| token.span);
                 let function = self.closure(closure);
                 network.functions.push(function);
                 Form::Expression

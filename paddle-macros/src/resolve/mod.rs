@@ -11,12 +11,12 @@ mod template;
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::layers::Layer;
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream};
 
 use crate::ast::{
     Arm, Binding, BindingId, Block, Constant, ConstantType, DimExpr, DimKind, Expr, ExprKind, FunctionId,
-    Meaning, Method, Network, Pattern, PatternKind, Place, Statement, Target, TargetKind, TypeExpr, TypeKind,
-    UnitId, text,
+    Meaning, Method, Network, Pattern, PatternKind, Place, SizeOrigin, Statement, Target, TargetKind,
+    TypeExpr, TypeKind, UnitId, text,
 };
 use crate::habits;
 use crate::messages::{Message, did_you_mean};
@@ -25,7 +25,8 @@ use cycles::{Edge, mark_all_by_caller, mark_by_caller};
 use items::{Item, Items, Signature};
 
 /// What to do about a variable that is none of the network's.
-const NO_VARIABLE: &str = "; a network sees nothing of the Rust code around it but `const`s, by their paths (`crate::SIZE`); \
+const NO_VARIABLE: &str = "; of the Rust code around it a network sees `const`s, by their paths (`crate::SIZE`), and sizes that are captured, \
+     `network!(move |..| ..)?`; \
      what changes is fed as an input";
 
 /// What a name in scope is.
@@ -65,6 +66,8 @@ struct Resolver<'a> {
     items: Items,
     /// The unit that is looked at.
     unit: UnitId,
+    /// What was written here.
+    here: UnitId,
     scopes: Vec<Scope>,
     /// Variables whose block has ended, and the line on which it began.
     ended: Vec<(String, usize)>,
@@ -79,6 +82,8 @@ struct Resolver<'a> {
     edges: Vec<Edge>,
     /// The `const`s that sizes of the caller's are in.
     by_caller: BTreeSet<BindingId>,
+    /// The variables of Rust that are captured, where they may be.
+    captured: Option<Vec<(Ident, BindingId)>>,
 }
 
 /// Resolves every name of the network. Returns whether sub-networks can be inlined: none calls itself.
@@ -89,6 +94,7 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) -> bool {
         functions: network.functions.iter().map(Signature::of).collect(),
         items: Items::of(network),
         unit: UnitId(0),
+        here: UnitId(network.units.len().saturating_sub(1)),
         scopes: Vec::new(),
         ended: Vec::new(),
         dimensions: BTreeSet::new(),
@@ -97,11 +103,24 @@ pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) -> bool {
         loops: Vec::new(),
         edges: Vec::new(),
         by_caller: BTreeSet::new(),
+        captured: network.captures.map(|_| Vec::new()),
     };
     for unit in 0..network.units.len() {
         resolver.unit(UnitId(unit), network);
     }
+    let captured = resolver.captured.take();
+    if let (Some(at), Some([])) = (network.captures, captured.as_deref()) {
+        let what = "`move` of a network that captures nothing".to_string();
+        resolver.sink.error(at, Message::NotOfTheLanguage { what, instead: "leave it out".into() });
+    }
     cycles::order_constants(&mut network.constants, resolver.sink);
+    let here = UnitId(network.units.len() - 1);
+    let captured = captured.into_iter().flatten();
+    network.constants.extend(captured.map(|(ident, binding)| {
+        let origin = SizeOrigin::RunTime(ident.clone());
+        let size = Constant::of_the_caller(ident, here, origin, TokenStream::new());
+        Constant { binding: Some(binding), ..size }
+    }));
     let is_finite = !cycles::report_recursion(&resolver.functions, &resolver.edges, resolver.sink);
     network.bindings = resolver.bindings;
     is_finite
@@ -467,6 +486,7 @@ impl Resolver<'_> {
                 Message::NotAValue { name, what: "a layer".into() }
             }
             None if self.items.may_have_others() => return Meaning::Unresolved,
+            None if self.captured.is_some() && self.unit == self.here => return self.capture(ident),
             None => {
                 let hint =
                     self.items.hint(&name, self.names_in_scope(), habits::of_value(&name), NO_VARIABLE);
@@ -475,6 +495,18 @@ impl Resolver<'_> {
         };
         self.sink.error(ident.span(), message);
         Meaning::Unresolved
+    }
+
+    /// A variable of the Rust code around, which rustc looks up.
+    fn capture(&mut self, ident: &Ident) -> Meaning {
+        let id = BindingId(self.bindings.len());
+        self.bindings.push(Binding { name: text(ident), read: true, unit: self.here, shown: None });
+        if let Some(scope) = self.scopes.first_mut() {
+            scope.names.insert(text(ident), Entry::Constant(id));
+        }
+        self.by_caller.insert(id);
+        self.captured.iter_mut().for_each(|captured| captured.push((ident.clone(), id)));
+        Meaning::Variable(id)
     }
 
     fn out_of_block(&self, name: String) -> Message {
