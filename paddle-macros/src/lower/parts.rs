@@ -2,7 +2,7 @@
 
 use paddle_core::layers::Given;
 use paddle_core::ops::{Number, Reshape, Slice};
-use paddle_core::program::VarId;
+use paddle_core::program::{DType, VarId};
 use quote::quote;
 
 use super::Lowering;
@@ -162,6 +162,15 @@ impl<'a> Lowering<'a, '_> {
     fn taken(&mut self, index: &'a Expr) -> Option<Taken<'a>> {
         let found = match self.expr(index) {
             Value::Constant(Constant { number: Number::Int(at), .. }) => return Some(Taken::One(at)),
+            Value::Var(var) if self.program.ty(var).dtype == DType::Bool => {
+                let (words, found) = (index.words(), self.show(self.program.ty(var)));
+                let text = format!(
+                    "{words} is {found}, but places are whole numbers; rows are chosen by `if`, tokens by `sequence_filter`, \
+                     and elements by `select`"
+                );
+                self.error(index.at, Message::ElementType { text });
+                return None;
+            }
             Value::Var(var) if !self.program.ty(var).dtype.is_float() => {
                 return self.localize(var, index.at.start).map(|var| Taken::Gathered(var, index));
             }
@@ -191,12 +200,17 @@ impl<'a> Lowering<'a, '_> {
         }
         if let ([(Taken::All, _), ..] | [], _) | (_, 0) = (taken, rows) {
         } else {
-            let found = self.show(&ty);
-            let text = format!(
-                "{} is {found}, and its first axis is that of the rows, each of which is computed by itself; write `..` for \
-                 it: `x[(.., 0)]`",
-                x.words()
-            );
+            let (found, words) = (self.show(&ty), x.words());
+            let text = match self.program.is_sequence(&ty) {
+                true => format!(
+                    "{words} is {found}, whose tokens are not taken by number; the first of each sequence is \
+                     `sequence_pool(x, first)`, some are `sequence_slice(x, 0, 2)`, and parts of all tokens `x[(.., 0)]`"
+                ),
+                false => format!(
+                    "{words} is {found}, and its first axis is that of the rows, each of which is computed by itself; \
+                     write `..` for it: `x[(.., 0)]`"
+                ),
+            };
             self.error(taken[0].1, Message::Shape { text });
             return Value::Unknown;
         }
