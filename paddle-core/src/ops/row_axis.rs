@@ -35,7 +35,7 @@ impl Operation for RowsToAxis {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let x = cx.ty(0);
         let Some(rows) = x.rows else {
-            let message = format!("{}, which has no rows already", cx.is(0));
+            let message = format!("{}, which has no rows", cx.is(0));
             return Err(cx.wrong(0, MismatchKind::Rows, message));
         };
         let dims = [&[count(cx.program, rows)], &x.dims[..]].concat();

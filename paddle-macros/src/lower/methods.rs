@@ -131,11 +131,21 @@ impl<'a> Lowering<'a, '_> {
     fn no_method(&mut self, x: &Expr, found: &Value<'a>, method: &Method, at: Extent) -> Value<'a> {
         if !found.is_unknown() {
             let (found, name) = (self.describe(found), method.name().to_string());
+            let words = x.words();
             let instead = match method {
-                Method::Length => "a size is named in the type: with `x: Tensor<f32, _, D>` it is `D`",
-                _ => "`sequence(x)` makes sequences of rows of equally many places",
+                Method::Length => format!(
+                    "sequences and arrays have it, but {words} is {found}; a size is named in the type: with \
+                     `x: Tensor<f32, _, D>` it is `D`"
+                ),
+                Method::Zipped(_) => format!(
+                    "two sequences have it, or two arrays, but {words} is {found}; the tokens of a sequence are counted by \
+                     `xs.enumerate()`"
+                ),
+                Method::Numbered | Method::Reversed => format!(
+                    "sequences and arrays have it, but {words} is {found}; `sequence(x)` makes sequences of rows of equally \
+                     many places"
+                ),
             };
-            let instead = format!("sequences and arrays have it, but {} is {found}; {instead}", x.words());
             self.error(at, Message::Method { name, instead });
         }
         Value::Unknown

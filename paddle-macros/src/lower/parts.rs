@@ -3,7 +3,8 @@
 use paddle_core::layers::Given;
 use paddle_core::ops::{Number, Reshape, Slice};
 use paddle_core::program::{DType, VarId};
-use quote::quote;
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::quote_spanned;
 
 use super::Lowering;
 use super::outside::spread;
@@ -304,10 +305,15 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
+/// Where rustc is to blame what is written behind a path.
+fn end(path: &TokenStream) -> Span {
+    path.clone().into_iter().last().map_or_else(Span::call_site, |token| token.span())
+}
+
 /// The length of an array of Rust.
 pub(super) fn length_of(array: &OutsideSize) -> OutsideSize {
     let origin = match &array.origin {
-        SizeOrigin::Path(path) => SizeOrigin::Path(quote!(#path.len())),
+        SizeOrigin::Path(path) => SizeOrigin::Path(quote_spanned!(end(path)=> #path.len())),
         origin => origin.clone(),
     };
     OutsideSize { name: format!("{}.len()", array.name), unit: array.unit, origin }
@@ -316,7 +322,11 @@ pub(super) fn length_of(array: &OutsideSize) -> OutsideSize {
 /// An element of an array of Rust.
 pub(super) fn element_of(array: &OutsideSize, at: usize) -> OutsideSize {
     let origin = match &array.origin {
-        SizeOrigin::Path(path) => SizeOrigin::Path(quote!(#path[#at])),
+        SizeOrigin::Path(path) => {
+            let mut place = Literal::usize_unsuffixed(at);
+            place.set_span(end(path));
+            SizeOrigin::Path(quote_spanned!(end(path)=> #path[#place]))
+        }
         origin => origin.clone(),
     };
     OutsideSize { name: format!("{}[{at}]", array.name), unit: array.unit, origin }
@@ -326,8 +336,8 @@ pub(super) fn element_of(array: &OutsideSize, at: usize) -> OutsideSize {
 pub(super) fn part_of(tuple: &OutsideSize, at: usize) -> OutsideSize {
     let origin = match &tuple.origin {
         SizeOrigin::Path(path) => {
-            let at = syn::Index::from(at);
-            SizeOrigin::Path(quote!(#path.#at))
+            let at = syn::Index { index: at as u32, span: end(path) };
+            SizeOrigin::Path(quote_spanned!(end(path)=> #path.#at))
         }
         origin => origin.clone(),
     };
