@@ -2,7 +2,7 @@
 
 use paddle_core::layers::Given;
 use paddle_core::ops::{Number, Reshape, Slice};
-use paddle_core::program::{DType, VarId};
+use paddle_core::program::{DType, Type, VarId};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote_spanned;
 
@@ -139,7 +139,11 @@ impl<'a> Lowering<'a, '_> {
                     None => None,
                 };
                 // Behind the last element is the end.
-                let end = if *inclusive { end.filter(|end| *end != -1).map(|end| end + 1) } else { end };
+                let end = if *inclusive {
+                    end.filter(|end| *end != -1).map(|end| end.saturating_add(1))
+                } else {
+                    end
+                };
                 Some(Taken::Range(start, end))
             }
         }
@@ -191,34 +195,41 @@ impl<'a> Lowering<'a, '_> {
     fn cut_value(&mut self, x: &Expr, var: VarId, taken: &[(Taken<'a>, Extent)]) -> Value<'a> {
         let Some(var) = self.localize(var, x.at.start) else { return Value::Unknown };
         let ty = self.program.ty(var).clone();
+        let Some(slice) = self.slice(x, &ty, taken) else { return Value::Unknown };
+        let (mut value, site) = (Value::Var(var), x.at.start);
+        if !slice.axes.is_empty() {
+            value = self.append(slice, CUT.into(), site, &[(var, x)]);
+        }
+        let is_gone = |axis: usize| matches!(taken.get(axis), Some((Taken::One(_), _)));
+        if let (Value::Var(cut), true) = (&value, (0..taken.len()).any(is_gone)) {
+            let rows = usize::from(ty.rows.is_some());
+            let dims = self.program.ty(*cut).dims.iter().enumerate();
+            let dims = dims.filter(|(at, _)| !is_gone(at + rows)).map(|(_, dim)| dim.clone()).collect();
+            value = self.append(Reshape { dims }, CUT.into(), site, &[(*cut, x)]);
+        }
+        let gathered = taken.iter().enumerate().find_map(|(axis, (taken, _))| match taken {
+            Taken::Gathered(index, written) => Some((axis, *index, *written)),
+            _ => None,
+        });
+        let (Some((axis, index, written)), Value::Var(from)) = (gathered, &value) else { return value };
+        // An axis behind one that is gone is nearer.
+        let gone = (0..axis).filter(|&before| is_gone(before)).count();
+        let arguments = vec![
+            ("x", Given::Value(*from), x),
+            ("index", Given::Value(index), written),
+            ("axis", Given::Int((axis - gone) as i64), written),
+        ];
+        self.with_layer("gather", arguments, written.at).map_or(Value::Unknown, Value::Var)
+    }
+
+    /// What numbers and ranges take of a value of this type; `None` when a mistake has been reported.
+    fn slice(&mut self, x: &Expr, ty: &Type, taken: &[(Taken<'a>, Extent)]) -> Option<Slice> {
+        self.check_axes(x, ty, taken)?;
         let rows = usize::from(ty.rows.is_some());
-        if taken.len() > ty.dims.len() + rows {
-            let (found, axes) = (self.show(&ty), ty.dims.len() + rows);
-            let text =
-                format!("{} is {found}, which has {axes} axes, but here are {}", x.words(), taken.len());
-            self.error(taken[ty.dims.len() + rows].1, Message::Shape { text });
-            return Value::Unknown;
-        }
-        if let ([(Taken::All, _), ..] | [], _) | (_, 0) = (taken, rows) {
-        } else {
-            let (found, words) = (self.show(&ty), x.words());
-            let text = match self.program.is_sequence(&ty) {
-                true => format!(
-                    "{words} is {found}, whose tokens are not taken by number; the first of each sequence is \
-                     `sequence_pool(x, first)`, some are `sequence_slice(x, 0, 2)`, and parts of all tokens `x[(.., 0)]`"
-                ),
-                false => format!(
-                    "{words} is {found}, and its first axis is that of the rows, each of which is computed by itself; \
-                     write `..` for it: `x[(.., 0)]`"
-                ),
-            };
-            self.error(taken[0].1, Message::Shape { text });
-            return Value::Unknown;
-        }
-        let (mut axes, mut starts, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut slice = Slice::of(Vec::new(), Vec::new(), Vec::new());
         for (axis, (taken, at)) in taken.iter().enumerate().skip(rows) {
             let (start, end) = match taken {
-                Taken::One(place) => (*place, Some(place + 1).filter(|end| *end != 0)),
+                Taken::One(place) => (*place, Some(place.saturating_add(1)).filter(|end| *end != 0)),
                 Taken::Range(start, end) => (*start, *end),
                 Taken::All | Taken::Gathered(..) => continue,
             };
@@ -229,7 +240,7 @@ impl<'a> Lowering<'a, '_> {
                 None => Some((start, end.unwrap_or(i64::from(i32::MAX)))),
             };
             let Some((start, end)) = bounds else {
-                let (found, size) = (self.show(&ty), self.program.show_dim(size));
+                let (found, size) = (self.show(ty), self.program.show_dim(size));
                 let what = match taken {
                     Taken::One(place) => format!("none at {place}"),
                     _ => "not these".to_string(),
@@ -239,32 +250,48 @@ impl<'a> Lowering<'a, '_> {
                     x.words()
                 );
                 self.error(*at, Message::Shape { text });
-                return Value::Unknown;
+                return None;
             };
-            axes.push(axis as i64);
-            starts.push(start);
-            ends.push(end);
+            slice.axes.push(axis as i64);
+            slice.starts.push(start);
+            slice.ends.push(end);
         }
-        let (mut value, site) = (Value::Var(var), x.at.start);
-        if !axes.is_empty() {
-            value = self.append(Slice::of(axes, starts, ends), CUT.into(), site, &[(var, x)]);
+        Some(slice)
+    }
+
+    /// Whether a value of this type has these axes; `None` when a mistake has been reported.
+    fn check_axes(&mut self, x: &Expr, ty: &Type, taken: &[(Taken<'a>, Extent)]) -> Option<()> {
+        let (found, words) = (self.show(ty), x.words());
+        if let Some((_, at)) = taken.get(ty.rank()) {
+            let text =
+                format!("{words} is {found}, which has {} axes, but here are {}", ty.rank(), taken.len());
+            self.error(*at, Message::Shape { text });
+            return None;
         }
-        let is_gone = |axis: usize| matches!(taken.get(axis), Some((Taken::One(_), _)));
-        if let (Value::Var(cut), true) = (&value, (0..taken.len()).any(is_gone)) {
-            let dims = self.program.ty(*cut).dims.iter().enumerate();
-            let dims = dims.filter(|(at, _)| !is_gone(at + rows)).map(|(_, dim)| dim.clone()).collect();
-            value = self.append(Reshape { dims }, CUT.into(), site, &[(*cut, x)]);
+        if let (Some(_), [(first, at), ..]) = (ty.rows, taken)
+            && !matches!(first, Taken::All)
+        {
+            let text = match self.program.is_sequence(ty) {
+                true => format!(
+                    "{words} is {found}, whose tokens are not taken by number; the first of each sequence is \
+                     `sequence_pool(x, first)`, some are `sequence_slice(x, 0, 2)`, and parts of all tokens `x[(.., 0)]`"
+                ),
+                false => format!(
+                    "{words} is {found}, and its first axis is that of the rows, each of which is computed by itself; \
+                     write `..` for it: `x[(.., 0)]`"
+                ),
+            };
+            self.error(*at, Message::Shape { text });
+            return None;
         }
-        // An axis behind one that is gone is nearer.
-        let gone = |axis: usize| (0..axis).filter(|&before| is_gone(before)).count();
-        for (axis, (taken, _)) in taken.iter().enumerate() {
-            let (Taken::Gathered(index, written), Value::Var(from)) = (taken, &value) else { continue };
-            let axis = Given::Int((axis - gone(axis)) as i64);
-            let (from, index) = (Given::Value(*from), Given::Value(*index));
-            let arguments = vec![("x", from, x), ("index", index, *written), ("axis", axis, *written)];
-            value = self.with_layer("gather", arguments, written.at).map_or(Value::Unknown, Value::Var);
+        let mut gathered = taken.iter().filter(|(taken, _)| matches!(taken, Taken::Gathered(..)));
+        if let (Some(_), Some((_, at))) = (gathered.next(), gathered.next()) {
+            let what = "numbers of the network for two axes at once".to_string();
+            let instead = "take one after the other: `x[(.., rows)][(.., .., columns)]`".to_string();
+            self.error(*at, Message::NotSupported { what, instead });
+            return None;
         }
-        value
+        Some(())
     }
 
     /// The size that stands at a place in an array of Rust, or in a tuple; `None` where the expression is none. Within, `None` where a

@@ -12,8 +12,14 @@ fn main() {
         //~               ^^^ constant
         let array = [1.0, 2.0, 3.0][1..5];
         //~                         ^^^^ constant
+        let far = x[(.., 9223372036854775807)];
+        //~              ^^^^^^^^^^^^^^^^^^^ shape
+        let farther = x[(.., 0..=9223372036854775807)];
+        //~                  ^^^^^^^^^^^^^^^^^^^^^^^ shape
+        let pairs = x[(.., n, n)];
+        //~                   ^ not-supported
         let size = fc(x, crate::SIZES[n]);
         //~                           ^ static
-        sum(behind) + sum(reversed) + sum(half) + sum(array[0] * x) + sum(size)
+        sum(behind) + sum(reversed) + sum(half) + sum(array[0] * x) + sum(size) + sum(far + farther) + sum(pairs)
     });
 }
