@@ -33,7 +33,7 @@ fn it_gives_what_padded_attention_gives_each_row_by_itself() {
         for (row, (x, y)) in rows.iter().enumerate().filter(|(_, (x, _))| !x.is_empty()) {
             let alone = infer(&padded, &parameters, [padded.row(x.clone(), y.clone())]).unwrap();
             let alone = alone.at::<f32>(output).unwrap();
-            let found = found.slice(ndarray::s![ends[row] as usize..ends[row + 1] as usize, ..]);
+            let found = found.slice(ndarray::s![ends[row]..ends[row + 1], ..]);
             assert_eq!(found.len(), alone.len());
             let near = found.iter().zip(alone.iter()).all(|(a, b)| (a - b).abs() < 1e-5);
             assert!(near, "row {row}: {found} is not {alone}");

@@ -170,8 +170,8 @@ pub(crate) enum PlaceKind {
     All,
     One(Expr),
     Range {
-        start: Option<Expr>,
-        end: Option<Expr>,
+        start: Option<Box<Expr>>,
+        end: Option<Box<Expr>>,
         inclusive: bool,
     },
 }
@@ -182,7 +182,7 @@ impl Place {
         let parts = match &self.kind {
             PlaceKind::All => [None, None],
             PlaceKind::One(place) => [Some(place), None],
-            PlaceKind::Range { start, end, .. } => [start.as_ref(), end.as_ref()],
+            PlaceKind::Range { start, end, .. } => [start.as_deref(), end.as_deref()],
         };
         parts.into_iter().flatten()
     }
@@ -192,7 +192,7 @@ impl Place {
         let parts = match &mut self.kind {
             PlaceKind::All => [None, None],
             PlaceKind::One(place) => [Some(place), None],
-            PlaceKind::Range { start, end, .. } => [start.as_mut(), end.as_mut()],
+            PlaceKind::Range { start, end, .. } => [start.as_deref_mut(), end.as_deref_mut()],
         };
         parts.into_iter().flatten()
     }

@@ -51,8 +51,8 @@ impl Parser<'_> {
             syn::Expr::Range(syn::ExprRange { start: None, end: None, .. }) => PlaceKind::All,
             syn::Expr::Range(range) => PlaceKind::Range {
                 inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
-                start: range.start.map(|start| self.expr(*start)),
-                end: range.end.map(|end| self.expr(*end)),
+                start: range.start.map(|start| self.boxed(*start)),
+                end: range.end.map(|end| self.boxed(*end)),
             },
             place => PlaceKind::One(self.expr(place)),
         };
