@@ -297,10 +297,12 @@ fn read_one<B: Backend>(
         part.trainer.check(&part.models, record, path)?;
     }
     let (_, values) = parameters.read(&mut file, path, Load::Strict)?;
+    let names = parameters.names_in_file(&file);
     let states = trainers.iter().enumerate().map(|(k, record)| {
-        let names = record.states.iter();
-        let names = names.map(|(parameter, slot)| (parameter, slot, state_tensor(k, parameter, slot)));
-        States::read(parameters, &mut file, names, path)
+        let of_state = |(parameter, slot): &(String, String)| {
+            (names.of_parameter(parameter), slot.clone(), state_tensor(k, parameter, slot))
+        };
+        States::read(parameters, &mut file, record.states.iter().map(of_state), path)
     });
     let states = states.collect::<Result<Vec<_>, _>>()?;
     parameters.upload(&values);

@@ -87,6 +87,9 @@ pub enum Error {
     Setting(SettingError),
     /// The cost of a step is NaN or infinite.
     CostNotFinite(CostNotFinite),
+    /// A source has mistakes.
+    #[cfg(feature = "language")]
+    Language(paddle_language::Diagnostics),
     /// A handler of events failed.
     Handler(Box<dyn error::Error + Send + Sync>),
 }
@@ -170,8 +173,8 @@ impl Error {
 
 /// One `From` for each kind, and what is said of it.
 macro_rules! kinds {
-    ($($variant:ident($source:ty);)*) => {
-        $(impl From<$source> for Error {
+    ($($(#[$when:meta])* $variant:ident($source:ty);)*) => {
+        $($(#[$when])* impl From<$source> for Error {
             fn from(source: $source) -> Self {
                 Error::$variant(source)
             }
@@ -180,7 +183,7 @@ macro_rules! kinds {
         impl fmt::Display for Error {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Error::$variant(source) => fmt::Display::fmt(source, f),)*
+                    $($(#[$when])* Error::$variant(source) => fmt::Display::fmt(source, f),)*
                 }
             }
         }
@@ -188,7 +191,7 @@ macro_rules! kinds {
         impl fmt::Debug for Error {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Error::$variant(source) if f.alternate() => {
+                    $($(#[$when])* Error::$variant(source) if f.alternate() => {
                         f.debug_tuple(stringify!($variant)).field(source).finish()
                     })*
                     _ => fmt::Display::fmt(self, f),
@@ -199,7 +202,7 @@ macro_rules! kinds {
         impl error::Error for Error {
             fn source(&self) -> Option<&(dyn error::Error + 'static)> {
                 match self {
-                    $(Error::$variant(source) => source.source(),)*
+                    $($(#[$when])* Error::$variant(source) => source.source(),)*
                 }
             }
         }
@@ -230,6 +233,8 @@ kinds! {
     Shards(NoShards);
     Setting(SettingError);
     CostNotFinite(CostNotFinite);
+    #[cfg(feature = "language")]
+    Language(paddle_language::Diagnostics);
     Handler(Box<dyn error::Error + Send + Sync>);
 }
 

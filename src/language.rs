@@ -1,304 +1,81 @@
-//! What the names of the language stand for in editors and in rustc's lints.
+//! The language at run time: a source is compiled where there is no rustc, for a notebook, a server, a file that users edit. It is behind
+//! the feature `language`, since it brings the front end, and the parser of Rust that it is made of, into the program:
 //!
-//! `network!` compiles a model's source to a program; beside it, it emits the same source once more as a function
-//! that never runs, in which every layer is a function of this module. So hovering over a layer shows its
-//! documentation, and unused variables are reported as everywhere in Rust. Nothing here is to be called by hand.
+//! ```toml
+//! paddle-rs = { version = "0.1", features = ["language"] }
+//! ```
+//!
+//! The source is that of [`network!`](crate::network!), a closure, or that of a module, and is told of mistakes with the same texts at the
+//! same places. What rustc knows of the code around is not there: sizes of paths (`crate::WIDTH`), of const parameters and of captured variables
+//! have to be given, as has the source of what is imported. [`Options`] has all of that.
+//!
+//! ```
+//! use paddle::language::{Options, compile};
+//! use paddle::{Parameters, Sgd, Trainer};
+//!
+//! // As it may stand in a file.
+//! let source = "
+//!     const WORDS: usize;
+//!     fn line(x: _) -> _ { fc(x, 1) }
+//!     pub fn cost(x: Tensor<f32, _, WORDS>, y: Tensor<f32, _, 1>) -> _ { mean(square(line(x) - y)) }
+//!     pub fn price(x: Tensor<f32, _, WORDS>) -> _ { line(x) }
+//! ";
+//! let options = Options::new().file("line.rs").network("cost").size("WORDS", 2);
+//! let cost = compile::<(Vec<f32>, f32)>(source, &options)?;
+//! let mut parameters = Parameters::create(&cost)?;
+//! let rows = [(vec![1.0, 2.0], 5.0), (vec![2.0, 1.0], 4.0)];
+//! let mut trainer = Trainer::new(Sgd::new(0.05));
+//! let first = trainer.step(&cost, &mut parameters, &rows)?.cost();
+//! assert!(trainer.step(&cost, &mut parameters, &rows)?.cost() < first);
+//!
+//! let wrong = compile::<[f32; 2]>("|x: Tensor<f32, _, 2>| sofmax(x)", &Options::new().file("line.rs")).unwrap_err();
+//! assert_eq!((wrong[0].id, wrong[0].place.start.line, wrong[0].place.start.column), ("unknown-layer", 1, 24));
+//! assert!(wrong.to_string().starts_with("error: there is no layer or `fn` `sofmax`; did you mean `softmax`?\n --> line.rs:1:24\n"));
+//! # Ok::<(), paddle::Error>(())
+//! ```
 
-use std::fmt;
-use std::marker::PhantomData;
+pub use paddle_language::{Compiled, Diagnostic, Diagnostics, Options, Place, Position, Severity, Topology};
 
-/// A value of a network.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Var(());
+use crate::batch::Row;
+use crate::network::{Dynamic, Network};
 
-/// In the name of parameters: `param = "block{i}"`.
-impl fmt::Display for Var {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("value")
-    }
+/// Compiles a source to its network: the only one, or that which [`Options::network`] chooses. Rows are of the type `R`, which is compared with
+/// the inputs when a batch is made; `()` is for a network that is fed with arrays.
+///
+/// Operators of your own that it declares are linked by [`Network::with_operators`].
+///
+/// # Errors
+/// All mistakes of the source, those in other networks too, and that there are several networks where none is chosen.
+pub fn compile<R: Row + 'static>(
+    source: &str,
+    options: &Options,
+) -> Result<Network<Dynamic<R>>, Diagnostics> {
+    let Topology { name, program } = paddle_language::compile(source, options)?.only()?;
+    Ok(Network::of_source(&name, program))
 }
 
-/// What stands for a value: a variable, whose type editors show, a number, or what a layer gives.
-#[doc(hidden)]
-pub trait Value {}
-
-impl<T> Value for T {}
-
-/// Rows, as `_` stands for them in types. Rust has no type of that name.
-#[doc(hidden)]
-#[allow(non_camel_case_types)]
-#[derive(Clone, Copy, Debug)]
-pub struct __(());
-
-/// A size that is not the same for each call of a sub-network.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Any(());
-
-/// The type of a variable that is a sequence.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Seq<T>(PhantomData<T>);
-
-impl<T> Clone for Seq<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
+/// Compiles a source to the programs of all its networks, and what is doubtful of them. [`Network::from_program`] makes networks of them.
+///
+/// ```
+/// use paddle::language::{Options, compile_all};
+/// use paddle::{Dynamic, Network, Parameters};
+///
+/// let source = "
+///     fn line(x: _) -> _ { fc(x, 1) }
+///     pub fn cost(x: Tensor<f32, _, 2>, y: Tensor<f32, _, 1>) -> _ { mean(square(line(x) - y)) }
+///     pub fn price(x: Tensor<f32, _, 2>) -> _ { line(x) }
+/// ";
+/// let compiled = compile_all(source, &Options::new())?;
+/// assert!(compiled.warnings.is_empty());
+/// let networks = compiled.topologies.into_iter().map(|topology| Network::<Dynamic>::from_program(topology.program));
+/// let [cost, price] = &networks.collect::<Result<Vec<_>, _>>()?[..] else { panic!("two networks") };
+/// // One set of parameters for both.
+/// assert!(Parameters::create((cost, price))?.get::<f32>("line.fc.w").is_ok());
+/// # Ok::<(), paddle::Error>(())
+/// ```
+///
+/// # Errors
+/// All mistakes of the source.
+pub fn compile_all(source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
+    paddle_language::compile(source, options)
 }
-
-impl<T> Copy for Seq<T> {}
-
-/// The types of variables as editors show them: `Tensor<f32, __, 16>`. Some dimensions have names, others are numbers, which is not the
-/// same for Rust: `name::number::Tensor` is of these two.
-#[doc(hidden)]
-pub mod tensor {
-    use std::marker::PhantomData;
-
-    macro_rules! tensors {
-        ([$($generics:tt)*] [$($given:ident)*] [$($names:ident)*]) => {
-            /// The type of a variable.
-            #[derive(Debug)]
-            pub struct Tensor<E, $($generics)*>(PhantomData<(E, $($names),*)>);
-
-            impl<E, $($generics)*> Clone for Tensor<E, $($given),*> {
-                fn clone(&self) -> Self {
-                    *self
-                }
-            }
-
-            impl<E, $($generics)*> Copy for Tensor<E, $($given),*> {}
-        };
-        ([$($generics:tt)*] [$($given:ident)*] [$($names:ident)*] $next:ident $($left:ident)*) => {
-            tensors!([$($generics)*] [$($given)*] [$($names)*]);
-
-            /// Those whose next dimension has a name.
-            pub mod name {
-                use std::marker::PhantomData;
-
-                tensors!([$($generics)* $next,] [$($given)* $next] [$($names)* $next] $($left)*);
-            }
-
-            /// Those whose next dimension is a number.
-            pub mod number {
-                use std::marker::PhantomData;
-
-                tensors!([$($generics)* const $next: usize,] [$($given)* $next] [$($names)*] $($left)*);
-            }
-        };
-    }
-    tensors!([] [] [] A B C D F);
-}
-
-macro_rules! operators {
-    ($($(#[doc = $doc:literal])* $name:ident $($update:ident)?;)*) => {
-        /// What the signs of the language mean.
-        #[doc(hidden)]
-        pub mod operator {
-            use super::{Value, Var, v};
-
-            $(
-                $(#[doc = $doc])*
-                pub fn $name(x: impl Value, y: impl Value) -> Var {
-                    v((x, y))
-                }
-
-                $(
-                    /// The same, as the new value of a variable.
-                    pub fn $update(value: impl Value, _: &mut impl Value) {
-                        v(value);
-                    }
-                )?
-            )*
-
-            /// The opposite, element by element.
-            pub fn neg(x: impl Value) -> Var {
-                v(x)
-            }
-
-            /// Whether it does not hold, element by element.
-            pub fn not(x: impl Value) -> Var {
-                v(x)
-            }
-        }
-    };
-}
-operators! {
-    /// The sum, element by element.
-    add add_assign;
-    /// The difference, element by element.
-    sub sub_assign;
-    /// The product, element by element.
-    mul mul_assign;
-    /// The quotient, element by element; of whole numbers it is rounded towards zero.
-    div div_assign;
-    /// What is left of a division, element by element.
-    rem rem_assign;
-    /// Whether `x < y`, element by element.
-    lt;
-    /// Whether `x <= y`, element by element.
-    le;
-    /// Whether `x > y`, element by element.
-    gt;
-    /// Whether `x >= y`, element by element.
-    ge;
-    /// Whether `x == y`, element by element.
-    eq;
-    /// Whether `x != y`, element by element.
-    ne;
-    /// Whether both hold, element by element. Both sides are computed.
-    and;
-    /// Whether one of both holds, element by element. Both sides are computed.
-    or;
-    /// Whole numbers, from the first on.
-    range;
-}
-
-/// A call of a sub-network whose parameters have a name.
-#[doc(hidden)]
-pub fn named_by(x: Var, _: impl Value) -> Var {
-    x
-}
-
-/// A constant, several values as one, or a layer that is applied to the result of another.
-#[doc(hidden)]
-pub fn v<T>(_: T) -> Var {
-    Var(())
-}
-
-/// A whole number.
-#[doc(hidden)]
-pub fn integer(_: i64) -> Var {
-    Var(())
-}
-
-/// A condition.
-#[doc(hidden)]
-pub fn cond(_: impl Value) -> bool {
-    true
-}
-
-/// A value as what a variable, or a pattern, shows.
-#[doc(hidden)]
-pub fn bound<T, U>(_: T) -> U {
-    unreachable!("the source of a network is compiled to a program; it is not run by Rust")
-}
-
-/// What a `for` goes over.
-#[doc(hidden)]
-pub fn each<T, U>(_: T) -> std::option::IntoIter<U> {
-    None.into_iter()
-}
-
-/// A call with its named arguments.
-#[doc(hidden)]
-pub fn with<const N: usize>(x: Var, _: [Var; N]) -> Var {
-    x
-}
-
-macro_rules! layers {
-    ($($(#[doc = $doc:literal])*
-       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
-       $($mark:ident)? => $build:expr;)*) => {$(
-        $(#[doc = $doc])*
-        ///
-        $(#[doc = concat!("* `", stringify!($arg), "`: ", $arg_doc)])*
-        pub fn $name($($arg: impl Value),*) -> Var {
-            v(($($arg,)*))
-        }
-    )*};
-}
-
-macro_rules! named_arguments {
-    ($($(#[doc = $doc:literal])*
-       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
-       $($mark:ident)? => $build:expr;)*) => {
-        $(named_arguments!(@marked $($mark)? (@of $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
-    };
-    // Layers with parameters have the arguments that all of them have.
-    (@marked weights ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights named_arguments! ($($front)*) [$($named)*]);
-    };
-    (@marked weights_and_bias ($($front:tt)*) [$($named:tt)*]) => {
-        paddle_core::with_parameter_arguments!(weights_and_bias named_arguments! ($($front)*) [$($named)*]);
-    };
-    (@marked $($mark:ident)? ($($front:tt)*) [$($named:tt)*]) => {
-        named_arguments!($($front)* [$($named)*]);
-    };
-    (@of $name:ident []) => {};
-    (@of $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
-        #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
-        pub mod $name {
-            $(
-                #[doc = $named_doc]
-                pub fn $named(value: impl crate::language::Value) -> crate::language::Var {
-                    crate::language::v(value)
-                }
-            )+
-        }
-    };
-}
-
-macro_rules! choices {
-    ($($(#[doc = $doc:literal])*
-       $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
-       $($mark:ident)? => $build:expr;)*) => {$(
-        #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
-        pub mod $name {
-            $(choices!(@of $arg $arg_doc $($($word)*)?);)*
-            $(choices!(@of $named $named_doc $($($named_word)*)?);)*
-        }
-    )*};
-    (@of $argument:ident $doc:literal) => {};
-    (@of $argument:ident $doc:literal $($word:ident)+) => {
-        #[doc = $doc]
-        pub mod $argument {
-            $(
-                #[doc = $doc]
-                pub fn $word() -> crate::language::Var {
-                    crate::language::v(())
-                }
-            )+
-        }
-    };
-}
-
-macro_rules! families {
-    ($($family:ident $with_layers:ident,)*) => {
-        $(paddle_core::$with_layers!(layers);)*
-
-        /// The named arguments of the layers that have some.
-        #[doc(hidden)]
-        pub mod named {
-            $(paddle_core::$with_layers!(named_arguments);)*
-        }
-
-        /// The words that arguments of layers allow.
-        #[doc(hidden)]
-        pub mod choice {
-            $(paddle_core::$with_layers!(choices);)*
-        }
-    };
-}
-
-paddle_core::with_layer_families!(families);
-paddle_macros::__library!();
-
-macro_rules! initializers {
-    ($($(#[doc = $doc:literal])* $name:ident($($argument:ident),*) => $build:expr;)*) => {
-        /// What parameters are at first.
-        pub mod initializer {
-            $(
-                $(#[doc = $doc])*
-                pub fn $name($($argument: impl super::Value),*) -> super::Var {
-                    super::v(($($argument,)*))
-                }
-            )*
-        }
-    };
-}
-
-paddle_core::with_initializers!(initializers);

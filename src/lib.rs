@@ -34,6 +34,7 @@
 //! | to | there is |
 //! | --- | --- |
 //! | write a network | [`network!`], [`attribute::network`], [`network::module`]; [`guide`] has the language and its layers |
+//! | compile one at run time | `language`, behind the feature of that name |
 //! | feed it | [`reader`], [`Batch`], [`Row`]; [`data`] has data sets |
 //! | train it | [`Parameters`], [`Trainer`], [`updater`], [`Clip`], [`Decay`], [`Event`] |
 //! | give it an operator of your own | [`operator`] |
@@ -42,6 +43,14 @@
 //! | test it | [`testing`] |
 //! | look into it | [`summary()`], [`Network::program`], [`RunStats`]; [`core`] has the levels below |
 //! | draw it | [`plot`]; [`Options::curve`] |
+//!
+//! | feature, on by default | what is there with it |
+//! | --- | --- |
+//! | `data` | [`data`]: data sets, some of them embedded |
+//! | `plot` | [`plot`], [`Options::curve`] |
+//! | `terminal` | the bar of [`Options::progress`], which is lines without it; [`Options::interruptible`] |
+//!
+//! `language` is off by default: `paddle::language` compiles sources at run time. With `default-features = false` the runtime alone is left, which compiles for `wasm32-unknown-unknown`, too.
 
 #![warn(clippy::missing_errors_doc)]
 
@@ -51,16 +60,19 @@ mod batch;
 pub mod checkpoint;
 #[doc(hidden)]
 pub mod const_text;
+#[cfg(feature = "data")]
 pub mod data;
 mod element;
 mod error;
 mod evaluate;
 pub mod event;
 pub mod files;
+#[doc(hidden)]
+pub mod ghost;
 pub mod guide;
 mod infer;
 mod interrupt;
-#[doc(hidden)]
+#[cfg(feature = "language")]
 pub mod language;
 mod load;
 mod metrics;
@@ -71,6 +83,7 @@ mod options;
 mod outputs;
 mod parameter_name;
 mod parameters;
+#[cfg(feature = "plot")]
 pub mod plot;
 mod position;
 mod progress;

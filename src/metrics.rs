@@ -1,9 +1,9 @@
 //! Metrics: what they are of one batch, and of many.
 
-use paddle_core::ops::GradientError;
+use paddle_core::ops::{Form, GradientError, Program};
 use paddle_core::passes::shard::Sharding;
 use paddle_core::plan::{Backend, Executor};
-use paddle_core::program::{Program, VarId};
+use paddle_core::program::VarId;
 
 use crate::Error;
 use crate::model::Model;
@@ -172,7 +172,7 @@ fn quotient(program: &Program, output: VarId) -> Option<[VarId; 2]> {
     let operators = &program.block(Program::GLOBAL).ops;
     let making = |value| operators.iter().find(|operator| operator.outputs.contains(&value));
     let operator = making(output).filter(|operator| operator.outputs[0] == output)?;
-    let parts = operator.op.operation().quotient(operator)?;
+    let Some(Form::Quotient(parts)) = operator.form(program) else { return None };
     // A constant weighs nothing.
     let divisor = making(parts[1])?;
     let is_constant = divisor.op.effects().pure && divisor.inputs.is_empty();

@@ -4,7 +4,8 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paddle_core::program::{DType, Program, VarId};
+use paddle_core::ops::Program;
+use paddle_core::program::{DType, VarId};
 
 use crate::Error;
 

@@ -27,8 +27,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use paddle_core::convert::from_wire;
-use paddle_core::ops::Number;
-use paddle_core::program::Program;
+use paddle_core::ops::{Number, Program};
 use paddle_core::wire::ProgramDesc;
 
 pub use paddle_macros::network_module as module;
@@ -37,7 +36,7 @@ use crate::Error;
 use crate::batch::{Batch, Row};
 use crate::model::Model;
 use crate::operator::{self, Operator, Operators};
-use crate::sharing::{Agreeing, ParamSpec};
+use crate::sharing::{Agreeing, ParamSpecs};
 
 /// The type that stands for one network of the source. The macros write it.
 ///
@@ -65,7 +64,7 @@ pub trait Spec: 'static {
     /// The program that initialises the parameters, likewise.
     const STARTUP: &'static [u8];
     /// The parameters, sorted by name; none where they are only known at run time.
-    const PARAMS: &'static [ParamSpec] = &[];
+    const PARAMS: ParamSpecs = ParamSpecs::NONE;
     /// Why the network cannot be trained; nothing where it can, or where that is only known at run time.
     const UNTRAINABLE: Option<&'static str> = None;
     /// This network beside another one: whether they agree on the parameters that they share.
@@ -310,6 +309,13 @@ impl<R: Row + 'static> Network<Dynamic<R>> {
         program.verify()?;
         let model = Arc::new(Model::new(<Dynamic<R>>::NAME, program));
         Ok(Network { spec: Dynamic(PhantomData), model: OnceLock::from(model) })
+    }
+
+    /// The network of a program that the front end has made, by the name that it has there.
+    #[cfg(feature = "language")]
+    pub(crate) fn of_source(name: &str, program: Program) -> Self {
+        let model = Arc::new(Model::new(name, program));
+        Network { spec: Dynamic(PhantomData), model: OnceLock::from(model) }
     }
 
     /// The same network, with these operators, and those that their gradients are made of, linked to those of its program that have their names: a program that was

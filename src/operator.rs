@@ -13,9 +13,8 @@ use std::error;
 use std::fmt;
 
 pub use paddle_core::ops::Sample;
-use paddle_core::ops::{Custom, Kernel};
+use paddle_core::ops::{Custom, Kernel, Program};
 use paddle_core::passes::link::link;
-use paddle_core::program::Program;
 use paddle_kernels::custom::kernel;
 pub use paddle_kernels::custom::{Declaration, Declared, Element, Inputs, Operator, Operators, Output};
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use paddle_core::ops::Program;
 use paddle_core::plan::Numbers;
-use paddle_core::program::Program;
 
 use crate::parameter_name::ParameterGroup;
 use crate::setting::SettingError;
@@ -43,7 +43,9 @@ pub struct Options {
     pub(crate) allows_nan: bool,
     pub(crate) progress: bool,
     pub(crate) log: Option<PathBuf>,
+    #[cfg(feature = "plot")]
     pub(crate) curve: Option<PathBuf>,
+    #[cfg(feature = "terminal")]
     pub(crate) interruptible: bool,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) checkpoint_every: u64,
@@ -91,7 +93,7 @@ impl Options {
     /// update. So the result is, but for rounding, that of the whole batch, and to the last bit a function of the number of
     /// shards, on whatever they are computed. Random numbers are those that the rows draw without shards; metrics are those of
     /// the batch. One shard is the batch. Without this setting there are as many as the program of the network says, which is
-    /// one unless it was made with [`set_shards`](paddle_core::program::Program::set_shards).
+    /// one unless it was made with [`set_shards`](paddle_core::ops::Program::set_shards).
     ///
     /// A step fails before anything is computed where shards would not add up to the batch: the cost has to be a sum or a mean
     /// over rows, or what is made of such linearly. `batch_norm`, the largest of all rows, a product of two means are not; the
@@ -183,6 +185,7 @@ impl Options {
     ///
     /// A training that goes on, after [`resume`](crate::Trainer::resume) or by another call of `train`, goes on with the
     /// picture that is in the file: what that shows of the batches so far is kept. One from the beginning replaces it.
+    #[cfg(feature = "plot")]
     pub fn curve(mut self, path: impl Into<PathBuf>) -> Self {
         self.curve = Some(path.into());
         self
@@ -190,6 +193,7 @@ impl Options {
 
     /// With Ctrl-C as [`stop`](crate::Event::stop): the step is finished, a [`checkpoint`](Self::checkpoint) is saved if there
     /// is to be one, only `EndTraining` follows, and `train` returns [`Ended::Interrupted`](crate::Ended). A second Ctrl-C ends the process, as does one when no training is running.
+    #[cfg(feature = "terminal")]
     pub fn interruptible(mut self) -> Self {
         self.interruptible = true;
         self

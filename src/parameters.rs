@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::memory::OutOfMemory;
+use paddle_core::ops::Parameter;
 use paddle_core::plan::{self, Backend, Storage, Stored};
-use paddle_core::program::{DType, Disagreement, Parameter};
+use paddle_core::program::{DType, Disagreement};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
 use crate::Error;
@@ -49,6 +50,8 @@ use crate::stored;
 pub struct Parameters<B: Backend = Cpu> {
     backend: B,
     storage: Storage,
+    /// The names that they have in files of before, by their names, where those are others.
+    former: BTreeMap<String, String>,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
     /// Any number of runs read them at a time; one that changes them is alone.
@@ -103,11 +106,13 @@ impl<B: Backend> Parameters<B> {
         let () = N::AGREE;
         let models = networks.models()?;
         let initialized_by = initialized_by(&models)?;
-        let mut storage = Storage::new();
+        let (mut storage, mut former) = (Storage::new(), BTreeMap::new());
         for model in &models {
             for parameter in model.program.parameters() {
                 let var = model.program.var(parameter);
                 storage.insert(backend.element_bytes(var.ty.dtype), &var.name, &var.ty)?;
+                let name = model.program.parameter_options(parameter).former.clone();
+                former.extend(name.map(|former| (var.name.clone(), former)));
             }
         }
         let values = backend.allocate(storage.bytes());
@@ -117,7 +122,7 @@ impl<B: Backend> Parameters<B> {
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
         }
         let (values, inference) = (RwLock::new(values), Mutex::new(Inference::new()));
-        Ok(Parameters { backend, storage, identity: Arc::new(()), values, inference })
+        Ok(Parameters { backend, storage, former, identity: Arc::new(()), values, inference })
     }
 
     /// The number of parameters.
@@ -199,6 +204,10 @@ impl<B: Backend> Parameters<B> {
 
     pub(crate) fn storage(&self) -> &Storage {
         &self.storage
+    }
+
+    pub(crate) fn former(&self) -> &BTreeMap<String, String> {
+        &self.former
     }
 
     pub(crate) fn identity(&self) -> &Arc<()> {

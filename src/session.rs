@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Weak};
 
+use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Numbers, Storage};
-use paddle_core::program::{DType, Program};
+use paddle_core::program::DType;
 
 use crate::Error;
 use crate::batch::{Rows, Table};

@@ -5,14 +5,12 @@
 
 use crate::const_text::Text;
 
-/// A parameter as a network uses it. The macros write it.
+/// How a network uses a parameter. The macros write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParamSpec {
-    /// Its full name.
-    pub name: &'static str,
+pub struct ParamUse {
     /// Its element type.
     pub dtype: &'static str,
-    /// Its shape; [`ParamSpec::UNKNOWN`] for sizes that are known at run time.
+    /// Its shape; [`ParamUse::UNKNOWN`] for sizes that are known at run time.
     pub shape: &'static [i64],
     /// The initialiser that was asked for.
     pub initializer: Option<&'static str>,
@@ -20,18 +18,16 @@ pub struct ParamSpec {
     pub trainable: bool,
     /// The options that were asked for: `lr`, `decay`, `clip`.
     pub options: [Option<&'static str>; 3],
-    /// Where it is first used: file, line, column.
-    pub place: &'static str,
 }
 
-impl ParamSpec {
+impl ParamUse {
     /// A size that is known at run time.
     pub const UNKNOWN: i64 = -1;
 
     const OPTIONS: [&'static str; 3] = ["lr", "decay", "clip"];
 
     /// How it is used, as far as that differs from another use; `None` where both agree.
-    const fn differs(&self, other: &ParamSpec) -> Option<Text> {
+    const fn differs(&self, other: &ParamUse) -> Option<Text> {
         if !same(self.dtype, other.dtype) {
             return Some(Text::new().str(self.dtype).shape(self.shape));
         }
@@ -61,6 +57,83 @@ impl ParamSpec {
     }
 }
 
+/// The parameters of a network, sorted by name. The macros write them, in few tokens: there may be hundreds of parameters, and
+/// rustc looks at each token.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSpecs {
+    /// Of each parameter its name and where it is first used, `src/lib.rs:7:12`, one behind the other.
+    pub texts: &'static str,
+    /// Of each parameter where its name begins in `texts`, where its place begins, and which of `uses` it has: numbers of
+    /// [`ParamSpecs::DIGITS`] bytes, the lowest first.
+    pub parts: &'static [u8],
+    /// The ways in which parameters are used, each once.
+    pub uses: &'static [ParamUse],
+}
+
+impl ParamSpecs {
+    /// No parameters.
+    pub const NONE: ParamSpecs = ParamSpecs { texts: "", parts: &[], uses: &[] };
+
+    /// How many bytes a number takes in `parts`.
+    pub const DIGITS: usize = 4;
+
+    /// How many parameters these are.
+    pub const fn len(&self) -> usize {
+        self.parts.len() / (3 * Self::DIGITS)
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The name of a parameter.
+    pub const fn name(&self, at: usize) -> &'static str {
+        self.part(3 * at, 3 * at + 1).as_str()
+    }
+
+    /// Where a parameter is first used: file, line, column.
+    pub const fn place(&self, at: usize) -> &'static str {
+        self.part(3 * at + 1, 3 * at + 3).as_str()
+    }
+
+    /// How a parameter is used.
+    pub const fn usage(&self, at: usize) -> &'static ParamUse {
+        &self.uses[self.number(3 * at + 2)]
+    }
+
+    const fn part(&self, start: usize, end: usize) -> Part {
+        Part { text: self.texts, start: self.number(start), end: self.number(end) }
+    }
+
+    /// A number of `parts`. Behind the last one is the end of `texts`.
+    const fn number(&self, at: usize) -> usize {
+        let (parts, at) = (self.parts, at * Self::DIGITS);
+        if at == parts.len() {
+            return self.texts.len();
+        }
+        u32::from_le_bytes([parts[at], parts[at + 1], parts[at + 2], parts[at + 3]]) as usize
+    }
+}
+
+/// A part of a text. To cut it out would take most of the time of comparing names: rustc evaluates that step by step.
+#[derive(Clone, Copy)]
+struct Part {
+    text: &'static str,
+    start: usize,
+    end: usize,
+}
+
+impl Part {
+    const fn whole(text: &'static str) -> Self {
+        Part { text, start: 0, end: text.len() }
+    }
+
+    const fn as_str(self) -> &'static str {
+        self.text.split_at(self.end).0.split_at(self.start).1
+    }
+}
+
 /// What to do about a conflict.
 pub(crate) const HELP: &str =
     "\n  one name is one parameter: give one of them another name with `param = \"..\"`";
@@ -78,7 +151,7 @@ impl Agreeing for () {
 
 /// Panics unless all of these networks agree on the parameters that they share. Each one's are sorted by name.
 #[track_caller]
-pub const fn agree(networks: &[&[ParamSpec]]) {
+pub const fn agree(networks: &[ParamSpecs]) {
     let mut rest = networks;
     while let [others @ .., network] = rest {
         agree_with(others, network);
@@ -88,26 +161,23 @@ pub const fn agree(networks: &[&[ParamSpec]]) {
 
 /// Panics unless a network agrees with each of the others.
 #[track_caller]
-pub const fn agree_with(others: &[&[ParamSpec]], network: &[ParamSpec]) {
+pub const fn agree_with(others: &[ParamSpecs], network: &ParamSpecs) {
     let mut at = 0;
     while at < others.len() {
-        if let Some((first, second)) = disagreement(others[at], network) {
-            conflict(first, second);
+        if let Some((first, second)) = disagreement(&others[at], network) {
+            conflict(&others[at], first, network, second);
         }
         at += 1;
     }
 }
 
-/// The first parameter that two networks use in ways that do not agree.
-const fn disagreement<'a>(
-    first: &'a [ParamSpec],
-    second: &'a [ParamSpec],
-) -> Option<(&'a ParamSpec, &'a ParamSpec)> {
+/// The first parameter that two networks use in ways that do not agree: which one it is of each.
+const fn disagreement(first: &ParamSpecs, second: &ParamSpecs) -> Option<(usize, usize)> {
     let (mut i, mut j) = (0, 0);
     while i < first.len() && j < second.len() {
-        let order = order(first[i].name, second[j].name);
-        if order == 0 && first[i].differs(&second[j]).is_some() {
-            return Some((&first[i], &second[j]));
+        let order = order(first.part(3 * i, 3 * i + 1), second.part(3 * j, 3 * j + 1));
+        if order == 0 && first.usage(i).differs(second.usage(j)).is_some() {
+            return Some((i, j));
         }
         i += (order <= 0) as usize;
         j += (order >= 0) as usize;
@@ -116,11 +186,12 @@ const fn disagreement<'a>(
 }
 
 #[track_caller]
-const fn conflict(first: &ParamSpec, second: &ParamSpec) {
-    if let (Some(is), Some(but)) = (first.differs(second), second.differs(first)) {
-        let text = Text::new().str("parameter `").str(first.name).str("` is ").str(is.as_str());
-        let text = text.str(" at ").str(first.place).str(", but ").str(but.as_str());
-        let text = text.str(" at ").str(second.place).str(HELP);
+const fn conflict(first: &ParamSpecs, i: usize, second: &ParamSpecs, j: usize) {
+    let (one, other) = (first.usage(i), second.usage(j));
+    if let (Some(is), Some(but)) = (one.differs(other), other.differs(one)) {
+        let text = Text::new().str("parameter `").str(first.name(i)).str("` is ").str(is.as_str());
+        let text = text.str(" at ").str(first.place(i)).str(", but ").str(but.as_str());
+        let text = text.str(" at ").str(second.place(j)).str(HELP);
         panic!("{}", text.as_str());
     }
 }
@@ -129,7 +200,7 @@ const fn conflict(first: &ParamSpec, second: &ParamSpec) {
 const fn fits(a: &[i64], b: &[i64]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() {
-        if a[at] != b[at] && a[at] != ParamSpec::UNKNOWN && b[at] != ParamSpec::UNKNOWN {
+        if a[at] != b[at] && a[at] != ParamUse::UNKNOWN && b[at] != ParamUse::UNKNOWN {
             return false;
         }
         at += 1;
@@ -137,21 +208,21 @@ const fn fits(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len()
 }
 
-const fn same(a: &str, b: &str) -> bool {
-    order(a, b) == 0
+const fn same(a: &'static str, b: &'static str) -> bool {
+    order(Part::whole(a), Part::whole(b)) == 0
 }
 
 /// Below 0 if `a` comes first, above if `b` does.
-const fn order(a: &str, b: &str) -> i32 {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut at = 0;
-    while at < a.len() && at < b.len() {
-        if a[at] != b[at] {
-            return a[at] as i32 - b[at] as i32;
+const fn order(a: Part, b: Part) -> i32 {
+    let (x, y, mut i, mut j) = (a.text.as_bytes(), b.text.as_bytes(), a.start, b.start);
+    while i < a.end && j < b.end {
+        if x[i] != y[j] {
+            return x[i] as i32 - y[j] as i32;
         }
-        at += 1;
+        i += 1;
+        j += 1;
     }
-    (a.len() > at) as i32 - (b.len() > at) as i32
+    (i < a.end) as i32 - (j < b.end) as i32
 }
 
 /// Creates one set of parameters for networks of modules, given by their paths: `parameters![gan::d0, gan::d1]?`.
@@ -192,44 +263,48 @@ macro_rules! parameters {
 mod tests {
     use super::*;
 
-    const W: ParamSpec = ParamSpec {
-        name: "D.w",
-        dtype: "f32",
-        shape: &[13, 4],
-        initializer: None,
-        trainable: true,
-        options: [None; 3],
-        place: "a.rs:1:2",
-    };
+    const W: ParamUse =
+        ParamUse { dtype: "f32", shape: &[13, 4], initializer: None, trainable: true, options: [None; 3] };
 
-    fn texts(second: ParamSpec) -> Option<(String, String)> {
-        let (a, z) = (ParamSpec { name: "A.w", ..W }, ParamSpec { name: "Z.w", ..W });
-        let (first, second) = ([a, W, z], [second, z]);
-        let (first, second) = disagreement(&first, &second)?;
+    /// Networks whose parameters have names of one letter and places of two.
+    fn specs(texts: &'static str, uses: &[ParamUse]) -> ParamSpecs {
+        let parts = (0..uses.len()).flat_map(|at| [3 * at, 3 * at + 1, at]);
+        let parts: Vec<u8> = parts.flat_map(|part| (part as u32).to_le_bytes()).collect();
+        ParamSpecs { texts, parts: parts.leak(), uses: uses.to_vec().leak() }
+    }
+
+    fn texts(second: ParamUse) -> Option<(String, String)> {
+        let (first, second) = (specs("A:1D:2Z:3", &[W, W, W]), specs("D:4Z:5", &[second, W]));
+        let (i, j) = disagreement(&first, &second)?;
+        assert_eq!([first.name(i), first.place(i), second.name(j), second.place(j)], ["D", ":2", "D", ":4"]);
+        assert_eq!([first.place(2), second.place(1)], [":3", ":5"]);
+        let (first, second) = (first.usage(i), second.usage(j));
         Some((first.differs(second)?.as_str().into(), second.differs(first)?.as_str().into()))
     }
 
     #[test]
     fn what_is_left_out_or_unknown_agrees() {
         assert_eq!(texts(W), None);
-        assert_eq!(texts(ParamSpec { initializer: Some("xavier()"), ..W }), None);
-        assert_eq!(texts(ParamSpec { shape: &[ParamSpec::UNKNOWN, 4], ..W }), None);
-        assert_eq!(texts(ParamSpec { name: "D", shape: &[1], ..W }), None);
-        assert_eq!(texts(ParamSpec { name: "D.w0", shape: &[1], ..W }), None);
+        assert_eq!(texts(ParamUse { initializer: Some("xavier()"), ..W }), None);
+        assert_eq!(texts(ParamUse { shape: &[ParamUse::UNKNOWN, 4], ..W }), None);
+        for name in ["B", "E"] {
+            let other = specs(name, &[ParamUse { shape: &[1], ..W }]);
+            assert_eq!(disagreement(&specs("A:1D:2Z:3", &[W, W, W]), &other), None);
+        }
     }
 
     #[test]
     fn each_difference_is_shown() {
         let both = |a: &str, b: &str| Some((a.to_string(), b.to_string()));
-        assert_eq!(texts(ParamSpec { shape: &[13], ..W }), both("[13, 4]", "[13]"));
-        assert_eq!(texts(ParamSpec { shape: &[-1, 5], ..W }), both("[13, 4]", "[-1, 5]"));
-        assert_eq!(texts(ParamSpec { dtype: "f64", ..W }), both("f32[13, 4]", "f64[13, 4]"));
-        let statistic = ParamSpec { trainable: false, ..W };
+        assert_eq!(texts(ParamUse { shape: &[13], ..W }), both("[13, 4]", "[13]"));
+        assert_eq!(texts(ParamUse { shape: &[-1, 5], ..W }), both("[13, 4]", "[-1, 5]"));
+        assert_eq!(texts(ParamUse { dtype: "f64", ..W }), both("f32[13, 4]", "f64[13, 4]"));
+        let statistic = ParamUse { trainable: false, ..W };
         assert_eq!(texts(statistic), both("trained", "a statistic, which is not trained"));
         let (first, second) = ([Some("0.1"), None, Some("1.0")], [Some("0.1"), Some("0.5"), Some("2.0")]);
-        let (first, second) = (ParamSpec { options: first, ..W }, ParamSpec { options: second, ..W });
+        let (first, second) = (ParamUse { options: first, ..W }, ParamUse { options: second, ..W });
         assert_eq!(first.differs(&second).unwrap().as_str(), "trained with `clip = 1.0`");
-        let [x, y] = ["xavier()", "msra()"].map(|text| ParamSpec { initializer: Some(text), ..W });
+        let [x, y] = ["xavier()", "msra()"].map(|text| ParamUse { initializer: Some(text), ..W });
         assert_eq!(y.differs(&x).unwrap().as_str(), "initialised by `msra()`");
     }
 }

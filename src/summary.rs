@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 
+use paddle_core::ops::{Operator, Program};
 use paddle_core::passes::backward::backward;
 use paddle_core::passes::freeze::freeze;
-use paddle_core::program::{BlockId, Definition, Dim, Operator, Program, VarId};
+use paddle_core::program::{BlockId, Definition, Dim, VarId};
 
 use crate::Error;
 use crate::model::Model;
@@ -277,9 +278,7 @@ fn changes(program: &Program, options: &Options) -> Result<Vec<(VarId, Change)>,
     let trained = |parameter: VarId| training.gradients().iter().any(|pair| pair.parameter == parameter);
     let operators = || program.blocks().iter().flat_map(|block| &block.ops);
     let moved = |parameter: VarId| {
-        let moves = |operator: &Operator| {
-            operator.op.operation().changes().iter().any(|&slot| operator.inputs[slot] == parameter)
-        };
+        let moves = |operator: &Operator| operator.changed().any(|changed| changed == parameter);
         operators().any(moves)
     };
     let change = |parameter| match can_be_trained {

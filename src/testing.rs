@@ -37,8 +37,9 @@ mod program;
 use std::error;
 use std::fmt;
 
+use paddle_core::ops::Program;
 use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Part, Storage};
-use paddle_core::program::{DType, Program};
+use paddle_core::program::DType;
 use paddle_kernels::cpu::CpuError;
 pub use paddle_kernels::differences::{Compared, DifferenceError, Differentiated};
 

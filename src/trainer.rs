@@ -335,7 +335,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let keeper = options.checkpoint.as_deref().map(Keeper::of).transpose()?;
         let progress = self.progress(model);
         let watchers = Watchers::new(&options, model, progress.steps)?;
-        let interrupt = options.interruptible.then(Interrupt::catch).transpose()?;
+        let interrupt = Interrupt::wanted_by(&options)?;
         let mut passes = progress.passes;
         let position = progress.resumed.take().unwrap_or_else(|| Position::before(passes));
         let mut call = Call {

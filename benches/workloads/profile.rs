@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use paddle::core::ops::Op;
 use paddle::core::plan::{
-    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location, Move,
-    OutOfMemory, Rows, Unsupported,
+    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Move,
+    OperandType, OutOfMemory, Rows, Unsupported,
 };
 use paddle::core::program::DType;
 
@@ -126,14 +126,14 @@ impl<B> Profiled<B> {
 /// The operators of a group and the shapes of its operands, as far as they are known.
 fn name(group: &Group) -> String {
     let ops: Vec<_> = group.ops.iter().map(|op| op.op.name()).collect();
-    let shape = |layout: &Layout| {
+    let shape = |layout: &OperandType| {
         let size = |extent: &Extent| match extent {
             Extent::Fixed(size) => size.to_string(),
             Extent::Bound(_) => "_".to_string(),
         };
         format!("[{}]", layout.shape.iter().map(size).collect::<Vec<_>>().join(", "))
     };
-    let shapes = |layouts: &[Layout]| layouts.iter().map(shape).collect::<Vec<_>>().join(" ");
+    let shapes = |layouts: &[OperandType]| layouts.iter().map(shape).collect::<Vec<_>>().join(" ");
     format!("{} {} -> {}", ops.join("+"), shapes(&group.inputs), shapes(&group.outputs))
 }
 

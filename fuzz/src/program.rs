@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ndarray::{ArrayD, IxDyn};
-use paddle::core::ops::Op;
-use paddle::core::program::{DType, Program, RowsId, SymbolId, VarId};
+use paddle::core::ops::{Op, Program};
+use paddle::core::program::{DType, RowsId, SymbolId, VarId};
 use crate::training::say;
 use paddle::{Batch, Dynamic, Error, Network, Parameters, Sgd, Trainer, infer};
 

@@ -1,4 +1,7 @@
 //! The program, its operators, passes, plan and executor.
+//!
+//! What compiles models to programs needs no plan and no reading of them: so `plan`, and all of `convert` but what writes our own dialect, are
+//! features, which are there by default.
 #![forbid(unsafe_code)]
 
 pub mod convert;
@@ -6,6 +9,7 @@ pub mod layers;
 pub mod memory;
 pub mod ops;
 pub mod passes;
+#[cfg(feature = "plan")]
 pub mod plan;
 pub mod program;
 pub mod text;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Reduce, ReduceKind,
+    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Program, Reduce, ReduceKind,
 };
 use paddle_core::ops::{Softmax, Unary, UnaryKind, UniformRandom};
 use paddle_core::passes::backward::{backward, gradients};
-use paddle_core::program::{BlockId, BuildError, DType, Place, Program, Site, Type, VarId};
+use paddle_core::program::{BlockId, BuildError, DType, Place, Site, Type, VarId};
 use paddle_core::text;
 
 fn golden(name: &str) -> std::path::PathBuf {

@@ -1,7 +1,7 @@
 //! Programs made by hand, by the public functions.
 
-use paddle_core::ops::{Unary, UnaryKind};
-use paddle_core::program::{BuildError, DType, Program, Site, Type, VarId};
+use paddle_core::ops::{Program, Unary, UnaryKind};
+use paddle_core::program::{BuildError, DType, Site, Type, VarId};
 
 const TANH: Unary = Unary::of(UnaryKind::Tanh);
 

@@ -1,9 +1,9 @@
 //! Operators of the user's own: definitions, the shape rule, the gradient.
 
-use paddle_core::ops::{Arguments, Attribute, AttributeValue, Custom, Definition, Kernel, Op};
+use paddle_core::ops::{Arguments, Attribute, AttributeValue, Custom, Definition, Kernel, Op, Program};
 use paddle_core::passes::backward::gradients;
 use paddle_core::passes::link::link;
-use paddle_core::program::{BuildError, DType, Program, Site, Type, VarId};
+use paddle_core::program::{BuildError, DType, Site, Type, VarId};
 use paddle_core::text;
 
 /// `(x: f32[_, D], y: f32[D]) -> f32[_, 2 * D]`

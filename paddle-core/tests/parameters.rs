@@ -1,18 +1,16 @@
 //! Parameters: what their uses agree on, where it is kept, what training makes of it.
 
 use paddle_core::convert::{from_wire, to_wire};
-use paddle_core::ops::{Fill, Number, Sgd, UniformRandom};
+use paddle_core::ops::{Fill, Number, ParameterUse, Program, Sgd, UniformRandom};
 use paddle_core::passes::backward::backward;
 use paddle_core::passes::check_trainable;
 use paddle_core::passes::optimize::{Settings, optimize};
-use paddle_core::program::{
-    BuildError, DType, ParameterOptions, ParameterUse, Place, Program, Role, Site, Type,
-};
+use paddle_core::program::{BuildError, DType, ParameterOptions, Place, Role, Site, Type};
 use paddle_core::text;
 
-fn constant(value: f64, options: ParameterOptions) -> ParameterUse {
+fn constant(value: f64, options: &ParameterOptions) -> ParameterUse {
     let fill = Fill { value: Number::Float(value), ty: Type::new(DType::F32, [2]) };
-    ParameterUse { initializer: fill.into(), options, site: Site::default() }
+    ParameterUse { initializer: fill.into(), options: options.clone(), site: Site::default() }
 }
 
 fn options(set: impl FnOnce(&mut ParameterOptions)) -> ParameterOptions {
@@ -36,10 +34,10 @@ fn what_is_left_out_agrees_with_anything() {
     let some = options(|it| (it.lr, it.clip) = (Some(0.5), Some(1.0)));
     let other = options(|it| (it.lr, it.decay) = (Some(0.5), Some(0.1)));
     for (first, second, expected) in [
-        (constant(0.0, ParameterOptions::default()), constant(1.0, chosen), "value=1.0) [chosen]"),
-        (constant(1.0, chosen), constant(0.0, ParameterOptions::default()), "value=1.0) [chosen]"),
-        (constant(1.0, chosen), constant(1.0, chosen), "value=1.0) [chosen]"),
-        (constant(0.0, some), constant(0.0, other), "value=0.0) [lr=0.5 decay=0.1 clip=1.0]"),
+        (constant(0.0, &ParameterOptions::default()), constant(1.0, &chosen), "value=1.0) [chosen]"),
+        (constant(1.0, &chosen), constant(0.0, &ParameterOptions::default()), "value=1.0) [chosen]"),
+        (constant(1.0, &chosen), constant(1.0, &chosen), "value=1.0) [chosen]"),
+        (constant(0.0, &some), constant(0.0, &other), "value=0.0) [lr=0.5 decay=0.1 clip=1.0]"),
     ] {
         assert_eq!(both(first, second), Ok(format!("parameter w: f32[2] = fill_constant({expected}")));
     }
@@ -53,19 +51,19 @@ fn uses_that_disagree_are_refused() {
     let shape = Fill { value: Number::Float(0.0), ty: Type::new(DType::F32, [2, 3]) };
     let dtype = Fill { value: Number::Float(0.0), ty: Type::new(DType::F64, [2]) };
     let chosen = options(|it| it.chosen = true);
-    let lr = |value| constant(0.0, options(|it| it.lr = Some(value)));
+    let lr = |value| constant(0.0, &options(|it| it.lr = Some(value)));
     for (first, second, expected) in [
-        (constant(0.0, plain), shape.into(), "[2, 3] here, but [2] where"),
-        (constant(0.0, plain), dtype.into(), "f64[2] here, but f32[2] where"),
+        (constant(0.0, &plain), shape.into(), "[2, 3] here, but [2] where"),
+        (constant(0.0, &plain), dtype.into(), "f64[2] here, but f32[2] where"),
         (
-            constant(0.1, chosen),
+            constant(0.1, &chosen),
             uniform.into(),
             "initialised by `uniform(-0.5, 0.5)` here, but initialised by `constant(0.1)` where",
         ),
         (lr(0.5), lr(1.0), "trained with `lr = 1.0` here, but trained with `lr = 0.5` where"),
         (
-            constant(0.0, plain),
-            constant(0.0, options(|it| it.trainable = false)),
+            constant(0.0, &plain),
+            constant(0.0, &options(|it| it.trainable = false)),
             "a statistic, which is not trained here, but trained where",
         ),
     ] {
@@ -82,7 +80,7 @@ fn numbers_out_of_range_are_refused() {
         ("clip", 0.0, "`clip` of parameter `w` has to be a number above 0"),
         ("clip", f64::INFINITY, "`clip` of parameter `w` has to be a number above 0"),
     ] {
-        let wanted = constant(0.0, options(|it| *it.number_mut(name).unwrap() = Some(value)));
+        let wanted = constant(0.0, &options(|it| *it.number_mut(name).unwrap() = Some(value)));
         let error = Program::new().create_parameter("w", wanted).unwrap_err();
         assert!(matches!(error, BuildError::Mismatch(_)));
         assert_eq!(error.to_string(), expected);
@@ -100,11 +98,12 @@ fn options_and_places_come_back() -> Result<(), Box<dyn std::error::Error>> {
         lr: Some(0.1),
         decay: Some(1e-300),
         clip: Some(f64::MAX),
+        former: Some("line_1.w".to_string()),
     };
-    program.create_parameter("w", ParameterUse { site, ..constant(0.1, all) })?;
-    program.create_parameter("b", constant(0.0, options(|it| it.lr = Some(0.0))))?;
+    program.create_parameter("w", ParameterUse { site, ..constant(0.1, &all) })?;
+    program.create_parameter("b", constant(0.0, &options(|it| it.lr = Some(0.0))))?;
     let printed = text::with_places(&program).to_string();
-    let note = "[chosen untrained lr=0.1 decay=1e-300 clip=1.7976931348623157e308 at src/model.rs:3:14]";
+    let note = "[chosen untrained lr=0.1 decay=1e-300 clip=1.7976931348623157e308 former line_1.w at src/model.rs:3:14]";
     assert!(printed.contains(note), "{printed}");
     assert_eq!(text::parse(&printed)?, program);
     let wire = to_wire(&program);
@@ -116,7 +115,10 @@ fn options_and_places_come_back() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn notes_that_are_not_known_are_refused() {
     for (note, expected) in [
-        ("[rate=1.0]", "expected `chosen`, `untrained`, `lr`, `decay`, `clip`, `at` or `]`, found `rate`"),
+        (
+            "[rate=1.0]",
+            "expected `chosen`, `untrained`, `lr`, `decay`, `clip`, `former`, `at` or `]`, found `rate`",
+        ),
         ("[lr]", "expected `=`, found `]`"),
         ("[at a:1:1 chosen]", "expected `]`, found `chosen`"),
     ] {

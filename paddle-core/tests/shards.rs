@@ -1,7 +1,7 @@
 //! What `shard` makes of networks, as text, and which it refuses.
 
+use paddle_core::ops::Program;
 use paddle_core::passes::shard::{ShardInput, ShardNumber, Sharding, shard};
-use paddle_core::program::Program;
 use paddle_core::text;
 
 /// A network of inputs and operators, which returns `cost`.

@@ -1,9 +1,7 @@
 //! Sizes that are not known when a program is made: what is left to be checked, and binding.
 
-use paddle_core::ops::{Binary, BinaryKind, Matmul, Op};
-use paddle_core::program::{
-    BindError, BuildError, Condition, DType, Dim, Program, Site, SymbolId, Type, VarId,
-};
+use paddle_core::ops::{Binary, BinaryKind, Matmul, Op, Program};
+use paddle_core::program::{BindError, BuildError, Condition, DType, Dim, Site, SymbolId, Type, VarId};
 use paddle_core::{convert, passes, text};
 
 /// A program with two inputs of these types, and an operator on them.

@@ -1,7 +1,7 @@
 //! Programs print and parse back; what is not a program is an error at its place.
 
-use paddle_core::ops::{Fill, Foreign, GaussianRandom, Number, Op, Reshape, Scale, UniformRandom};
-use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type};
+use paddle_core::ops::{Fill, Foreign, GaussianRandom, Number, Op, Program, Reshape, Scale, UniformRandom};
+use paddle_core::program::{DType, Dim, Place, Role, Site, Type};
 use paddle_core::text::{self, ParseError};
 
 fn golden() -> Vec<(String, String)> {

@@ -1,8 +1,8 @@
 //! Every way in which a program is not well-formed is found, in its block and at its operator.
 
-use paddle_core::ops::{Assign, If, Op, Scale};
+use paddle_core::ops::{Assign, If, Op, Program, Scale};
 use paddle_core::passes::backward::backward;
-use paddle_core::program::{BlockId, BuildError, DType, Place, Program, Site, Type, VerifyError};
+use paddle_core::program::{BlockId, BuildError, DType, Place, Site, Type, VerifyError};
 use paddle_core::text;
 
 /// The violations of a text, as "block.operator: message".

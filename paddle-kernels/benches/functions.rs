@@ -62,7 +62,7 @@ fn cases() -> Vec<Case> {
         }
         let mut ranges: Vec<_> = inputs.iter().map(|input| input.range).collect();
         let grad = match &op {
-            Op::Unary(unary) if op.operation().is_differentiable() => {
+            Op::Unary(unary) if op.effects().differentiable => {
                 Some(Op::from(UnaryGrad { kind: unary.kind, coefficients: unary.coefficients }))
             }
             Op::Loss(loss) => Some(LossGrad { kind: loss.kind, coefficients: loss.coefficients }.into()),

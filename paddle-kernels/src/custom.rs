@@ -6,10 +6,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
 
 use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn};
-use paddle_core::ops::{
-    AccuracyClass, Arguments, Attribute, AttributeValue, Custom, Definition, Kernel, Number, Sample,
-};
+use paddle_core::ops::{AccuracyClass, Arguments, Custom, Definition, Kernel, Number, Sample};
 use paddle_core::plan::{HostSlice, HostSliceMut};
+use paddle_core::text;
 
 /// What the source says of an operator: `#[operator]` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Declaration {
             name: self.name.to_string(),
             row_wise: self.row_wise,
             arguments: Arguments::parse(self.arguments)?,
-            definition: Definition::from_attribute(&Attribute::Text(self.definition.to_string()))?,
+            definition: Definition::new(text::parse(self.definition).ok()?).ok()?,
             kernel: Kernel::none(),
         })
     }

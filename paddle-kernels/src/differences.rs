@@ -7,10 +7,10 @@
 
 use std::fmt;
 
-use paddle_core::ops::{Binary, BinaryKind, GradientError, Op, Reduce, ReduceKind};
+use paddle_core::ops::{Binary, BinaryKind, GradientError, Op, Program, Reduce, ReduceKind};
 use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage};
-use paddle_core::program::{BuildError, Program, RowsId, Site, VarId, VerifyError};
+use paddle_core::program::{BuildError, RowsId, Site, VarId, VerifyError};
 
 use crate::reference::{Buffer, Reference};
 
@@ -139,15 +139,15 @@ impl Differentiated {
             operators().flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
         let labels: Vec<VarId> = reads
             .filter(|(operator, k, _)| {
-                let operation = operator.op.operation();
-                operation.reads(*k) && !operation.passes_gradient(*k)
+                let slot = operator.op.operation().input(*k);
+                slot.is_read && !slot.passes_gradient
             })
             .map(|(_, _, input)| input)
             .collect();
         let writes =
             operators().flat_map(|op| op.outputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
         let intermediate: Vec<VarId> = writes
-            .filter(|(operator, k, _)| operator.op.operation().is_intermediate(*k))
+            .filter(|(operator, k, _)| operator.op.schema().output(*k).is_intermediate)
             .map(|(_, _, output)| output)
             .collect();
         let is_float = |var: VarId| program.ty(var).dtype.is_float();

@@ -7,7 +7,7 @@ use paddle_core::ops::{
     Unary, UnaryKind, UniformRandom,
 };
 use paddle_core::plan::{
-    Backend, Elements, Extent, Group, GroupOp, Launch, Layout, Location, Memory, Operand, Rows,
+    Backend, Elements, Extent, Group, GroupOp, Launch, Location, Memory, Operand, OperandType, Rows,
 };
 use paddle_core::program::{DType, Type};
 use paddle_kernels::Cpu;
@@ -22,14 +22,14 @@ fn allocations() -> usize {
     stats.allocations + stats.reallocations
 }
 
-fn layout(dtype: DType, shape: &[usize]) -> Layout {
-    Layout { dtype, shape: shape.iter().map(|size| Extent::Fixed(*size)).collect() }
+fn layout(dtype: DType, shape: &[usize]) -> OperandType {
+    OperandType { dtype, shape: shape.iter().map(|size| Extent::Fixed(*size)).collect() }
 }
 
 fn single<const R: usize, const W: usize>(
     op: impl Into<Op>,
-    inputs: [Layout; R],
-    outputs: [Layout; W],
+    inputs: [OperandType; R],
+    outputs: [OperandType; W],
 ) -> Group {
     let op = GroupOp {
         op: op.into(),
@@ -37,7 +37,7 @@ fn single<const R: usize, const W: usize>(
         outputs: (0..outputs.len()).map(Operand::Output).collect(),
     };
     let (inputs, outputs) = (inputs.into(), outputs.into());
-    Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 1 }
+    Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 1 }
 }
 
 fn groups(rows: usize) -> Vec<Group> {

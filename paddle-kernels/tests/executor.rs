@@ -1,14 +1,14 @@
 //! The executor: what it accepts, what it refuses and how, and what it keeps between batches.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Reduce, ReduceKind,
+    Binary, BinaryKind, Compare, CompareKind, Fill, Foreign, Number, Program, Reduce, ReduceKind,
     SoftmaxWithCrossEntropy, UniformRandom, While,
 };
 use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{
     Backend, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage, initialize,
 };
-use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type, VarId};
+use paddle_core::program::{DType, Dim, Place, Role, Site, Type, VarId};
 use paddle_core::text;
 use paddle_kernels::reference::{Buffer, Reference};
 

@@ -1,18 +1,19 @@
 //! Reports → tokens that make rustc print them: each is a `compile_error!` whose tokens have its place.
 
+use paddle_language::report::{Extent, Report};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 
-use crate::report::{Extent, Report};
+use crate::files::files;
 
 /// Errors that can stand for an item or for a value.
 pub(crate) fn tokens(reports: &[Report]) -> Vec<TokenStream> {
-    reports.iter().map(|report| compile_error(&report.text(), report.blame.at)).collect()
+    reports.iter().map(|report| compile_error(&report.text(&files()), report.blame.at)).collect()
 }
 
 /// Has rustc warn at the first of the tokens: of the use of something deprecated, the one warning that macros can give.
 pub(crate) fn warning(report: &Report) -> TokenStream {
-    let (text, Extent { start, .. }) = (report.text(), report.blame.at);
+    let (text, Extent { start, .. }) = (report.text(&files()), report.blame.at);
     let name = Ident::new("doubtful", Span::mixed_site());
     let used = quote_spanned!(start.resolved_at(name.span())=> doubtful);
     quote! {

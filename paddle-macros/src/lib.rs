@@ -2,33 +2,17 @@
 //!
 //! | module | |
 //! | --- | --- |
-//! | `parse` | tokens → tree (`ast`), reports what is not of the language |
-//! | `configure` | `#[cfg(..)]`, which rustc is asked about |
-//! | `import`, `library` | sub-networks of other modules and crates, and those of `paddle` itself |
-//! | `resolve` | names, arguments, recursion |
-//! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
+//! | `expand` | tokens → tokens, by the front end, `paddle_language`, which all of the rest serves |
+//! | `protocol` | imports and predicates of `#[cfg(..)]`, which rustc is asked about |
 //! | `emit` | program → data and types; `ghost` for editors and lints |
-//! | `report`, `messages`, `errors` | the sink of errors, the catalogue of messages, their tokens |
+//! | `errors` | messages of the front end → tokens that make rustc print them |
 
-mod ast;
-mod configure;
 mod emit;
 mod errors;
 mod expand;
+mod files;
 mod ghost;
-mod habits;
-mod import;
-mod library;
-mod lower;
-mod messages;
-mod names;
-mod parse;
-mod place;
-mod report;
-mod resolve;
-mod sharing;
-mod training;
-mod values;
+mod protocol;
 
 #[cfg(test)]
 mod tests;
@@ -194,7 +178,8 @@ use proc_macro::TokenStream;
 ///
 /// # Parameters
 /// `let hidden = fc(x, 128)` makes `hidden.w` and `hidden.b`; within a call of `predict` they are `predict.hidden.w` and
-/// `predict.hidden.b`. Without a binding the name is the layer's, and a second one takes `_1`.
+/// `predict.hidden.b`. Without a binding the name is the layer's. A layer in the arguments of another is named after both,
+/// `h_layer_norm` in `let h = fc(layer_norm(x), 8)`; a second one of a name takes `_1`.
 ///
 /// | argument | what it is |
 /// | --- | --- |

@@ -7,7 +7,6 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
 use super::disk::{self, File, Locked};
@@ -96,8 +95,19 @@ impl fmt::Display for Holder {
             write!(f, " on `{host}`")?;
         }
         // A clock may have been set back.
-        write!(f, ", for {}", HumanDuration(self.since.elapsed().unwrap_or_default()))
+        write!(f, ", for {}", roughly(self.since.elapsed().unwrap_or_default()))
     }
+}
+
+/// A duration in its largest unit: "2 hours".
+fn roughly(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
+    let (count, unit) = match units.into_iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) => (seconds / unit, name),
+        None => (seconds, "second"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The name of the lock of a file.

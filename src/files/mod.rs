@@ -29,13 +29,15 @@ pub(crate) mod checkpoint;
 mod checksum;
 pub(crate) mod disk;
 mod error;
+pub(crate) mod former;
 pub(crate) mod keeper;
 mod lock;
 mod parameters;
 mod report;
 pub(crate) mod safetensors;
 mod temporary;
-#[cfg(test)]
+// What writes and reads files is tested as a whole.
+#[cfg(all(test, feature = "data", feature = "plot"))]
 mod tests;
 pub(crate) mod verify;
 

@@ -9,6 +9,7 @@ use paddle_core::wire::{TensorRecord, read_params, write_params};
 
 use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
+use super::former::Names;
 use super::report::{LoadReport, Mismatch};
 use super::safetensors::{Contents, Tensor, TensorFile, shown};
 use super::{Load, atomic, disk, length};
@@ -58,6 +59,11 @@ impl<B: Backend> Parameters<B> {
         Ok(report)
     }
 
+    /// The names that they have in a file.
+    pub(crate) fn names_in_file(&self, file: &TensorFile) -> Names<'_> {
+        Names::of(self.former(), file)
+    }
+
     /// The parameters that a file has, with their places. A checkpoint's states are none.
     pub(crate) fn read(
         &self,
@@ -66,12 +72,13 @@ impl<B: Backend> Parameters<B> {
         load: Load<'_>,
     ) -> Result<(LoadReport, Vec<(usize, Values)>), FileError> {
         let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
+        let names = self.names_in_file(file);
         for tensor in Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors) {
             extra.remove(&tensor);
         }
         for stored in self.iter() {
             let tensor = match load {
-                Load::Strict | Load::Intersect => stored.name.clone(),
+                Load::Strict | Load::Intersect => names.in_file(&stored.name).to_string(),
                 Load::Map(map) => match map(&stored.name) {
                     Some(tensor) => tensor,
                     None => continue,

@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
+use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::plan::{Backend, Numbers, Part, Storage};
-use paddle_core::program::Program;
 
 use crate::Error;
 use crate::batch::Rows;

@@ -1,5 +1,6 @@
 //! The bar on a terminal.
 
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -26,9 +27,11 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    pub(super) fn new() -> Self {
+    /// On the standard error stream, if it is a terminal.
+    pub(super) fn on_terminal() -> Option<Self> {
         let bar = ProgressBar::new_spinner();
-        Bar { bar, pass: None, length: None, written: Duration::ZERO, last: None }
+        let bar = Bar { bar, pass: None, length: None, written: Duration::ZERO, last: None };
+        io::stderr().is_terminal().then_some(bar)
     }
 
     /// Does what may print, without a bar in its way.

@@ -1,16 +1,20 @@
 //! What is seen of a training while it runs: a bar or lines, a log, curves.
 
+#[cfg(feature = "terminal")]
 mod bar;
+#[cfg(feature = "plot")]
 mod curve;
 mod lines;
 mod log;
 mod text;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "terminal")]
 use self::bar::Bar;
+#[cfg(feature = "plot")]
 use self::curve::Curve;
 use self::lines::Lines;
 use self::log::Log;
@@ -66,7 +70,8 @@ pub(crate) struct Watchers {
     names: Vec<String>,
     /// The steps that the network was trained by so far.
     steps: u64,
-    begun: Instant,
+    /// Not of a training that nobody watches: not every platform has a clock.
+    begun: Option<Instant>,
     /// When the pass began, and its rows.
     pass: (Duration, usize),
     bar: Option<Bar>,
@@ -81,15 +86,15 @@ impl Watchers {
         let mut bar = None;
         if options.progress {
             warn_of_debug_builds();
-            if io::stderr().is_terminal() {
-                bar = Some(Bar::new());
-            } else {
+            bar = Bar::on_terminal();
+            if bar.is_none() {
                 others.push(Box::new(Lines::new(io::stderr())));
             }
         }
         if let Some(path) = &options.log {
             others.push(Box::new(Log::open(path)?));
         }
+        #[cfg(feature = "plot")]
         if let Some(path) = &options.curve {
             others.push(Box::new(Curve::new(path, &names, steps)));
         }
@@ -97,7 +102,7 @@ impl Watchers {
             network: model.signature.network.clone(),
             names,
             steps,
-            begun: Instant::now(),
+            begun: (bar.is_some() || !others.is_empty()).then(Instant::now),
             pass: (Duration::ZERO, 0),
             bar,
             others,
@@ -111,10 +116,8 @@ impl Watchers {
         rows: usize,
         ended: Option<Ended>,
     ) -> Result<(), FileError> {
-        if self.bar.is_none() && self.others.is_empty() {
-            return Ok(());
-        }
-        let elapsed = self.begun.elapsed();
+        let Some(begun) = self.begun else { return Ok(()) };
+        let elapsed = begun.elapsed();
         match kind {
             EventKind::BeginPass { .. } => self.pass = (elapsed, 0),
             EventKind::EndIteration { .. } => {
@@ -142,7 +145,7 @@ impl Watchers {
 
     /// Tells them that the training ends with an error.
     pub(crate) fn fail(&mut self, error: &Error) {
-        let elapsed = self.begun.elapsed();
+        let elapsed = self.begun.as_ref().map_or(Duration::ZERO, Instant::elapsed);
         self.others.iter_mut().for_each(|watcher| watcher.fail(error, elapsed));
     }
 
@@ -152,6 +155,28 @@ impl Watchers {
             (None, _) | (_, EventKind::BeginIteration { .. } | EventKind::EndIteration { .. }) => action(),
             (Some(bar), _) => bar.aside(action),
         }
+    }
+}
+
+/// There are no bars without terminals.
+#[cfg(not(feature = "terminal"))]
+enum Bar {}
+
+#[cfg(not(feature = "terminal"))]
+impl Bar {
+    fn on_terminal() -> Option<Self> {
+        None
+    }
+
+    fn aside<R>(&self, _action: impl FnOnce() -> R) -> R {
+        match *self {}
+    }
+}
+
+#[cfg(not(feature = "terminal"))]
+impl Watcher for Bar {
+    fn see(&mut self, _moment: &Moment<'_>) -> Result<(), FileError> {
+        match *self {}
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use paddle_core::ops::Program;
 use paddle_core::passes::backward::backward;
 use paddle_core::plan::{HostSliceMut, Numbers, Part, Storage};
-use paddle_core::program::{DType, Program, VarId};
+use paddle_core::program::{DType, VarId};
 use paddle_kernels::differences::{Compared, DifferenceError, STEP};
 use paddle_kernels::reference::Reference;
 

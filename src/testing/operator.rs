@@ -1,8 +1,8 @@
 //! An operator of one's own against its reference kernel, and its gradient against differences.
 
-use paddle_core::ops::{AccuracyClass, Operation, Sample, Terms};
+use paddle_core::ops::{AccuracyClass, Operation, Program, Sample, Terms};
 use paddle_core::plan::Feed;
-use paddle_core::program::{DType, Program};
+use paddle_core::program::DType;
 use paddle_kernels::Cpu;
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
@@ -100,7 +100,7 @@ pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, Check
         })?;
         let floats = feeds.iter().filter(|fed| fed.values.dtype().is_float());
         let elements: usize = floats.map(|fed| fed.shape.iter().product::<usize>()).sum();
-        if !op.is_differentiable() || elements > MOST_DIFFERENCES {
+        if !op.schema().effects.differentiable || elements > MOST_DIFFERENCES {
             continue;
         }
         let in_gradient = |error| CheckError::Gradient { sample: number, error };

@@ -3,10 +3,11 @@
 use std::num::NonZero;
 use std::sync::Arc;
 
+use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::optimize::Settings;
 use paddle_core::plan::{Backend, Numbers, Part, RunError};
-use paddle_core::program::{Program, VarId};
+use paddle_core::program::VarId;
 
 use super::shards::Shards;
 use crate::Error;

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
+use paddle_core::ops::Program;
 use paddle_core::passes::accumulate::SUM_OF_GRADIENTS;
 use paddle_core::plan::{Backend, Storage, Stored, initialize_states, state_name, stored_name};
-use paddle_core::program::{Program, Type};
+use paddle_core::program::Type;
 
 use crate::Error;
 use crate::element::Values;
@@ -86,16 +87,16 @@ impl<B: Backend> States<B> {
 
     /// Those of these parameters and slots, from the tensors of these names. Each is of its parameter's shape, or one
     /// element.
-    pub(crate) fn read<'a>(
+    pub(crate) fn read(
         parameters: &Parameters<B>,
         file: &mut TensorFile,
-        names: impl Iterator<Item = (&'a String, &'a String, String)>,
+        names: impl Iterator<Item = (String, String, String)>,
         path: &Path,
     ) -> Result<Self, Error> {
         let (mut states, mut report) = (States::new(parameters)?, LoadReport::default());
         let mut found = Vec::new();
         for (parameter, slot, tensor) in names {
-            let Some(stored) = parameters.storage().find(parameter) else {
+            let Some(stored) = parameters.storage().find(&parameter) else {
                 report.extra.push(tensor);
                 continue;
             };
@@ -117,7 +118,7 @@ impl<B: Backend> States<B> {
         for (parameter, slot, tensor, dtype, dims) in found {
             let values = file.read(&tensor, dtype)?;
             let dims: Vec<_> = dims.iter().map(|&dim| dim as i64).collect();
-            states.insert(parameters.backend(), (parameter, slot), &Type::new(dtype, dims), &values)?;
+            states.insert(parameters.backend(), (&parameter, &slot), &Type::new(dtype, dims), &values)?;
         }
         Ok(states)
     }

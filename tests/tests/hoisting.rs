@@ -1,10 +1,10 @@
 //! What is taken out of loops, and what behind them: programs before and after, kept as files.
 
+use paddle::core::ops::Program;
 use paddle::core::passes::backward::backward;
 use paddle::core::passes::hoist::hoist;
 use paddle::core::passes::sink::sink;
 use paddle::core::passes::split::split;
-use paddle::core::program::Program;
 use paddle::testing::assert_program;
 use paddle::{Network, Spec, network};
 
@@ -36,9 +36,7 @@ fn planned<S: Spec>(net: &Network<S>) -> Program {
 
 /// How many matrix products a block has, and those below it.
 fn products_in_loops(program: &Program) -> usize {
-    let is_product = |operator: &&paddle::core::program::Operator| {
-        operator.op.operation().contraction(program, operator).is_some()
-    };
+    let is_product = |operator: &&paddle::core::ops::Operator| operator.contraction(program).is_some();
     program.blocks()[1..].iter().map(|block| block.ops.iter().filter(is_product).count()).sum()
 }
 

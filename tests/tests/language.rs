@@ -183,7 +183,7 @@ fn modules() {
     cost.batch([line::cost::Row { x: [0.0; 13], y: 1.0 }, ([0.0; 13], 1.0).into()]).unwrap();
     cost.batch([cost.row([0.0; 13], 1.0)]).unwrap();
     price.batch([[0.0f32; 13]]).unwrap();
-    let parameters = |net: &paddle::core::program::Program| -> Vec<String> {
+    let parameters = |net: &paddle::core::ops::Program| -> Vec<String> {
         net.parameters().map(|id| net.var(id).name.clone()).collect()
     };
     let of_cost = parameters(cost.program().unwrap());

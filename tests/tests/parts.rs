@@ -21,7 +21,8 @@ fn values_are_cut_along_their_axes() {
         let column = x[(.., .., 0)];
         let last = x[(.., -1, 1..3)];
         let open = x[(.., 1.., ..=-2)];
-        (column, last, open, x[(.., 1)], x[..], x[(.., 0)][(.., 2)] * table[1][0], zeros([2, 3])[1])
+        let whole = [0.0, 5.0, 6.0][(1,)] + table[(.., 0)][1];
+        (column, last, open, x[(.., 1)], x[..], x[(.., 0)][(.., 2)] * table[1][0], zeros([2, 3])[1], whole)
     });
     let row = [[0.0, 1.0, 2.0, 3.0], [10.0, 11.0, 12.0, 13.0], [20.0, 21.0, 22.0, 23.0]];
     let outputs = given(&net, vec![row]);
@@ -33,6 +34,7 @@ fn values_are_cut_along_their_axes() {
     assert_eq!(at(4).shape(), [1, 3, 4]);
     assert_eq!(at(5), array![6.0].into_dyn());
     assert_eq!(at(6), ArrayD::<f32>::zeros(vec![3]));
+    assert_eq!(at(7).first(), Some(&8.0));
 }
 
 #[test]
@@ -211,6 +213,15 @@ fn sizes_are_numbers_too() {
     assert_eq!(outputs.at::<i64>(3).unwrap().first(), Some(&4));
 }
 
+/// More than there is memory for elements of it.
+const POPULATION: usize = 8_000_000_000_000;
+
+#[test]
+fn a_size_that_is_a_number_alone_takes_no_memory() {
+    let net = network!(|x: Tensor<f32, _, 1>| x / crate::POPULATION);
+    assert_eq!(given(&net, vec![4e12]).at::<f32>(0).unwrap(), array![[0.5]].into_dyn());
+}
+
 #[test]
 fn what_is_not_trained_may_decide() {
     let net = network!(|x: Tensor<f32, _, 1>, y: Tensor<f32, _, 1>| {
@@ -301,7 +312,13 @@ fn sizes_of_the_code_around_are_captured() {
     assert_eq!(outputs.at::<f32>(0).unwrap().shape(), [2, 3]);
     let program = net.program().unwrap();
     let shape = |name: &str| program.show(program.ty(program.find(name).unwrap()));
-    assert_eq!((shape("h.w"), shape("h_1.w")), ("f32[3, 4]".into(), "f32[4, 8]".into()));
+    assert_eq!((shape("h_embedding.w"), shape("h.w")), ("f32[3, 4]".into(), "f32[4, 8]".into()));
+    let shadowed = network!(move |x: Tensor<f32, _, 2>| {
+        let wider = fc(x, width);
+        let width = fc(wider, words);
+        width
+    });
+    assert_eq!(given(&shadowed.unwrap(), vec![[0.5; 2]]).at::<f32>(0).unwrap().shape(), [1, 3]);
     let none = 0;
     let refused = network!(move |x: Tensor<f32, _, 2>| fc(x, none)).unwrap_err().to_string();
     assert!(refused.contains("`none`") || refused.contains("above 0"), "{refused}");

@@ -1,9 +1,9 @@
 //! The program that the project began with: two branches, each on its rows.
 
-use paddle::core::ops::{Binary, BinaryKind, Reduce, ReduceKind};
+use paddle::core::ops::{Binary, BinaryKind, Program, Reduce, ReduceKind};
 use paddle::core::passes::backward::gradients;
 use paddle::core::plan::{Backend, Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
-use paddle::core::program::{Program, Site, VarId};
+use paddle::core::program::{Site, VarId};
 use paddle::testing::assert_program;
 use paddle::{Network, Parameters, Spec, infer, network};
 use paddle_kernels::reference::Reference;

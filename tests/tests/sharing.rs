@@ -2,9 +2,9 @@
 
 use models::gan;
 use paddle::attribute::network as network_module;
-use paddle::core::program::Program;
+use paddle::core::ops::Program;
 use paddle::core::text;
-use paddle::sharing::ParamSpec;
+use paddle::sharing::ParamUse;
 use paddle::{Dynamic, Error, Network, Parameters, Sgd, Spec, Trainer, network, parameters};
 
 /// A user of the discriminator of another crate, in its own words.
@@ -49,19 +49,17 @@ fn the_initialiser_that_was_asked_for_wins() -> Result<(), Error> {
 #[test]
 fn what_rustc_compares() {
     let specs = <gan::d1::Spec as Spec>::PARAMS;
-    let names: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+    let names: Vec<&str> = (0..specs.len()).map(|at| specs.name(at)).collect();
     assert_eq!(names, ["D.hidden.b", "D.hidden.w", "D.out.b", "D.out.w", "G.type.b", "G.type.w"]);
-    let expected = ParamSpec {
-        name: "D.hidden.w",
+    let expected = ParamUse {
         dtype: "f32",
         shape: &[3, 4],
         initializer: Some("normal(0.0, 0.1)"),
         trainable: true,
         options: [None; 3],
-        place: "tests/crates/models/src/lib.rs:10:22",
     };
-    assert_eq!(specs[1], expected);
-    assert_eq!(specs[3].options, [Some("0.5"), None, None]);
+    assert_eq!((*specs.usage(1), specs.place(1)), (expected, "tests/crates/models/src/lib.rs:10:22"));
+    assert_eq!(specs.usage(3).options, [Some("0.5"), None, None]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Sizes that rustc or the caller knows, from the source of a network to its runs.
 
-use paddle::core::program::Program;
+use paddle::core::ops::Program;
 use paddle::{Error, Network, Parameters, Sgd, Spec, Trainer, infer, network};
 
 const WIDTH: usize = 6;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{ConvertError, Fault};
-use crate::program::Program;
+use crate::ops::Program;
 use crate::wire::{BlockDesc, ProgramDesc, VarDesc};
 
 /// A block, and where it stands.

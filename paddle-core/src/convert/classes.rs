@@ -24,7 +24,7 @@ impl Reading<'_, '_> {
         let values = self.input(if is_grad { "Softmax" } else { "Logits" })?;
         let along_last = self.is_last_axis(values)?;
         if is_grad {
-            let op = SoftmaxWithCrossEntropyGrad { soft_label, ignore_index };
+            let op = SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy { soft_label, ignore_index });
             return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
         }
         let op = SoftmaxWithCrossEntropy { soft_label, ignore_index };
@@ -66,7 +66,7 @@ impl Reading<'_, '_> {
     pub(super) fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
         let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
         self.same_slots(match self.desc.r#type.as_str() {
-            "cross_entropy_grad" => CrossEntropyGrad { soft_label, ignore_index }.into(),
+            "cross_entropy_grad" => CrossEntropyGrad(CrossEntropy { soft_label, ignore_index }).into(),
             _ => CrossEntropy { soft_label, ignore_index }.into(),
         })
     }
@@ -158,7 +158,7 @@ impl Reading<'_, '_> {
     pub(super) fn lookup_table(&mut self) -> Result<bool, ConvertError> {
         let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
         if self.desc.r#type == "lookup_table_v2_grad" {
-            return self.same_slots(LookupTableGrad { padding_idx }.into());
+            return self.same_slots(LookupTableGrad(LookupTable { padding_idx }).into());
         }
         let (mut ids, table) = (self.ids("Ids")?, self.input("W")?);
         if self.desc.r#type == "lookup_table" {

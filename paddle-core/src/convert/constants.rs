@@ -6,10 +6,10 @@ use super::names::{FAN, PATH, TYPE};
 use super::reading::Reading;
 use super::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
-    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Outside, Range, RowNumbers,
+    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Outside, Program, Range, RowNumbers,
     TruncatedGaussianRandom, UniformRandom,
 };
-use crate::program::{DType, Dim, Program, Type};
+use crate::program::{DType, Dim, Type};
 use crate::wire::{AttrType, OpDesc, VarKind};
 
 /// More numbers than this are not listed: a few bytes could ask for many.

@@ -21,7 +21,7 @@ impl Reading<'_, '_> {
         // Gradients of theirs are written in other values than ours, some of them.
         let is_gradient = matches!(op, Op::UnaryGrad(_) | Op::LossGrad(_));
         if self.has(&["FactorTensor", "Min", "Max"])
-            || (is_gradient && !slots.iter().all(|slot| self.has(&[slot])))
+            || (is_gradient && !slots.iter().all(|slot| self.has(&[slot.name])))
         {
             return Ok(false);
         }
@@ -80,7 +80,7 @@ impl Reading<'_, '_> {
         let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
         let mut inputs = Vec::new();
         for slot in op.schema().inputs {
-            let mut input = self.input(slot)?;
+            let mut input = self.input(slot.name)?;
             if self.ty(input).dtype != DType::Bool {
                 input = self.emit(Cast { dtype: DType::Bool }, &[input])?;
             }

@@ -6,8 +6,8 @@ use std::fmt;
 use super::error::ConvertError;
 use super::legalise::{LegaliseError, legalise};
 use super::params::check_params;
+use crate::ops::Program;
 use crate::passes::test_mode::test_mode;
-use crate::program::Program;
 use crate::wire::{TensorRecord, write_params};
 
 /// A model for PaddlePaddle: the bytes of its two files, whose names differ in the ending.

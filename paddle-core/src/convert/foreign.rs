@@ -1,4 +1,4 @@
-//! Operators that are not known: kept as they came, and written back so.
+//! Operators that are not known: kept as they came.
 //!
 //! The stored description has no names of variables, role or place, which the program holds: a name in it stands for
 //! "a variable", or for none.
@@ -8,32 +8,10 @@ use std::collections::BTreeSet;
 use super::error::{ConvertError, Fault};
 use super::names::{CALLSTACK, EMPTY, ROLE, ROLE_VAR, TYPES};
 use super::reading::Reading;
-use super::types::{parse_type, type_text};
+use super::types::parse_type;
 use crate::ops::Foreign;
 use crate::program::{RowsId, Type};
-use crate::wire::{AttrType, OpAttr, OpDesc, OpVar};
-
-/// The description as it came, with the variables that its slots hold now.
-pub(super) fn describe_foreign(foreign: &Foreign, inputs: &[String], outputs: &[String]) -> OpDesc {
-    let mut desc = match OpDesc::decode(&foreign.desc) {
-        Ok(desc) if count(&desc.inputs) == inputs.len() && count(&desc.outputs) == outputs.len() => desc,
-        _ => OpDesc::new(foreign.name.clone())
-            .with_input("X", inputs.iter().cloned())
-            .with_output("Out", outputs.iter().cloned()),
-    };
-    for (slots, names) in [(&mut desc.inputs, inputs), (&mut desc.outputs, outputs)] {
-        let arguments = slots.iter_mut().flat_map(|slot| &mut slot.arguments);
-        for (argument, name) in arguments.filter(|argument| *argument != EMPTY).zip(names) {
-            argument.clone_from(name);
-        }
-    }
-    desc.attrs.push(OpAttr::strings(TYPES, foreign.types.iter().map(type_text)));
-    desc
-}
-
-fn count(slots: &[OpVar]) -> usize {
-    slots.iter().flat_map(|slot| &slot.arguments).filter(|argument| *argument != EMPTY).count()
-}
+use crate::wire::{AttrType, OpDesc, OpVar};
 
 impl<'a> Reading<'_, 'a> {
     /// An operator that is not known. Its outputs are what is declared.

@@ -13,10 +13,10 @@ use super::options;
 use super::reading::Reading;
 use super::types::{Tables, declare, dim_text, dtype, parse_condition, parse_type, too_large};
 use super::versions::Versions;
-use crate::ops::{Fill, Op, Store};
+use crate::ops::{Fill, Op, Operator, ParameterUse, Program, Store};
 use crate::program::{
-    BlockId, Check, Definition, Dim, FileId, Located, Operator, ParameterOptions, ParameterUse, Place,
-    Program, Role, RowOrigin, RowsId, Site, SymbolId, Type, VarId,
+    BlockId, Check, Definition, Dim, FileId, Located, ParameterOptions, Place, Role, RowOrigin, RowsId, Site,
+    SymbolId, Type, VarId,
 };
 use crate::wire::{OpDesc, ProgramDesc, VarDesc, VarKind};
 

@@ -1,8 +1,8 @@
 //! Between programs and the wire.
 //!
-//! [`to_wire`] writes a [`Program`](crate::program::Program) as a `ProgramDesc`, and [`from_wire`] reads it back; it
+//! [`to_wire`] writes a [`Program`](crate::ops::Program) as a `ProgramDesc`, and [`from_wire`] reads it back; it
 //! reads PaddlePaddle's own programs by the same rules. [`legalise`] writes one that the real PaddlePaddle runs, and
-//! [`export`] its two files.
+//! [`export`] its two files. Without the feature `convert` there is [`to_wire`] alone.
 //!
 //! # Our dialect
 //!
@@ -37,8 +37,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `names.rs` | the names that are ours |
-//! | `types.rs` | types on the wire |
-//! | `describe.rs` | operators → wire: one row per operator |
+//! | `types/` | types on the wire, both ways |
+//! | `describe/` | operators → wire: one row per operator |
 //! | `to_wire.rs` | programs → wire |
 //! | `operators.rs` | wire → operators: one rule per operator |
 //! | `constants.rs` | the same, for operators without inputs |
@@ -47,10 +47,10 @@
 //! | `by_values.rs` | the same, for operators whose numbers come from values |
 //! | `likes.rs` | the same, for constants in the shape of other values |
 //! | `views.rs` | the same, for operators that give elements another shape |
-//! | `moves.rs` | the same, both ways, for operators that move elements |
+//! | `moves.rs` | the same, for operators that move elements |
 //! | `places.rs` | the same, for operators that find elements |
-//! | `images.rs` | the same, both ways, for operators on images |
-//! | `foreign.rs` | operators that are not known, both ways |
+//! | `images.rs` | the same, for operators on images |
+//! | `foreign.rs` | the same, for operators that are not known |
 //! | `known.rs` | what is known of values while a program is read |
 //! | `reading.rs` | what the rules are written with |
 //! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
@@ -64,49 +64,87 @@
 //! | `export.rs` | the two files of a model for PaddlePaddle |
 //! | `error.rs` | everything that can be wrong |
 
+#[cfg(feature = "convert")]
 mod blocks;
+#[cfg(feature = "convert")]
 mod branches;
+#[cfg(feature = "convert")]
 mod by_values;
+#[cfg(feature = "convert")]
 mod classes;
+#[cfg(feature = "convert")]
 mod constants;
+#[cfg(feature = "convert")]
 mod control;
 mod describe;
+#[cfg(feature = "convert")]
 mod diagonals;
+#[cfg(feature = "convert")]
 mod elementwise;
+#[cfg(feature = "convert")]
 mod error;
+#[cfg(feature = "convert")]
 mod export;
+#[cfg(feature = "convert")]
 mod foreign;
+#[cfg(feature = "convert")]
 mod from_wire;
+#[cfg(feature = "convert")]
 mod images;
+#[cfg(feature = "convert")]
 mod interpolate;
+#[cfg(feature = "convert")]
 mod known;
+#[cfg(feature = "convert")]
 mod legalise;
+#[cfg(feature = "convert")]
 mod likes;
+#[cfg(feature = "convert")]
 mod made_sequences;
+#[cfg(feature = "convert")]
 mod moves;
 mod names;
+#[cfg(feature = "convert")]
 mod norms;
+#[cfg(feature = "convert")]
 mod operators;
 mod options;
+#[cfg(feature = "convert")]
 mod params;
+#[cfg(feature = "convert")]
 mod places;
+#[cfg(feature = "convert")]
 mod products;
+#[cfg(feature = "convert")]
 mod random;
+#[cfg(feature = "convert")]
 mod reading;
+#[cfg(feature = "convert")]
 mod reductions;
+#[cfg(feature = "convert")]
 mod sequences;
+#[cfg(feature = "convert")]
 mod shapes;
 mod to_wire;
 mod types;
+#[cfg(feature = "convert")]
 mod update;
+#[cfg(feature = "convert")]
 mod versions;
+#[cfg(feature = "convert")]
 mod views;
 
+#[cfg(feature = "convert")]
 pub use error::{ConvertError, Fault, VariableFault, WirePlace};
+#[cfg(feature = "convert")]
 pub use export::{Export, ExportError, export};
+#[cfg(feature = "convert")]
 pub use from_wire::from_wire;
+#[cfg(feature = "convert")]
 pub use legalise::{LegaliseError, legalise};
+#[cfg(feature = "convert")]
 pub use operators::is_known;
+#[cfg(feature = "convert")]
 pub use params::load_params;
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

@@ -1,6 +1,5 @@
-//! Operators that move elements, both ways: parts, more around, several times over.
+//! Operators that move elements, from the wire: parts, more around, several times over.
 
-use super::describe::{push_float, wholes};
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::DIMS;
@@ -10,32 +9,9 @@ use crate::ops::{
     AssignValue, Concat, Expand, Gather, Number, Op, Pad, PadMode, Reshape, Slice, SliceGrad, Tile,
 };
 use crate::program::{DType, Dim, Type, VarId};
-use crate::wire::OpAttr;
 
 /// Positions along axes that are longer are not listed: a few bytes could ask for many.
 const MOST_POSITIONS: i64 = 1 << 20;
-
-/// The attributes of a slice.
-pub(super) fn describe_slice(op: &Slice) -> Vec<OpAttr> {
-    let mut attrs = vec![
-        wholes("axes", &op.axes),
-        wholes("starts", &op.starts),
-        wholes("ends", &op.ends),
-        OpAttr::ints("infer_flags", vec![1; op.axes.len()]),
-        OpAttr::ints("decrease_axis", []),
-    ];
-    if !op.strides.is_empty() {
-        attrs.push(wholes("strides", &op.strides));
-    }
-    attrs
-}
-
-/// The attributes of a padding.
-pub(super) fn describe_pad(op: &Pad) -> Vec<OpAttr> {
-    let mut attrs = vec![wholes("paddings", &op.paddings)];
-    push_float(&mut attrs, "pad_value", op.pad_value);
-    attrs
-}
 
 impl Reading<'_, '_> {
     /// With `decrease_axis`, axes of which one element is left are left out.

@@ -110,7 +110,7 @@ impl<'a> Reading<'_, 'a> {
         let epsilon = self.epsilon()?;
         let begin_norm_axis = self.desc.attr_long("begin_norm_axis")?.unwrap_or(1);
         if self.desc.r#type.ends_with("_grad") {
-            return self.normalised_grad(LayerNormGrad { epsilon, begin_norm_axis }.into());
+            return self.normalised_grad(LayerNormGrad(LayerNorm { epsilon, begin_norm_axis }).into());
         }
         let x = self.input("X")?;
         let behind = self.axis(x, begin_norm_axis);
@@ -131,7 +131,7 @@ impl<'a> Reading<'_, 'a> {
         if self.channels_last("data_layout")? {
             return Ok(false);
         }
-        self.normalised_grad(GroupNormGrad { epsilon, groups }.into())
+        self.normalised_grad(GroupNormGrad(GroupNorm { epsilon, groups }).into())
     }
 
     /// A group of each channel. What it keeps on the wire is something else, which nothing but a gradient reads.

@@ -12,10 +12,11 @@ use super::names::OURS;
 use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::{
-    Assign, Attribute, Binary, BinaryKind, Cast, Expand, InterpolateKind, Loss, LossGrad, Number, Op,
-    Operation, Reshape, Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
+    Assign, Attribute, Attributes, Binary, BinaryKind, Cast, Expand, InterpolateKind, Loss, LossGrad, Number,
+    Op, Reshape, Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
 };
 use crate::program::{Dim, Role};
+use crate::text;
 use crate::wire::VarKind;
 
 /// What a rule is.
@@ -245,9 +246,9 @@ impl Reading<'_, '_> {
     /// An operator whose slots have the names of ours.
     pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
         let schema = op.schema();
-        let inputs = schema.inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+        let inputs = schema.inputs.iter().map(|slot| self.input(slot.name)).collect::<Result<Vec<_>, _>>()?;
         let desc = self.desc;
-        let names = schema.outputs.iter().map(|slot| one(desc.output(slot), slot));
+        let names = schema.outputs.iter().map(|slot| one(desc.output(slot.name), slot.name));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         self.define(op, &inputs, &[], &names)
     }
@@ -373,7 +374,10 @@ impl Reading<'_, '_> {
         let mut attributes = Vec::new();
         for attribute in ["name", "arguments", "definition"] {
             let text = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
-            attributes.push((attribute.to_string(), Attribute::Text(text.to_string())));
+            let program = text::parse(text).ok().filter(|_| attribute == "definition");
+            let value = program
+                .map_or(Attribute::Text(text.to_string()), |program| Attribute::Program(program.into()));
+            attributes.push((attribute.to_string(), value));
         }
         let row_wise = Attribute::Number(Number::Bool(self.bool("row_wise", false)?));
         attributes.push(("row_wise".to_string(), row_wise));

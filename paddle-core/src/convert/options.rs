@@ -1,5 +1,6 @@
 //! The options of parameters: attributes of the operators that initialise them, in our dialect only.
 
+#[cfg(feature = "convert")]
 use super::error::Fault;
 use crate::program::ParameterOptions;
 use crate::wire::{OpAttr, OpDesc};
@@ -8,6 +9,8 @@ use crate::wire::{OpAttr, OpDesc};
 const CHOSEN: &str = "rust.chosen";
 /// The parameter has no gradient.
 const UNTRAINED: &str = "rust.untrained";
+/// The name that it has in files of before.
+const FORMER: &str = "rust.former";
 /// The numbers, by their names in the language.
 const NUMBERS: [(&str, &str); 3] = [("lr", "rust.lr"), ("decay", "rust.decay"), ("clip", "rust.clip")];
 
@@ -23,14 +26,19 @@ pub(super) fn write(options: &ParameterOptions, desc: &mut OpDesc) {
             desc.attrs.push(OpAttr::double(*name, value));
         }
     }
+    if let Some(former) = &options.former {
+        desc.attrs.push(OpAttr::string(FORMER, former));
+    }
 }
 
 /// Reads them back.
+#[cfg(feature = "convert")]
 pub(super) fn read(desc: &OpDesc) -> Result<ParameterOptions, Fault> {
     let flag = |name: &str| Ok::<_, Fault>(desc.attr_bool(name)?.unwrap_or(false));
     let mut options = ParameterOptions {
         chosen: flag(CHOSEN)?,
         trainable: !flag(UNTRAINED)?,
+        former: desc.attr_string(FORMER)?.map(str::to_string),
         ..ParameterOptions::default()
     };
     for (option, attribute) in NUMBERS {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{ConvertError, Fault};
 use super::types::{element, wire_dims};
-use crate::program::Program;
+use crate::ops::Program;
 use crate::wire::{ProgramDesc, TensorRecord, parameter_names, read_params};
 
 /// Reads the `.pdiparams` file that belongs to `desc`, and returns the parameters of `program`, which was read from

@@ -1,66 +1,16 @@
-//! Operators that find elements, both ways: by numbers, by order, by sums so far.
+//! Operators that find elements, from the wire: by numbers, by order, by sums so far.
 
-use super::describe::whole;
 use super::error::{ConvertError, Fault};
 use super::from_wire::one;
 use super::names::DIMS;
 use super::reading::Reading;
-use super::types::{dim_text, dtype, element, parse_dim};
+use super::types::{dtype, parse_dim};
 use crate::ops::{
     Auc, Cast, Concat, CumSum, Fill, Gather, GatherGrad, GatherNd, Number, OneHot, Range, Reshape, Scatter,
     ScatterNdAdd, TakeAlongAxis, TakeAlongAxisGrad, TopK,
 };
 use crate::program::{DType, Dim, Type, VarId};
-use crate::wire::{OpAttr, VarKind};
-
-/// Whether PaddlePaddle's `gather` does the same: a list of numbers, which rows may have one of each, but not rows of
-/// both.
-pub(super) fn is_plain_gather(x: &Type, index: &Type) -> bool {
-    index.rank() == 1 && (x.rows.is_none() || index.rows.is_none())
-}
-
-/// The attributes of elements in order.
-pub(super) fn describe_top_k(op: &TopK) -> Vec<OpAttr> {
-    let axis = whole("axis", op.axis);
-    match op.k {
-        Some(k) => {
-            vec![whole("k", k), axis, OpAttr::bool("largest", op.largest), OpAttr::bool("sorted", true)]
-        }
-        None => vec![axis, OpAttr::bool("descending", op.largest)],
-    }
-}
-
-/// The attributes of sums so far.
-pub(super) fn describe_cumsum(op: &CumSum) -> Vec<OpAttr> {
-    vec![
-        whole("axis", op.axis),
-        OpAttr::bool("flatten", false),
-        OpAttr::bool("exclusive", op.exclusive),
-        OpAttr::bool("reverse", op.reverse),
-    ]
-}
-
-/// The attributes of rows with a single 1, and the exact depth beside them if it is not known.
-pub(super) fn describe_one_hot(op: &OneHot) -> Vec<OpAttr> {
-    let mut attrs = vec![
-        whole("depth", op.depth.constant().unwrap_or(-1)),
-        OpAttr::int("dtype", element(op.dtype).into()),
-        OpAttr::bool("allow_out_of_range", op.allow_out_of_range),
-    ];
-    if op.depth.constant().is_none() {
-        attrs.push(OpAttr::strings(DIMS, [dim_text(&op.depth)]));
-    }
-    attrs
-}
-
-/// The attributes of counts of ranks. PaddlePaddle computes the same area, whatever the curve is called.
-pub(super) fn describe_auc(op: &Auc) -> Vec<OpAttr> {
-    vec![
-        OpAttr::string("curve", "ROC"),
-        whole("num_thresholds", op.num_thresholds),
-        whole("slide_steps", op.slide_steps),
-    ]
-}
+use crate::wire::VarKind;
 
 impl Reading<'_, '_> {
     /// The axis in attribute `name`, or in a slot that holds a constant, if it is not that of rows.
@@ -108,7 +58,12 @@ impl Reading<'_, '_> {
         let desc = self.desc;
         if desc.r#type.ends_with("_grad") {
             let inputs = [x, index, self.input("Out@GRAD")?];
-            return self.define(GatherGrad { axis }, &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?]);
+            return self.define(
+                GatherGrad(Gather { axis }),
+                &inputs,
+                &[],
+                &[one(desc.output("X@GRAD"), "X@GRAD")?],
+            );
         }
         self.out(Gather { axis }, &[x, index])
     }
@@ -163,7 +118,7 @@ impl Reading<'_, '_> {
         }
         let inputs = [x, index, self.input("Result@GRAD")?];
         let name = one(desc.output("Input@GRAD"), "Input@GRAD")?;
-        self.define(TakeAlongAxisGrad { axis }, &inputs, &[], &[name])
+        self.define(TakeAlongAxisGrad(TakeAlongAxis { axis }), &inputs, &[], &[name])
     }
 
     /// In order always, though it may be asked for without.
@@ -179,7 +134,7 @@ impl Reading<'_, '_> {
         if desc.r#type.ends_with("_grad") {
             let inputs = [x, self.input("Indices")?, self.input("Out@GRAD")?];
             let name = one(desc.output("X@GRAD"), "X@GRAD")?;
-            return self.define(TakeAlongAxisGrad { axis }, &inputs, &[], &[name]);
+            return self.define(TakeAlongAxisGrad(TakeAlongAxis { axis }), &inputs, &[], &[name]);
         }
         let op = match desc.r#type.as_str() {
             "argsort" => TopK { k: None, axis, largest: self.bool("descending", false)? },

@@ -5,8 +5,8 @@ use super::reading::Reading;
 use super::types::dtype;
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind, Reshape, Softmax,
-    StopGradient, Transpose, Unary, UnaryKind,
+    Assign, Attributes, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind,
+    Reshape, Softmax, StopGradient, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;

@@ -7,10 +7,8 @@ use super::describe::describe;
 use super::names::{CALLSTACK, PROGRAM, ROLE, ROLE_VAR, STATE_OF, TYPE, VERSION};
 use super::options;
 use super::types::{condition_text, origin_numbers, tensor_type, type_text};
-use crate::ops::Op;
-use crate::program::{
-    Block, BlockId, Check, Definition, Operator, Program, Role, RowOrigin, UpdaterState, VarId,
-};
+use crate::ops::{Block, Op, Operator, Program};
+use crate::program::{BlockId, Check, Definition, Role, RowOrigin, UpdaterState, VarId};
 use crate::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarDescAttr, VarKind, VarType};
 
 /// A program on the wire: what runs, and what initialises the parameters.
@@ -129,7 +127,7 @@ impl<'a> Writer<'a> {
                 Some(UpdaterState { parameter, slot, .. }) => {
                     desc.attrs.push(OpAttr::strings(STATE_OF, [self.name(*parameter), slot.clone()]));
                 }
-                None => options::write(&self.program.parameter_options(var), &mut desc),
+                None => options::write(self.program.parameter_options(var), &mut desc),
             }
         }
         desc

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use super::{Build, Initializer, Kind, Layer};
-use crate::ops::{Mismatch, MismatchKind, Number, Op};
-use crate::program::{BlockId, BuildError, DType, Dim, Program, Site, Type, VarId, Words};
+use crate::ops::{Mismatch, MismatchKind, Number, Op, Program};
+use crate::program::{BlockId, BuildError, DType, Dim, Site, Type, VarId, Words};
 
 /// What an argument is given as.
 #[derive(Clone, Debug)]
@@ -85,6 +85,8 @@ pub struct Call<'a> {
     pub arguments: Vec<Passed>,
     /// The full name of its parameters; for a layer without any, a path that no other has.
     pub path: String,
+    /// The name that its parameters have in files of before, if it was another.
+    pub former: Option<String>,
 }
 
 impl Call<'_> {
@@ -301,6 +303,7 @@ impl Call<'_> {
             layer,
             arguments: arguments.collect(),
             path: String::new(),
+            former: None,
         };
         match call.build()? {
             Built::One(y) => Ok(y),

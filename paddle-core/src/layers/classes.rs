@@ -1,7 +1,8 @@
 //! Layers of classes and entries: embeddings, losses of labels, accuracy.
 
+use super::Call;
 use super::shapes::{axis_or, inner};
-use super::{Call, initializers};
+use crate::ops::initializers;
 use crate::ops::{
     Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK, Transpose,
 };

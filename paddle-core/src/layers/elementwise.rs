@@ -1,7 +1,8 @@
 //! Layers that combine values element by element.
 
+use super::Call;
 use super::images::channels;
-use super::{Call, initializers};
+use crate::ops::initializers;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, MismatchKind, Number, Predicate,
     PredicateKind, Reshape, Scale, Select,

@@ -1,6 +1,7 @@
 //! `fc`: fully connected.
 
-use super::{Call, initializers};
+use super::Call;
+use crate::ops::initializers;
 use crate::ops::{Binary, BinaryKind, Matmul, Mismatch, MismatchKind, Reshape};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 

@@ -1,6 +1,7 @@
 //! Layers with filters for images: `conv2d`, `conv2d_transpose`.
 
-use super::{Call, initializers, interpolate};
+use super::{Call, interpolate};
+use crate::ops::initializers;
 use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 

@@ -15,7 +15,6 @@ mod elementwise;
 mod fc;
 mod functions;
 mod images;
-pub(crate) mod initializers;
 mod interpolate;
 mod library;
 mod losses;
@@ -33,9 +32,9 @@ mod sequences;
 mod shapes;
 mod values;
 
+pub use crate::ops::{INITIALIZERS, Initializer};
 pub use call::{Built, Call, Given, Passed};
 pub use functions::of_number;
-pub use initializers::{INITIALIZERS, Initializer};
 pub use library::{LIBRARY, LibraryLayer};
 
 use crate::program::{BuildError, VarId};

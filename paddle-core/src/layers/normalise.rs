@@ -1,7 +1,8 @@
 //! Layers that normalise: `batch_norm`, `group_norm`, `instance_norm`, `layer_norm`.
 
+use super::Call;
 use super::images::channels;
-use super::{Call, initializers};
+use crate::ops::initializers;
 use crate::ops::{BatchNorm, GroupNorm, LayerNorm, MismatchKind};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 

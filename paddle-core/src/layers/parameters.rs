@@ -1,8 +1,8 @@
 //! Parameters of layers: every layer that has some takes the same arguments for them, and asks for them here.
 
 use super::Call;
-use crate::ops::{Mismatch, MismatchKind, Op};
-use crate::program::{BuildError, ParameterOptions, ParameterUse, VarId};
+use crate::ops::{Mismatch, MismatchKind, Op, ParameterUse};
+use crate::program::{BuildError, ParameterOptions, VarId};
 
 /// Passes the arguments that layers with parameters have in common to a macro, behind arguments of their own:
 /// `with_parameter_arguments!(weights callback! (front) [own])` expands to `callback! { front [own and common] }`.
@@ -77,7 +77,8 @@ impl Call<'_> {
         BuildError::Mismatch(Mismatch { input, kind: MismatchKind::Attribute, message })
     }
 
-    fn create(&mut self, role: &str, wanted: ParameterUse) -> Result<VarId, BuildError> {
+    fn create(&mut self, role: &str, mut wanted: ParameterUse) -> Result<VarId, BuildError> {
+        wanted.options.former = self.former.as_ref().map(|former| format!("{former}.{role}"));
         self.program.create_parameter(&format!("{}.{role}", self.path), wanted)
     }
 }

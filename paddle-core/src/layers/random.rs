@@ -5,10 +5,10 @@
 
 use super::Call;
 use crate::ops::{
-    Cast, Compare, CompareKind, Dropout, DropoutImplementation, GaussianRandom, MismatchKind, Op, RowNumbers,
-    Scale, UniformRandom,
+    Cast, Compare, CompareKind, Dropout, DropoutImplementation, GaussianRandom, MismatchKind, Op, Program,
+    RowNumbers, Scale, UniformRandom,
 };
-use crate::program::{BuildError, DType, Program, RowsId, Type, VarId};
+use crate::program::{BuildError, DType, RowsId, Type, VarId};
 
 /// Passes the layers that draw to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]

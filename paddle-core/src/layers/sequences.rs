@@ -1,6 +1,7 @@
 //! Layers of sequences.
 
-use super::{Call, fc, initializers};
+use super::{Call, fc};
+use crate::ops::initializers;
 use crate::ops::{
     Cast, CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
     SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc, compositions,

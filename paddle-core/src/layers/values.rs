@@ -1,10 +1,12 @@
 //! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that have one of their own: numbers, or a parameter.
 
-use super::{Call, initializers};
+use super::Call;
+use crate::ops::initializers;
 use crate::ops::{
-    Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, RowNumbers, RowsToAxis, StopGradient,
+    Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, Program, RowNumbers, RowsToAxis,
+    StopGradient,
 };
-use crate::program::{BuildError, DType, Program, Type, VarId};
+use crate::program::{BuildError, DType, Type, VarId};
 
 /// Passes the layers that hand a value on to a macro; see [`with_layer_families!`](crate::with_layer_families).
 #[macro_export]

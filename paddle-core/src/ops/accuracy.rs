@@ -1,10 +1,10 @@
 //! `accuracy`: how often the class of a row is among those that were predicted.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Form, Infer, Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, Dim, Type};
 
 /// The share of rows whose `Label` is among their `Indices`; 0 over no rows.
 ///
@@ -18,12 +18,19 @@ attributes!(Accuracy {});
 
 impl Operation for Accuracy {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "accuracy",
-            doc: "The share of rows whose label is among indices.",
-            inputs: &["Out", "Indices", "Label"],
-            outputs: &["Accuracy", "Correct", "Total"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "accuracy",
+                doc: "The share of rows whose label is among indices.",
+                inputs: &[Slot::of("Out").shape_only(), Slot::of("Indices"), Slot::of("Label")],
+                outputs: &[Slot::of("Accuracy"), Slot::of("Correct"), Slot::of("Total")],
+                accuracy: AccuracyClass::Exact("one division of whole numbers"),
+                effects: Effects {
+                    differentiable: false,
+                    of_shards: &[OfShards::Mean, OfShards::Sum],
+                    ..Effects::PURE
+                },
+            }
         }
     }
 
@@ -54,32 +61,8 @@ impl Operation for Accuracy {
         Ok(vec![Type::scalar(DType::F32), count.clone(), count])
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None; 3])
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn of_shards(&self, _: &Program, _: &Operator, output: usize) -> OfShards {
-        if output == 0 { OfShards::Mean } else { OfShards::Sum }
-    }
-
-    fn quotient(&self, operator: &Operator) -> Option<[VarId; 2]> {
-        Some([operator.outputs[1], operator.outputs[2]])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("one division of whole numbers")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Accuracy]
+    fn form(&self, _: &Program, operator: &Operator) -> Option<Form> {
+        Some(Form::Quotient([operator.outputs[1], operator.outputs[2]]))
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,6 +1,8 @@
 //! `assign`: a copy.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
+};
 use crate::program::{Type, VarId};
 
 /// Copies `X`, of any type, to `Out`.
@@ -11,12 +13,15 @@ attributes!(Assign {});
 
 impl Operation for Assign {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "assign",
-            doc: "x.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "assign",
+                doc: "x.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::ELEMENT_WISE },
+            }
         }
     }
 
@@ -26,18 +31,6 @@ impl Operation for Assign {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Ok(vec![Some(g.grad(0)?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Assign]
     }
 
     fn samples() -> Vec<Sample> {

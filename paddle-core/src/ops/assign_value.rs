@@ -1,10 +1,7 @@
 //! `assign_value`: a value whose elements are written in the source.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
-    Sample, Schema,
-};
-use crate::program::{DType, Dim, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Dim, Type};
 
 /// A tensor of type `ty`, which has no rows and sizes that are numbers, with these elements, the last axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +12,7 @@ pub struct AssignValue {
     pub ty: Type,
 }
 
-attributes!(AssignValue { values, ty } rounded);
+attributes!(AssignValue { values: vec![Number::Float(0.0)], ty: Type::scalar(DType::F32) } rounded);
 
 impl AssignValue {
     /// With elements that are numbers of the element type.
@@ -33,12 +30,15 @@ impl AssignValue {
 
 impl Operation for AssignValue {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "assign_value",
-            doc: "A tensor of these elements.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "assign_value",
+                doc: "A tensor of these elements.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("numbers are rounded to the element type"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -54,18 +54,6 @@ impl Operation for AssignValue {
             return fail(format!("{} does not have {found} elements", cx.program.show(&self.ty)));
         }
         Ok(vec![self.ty.clone()])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("numbers are rounded to the element type")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![AssignValue { values: vec![Number::Float(0.0)], ty: Type::scalar(DType::F32) }]
     }
 
     fn samples() -> Vec<Sample> {

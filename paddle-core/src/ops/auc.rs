@@ -1,9 +1,7 @@
 //! `auc`: how probable it is that a positive row ranks above a negative one.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
-};
-use crate::program::{DType, Dim, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Dim, Type};
 
 /// The area under the ROC curve, by counts of the positive and the negative rows in each of `num_thresholds + 1` equal
 /// parts of the range of probabilities; 0 where either are missing.
@@ -40,12 +38,20 @@ impl Auc {
 
 impl Operation for Auc {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "auc",
-            doc: "How probable it is that a positive row ranks above a negative one.",
-            inputs: &["Predict", "Label", "StatPos", "StatNeg"],
-            outputs: &["AUC"],
-            effects: Effects::STATE,
+        const {
+            &Schema {
+                name: "auc",
+                doc: "How probable it is that a positive row ranks above a negative one.",
+                inputs: &[
+                    Slot::of("Predict"),
+                    Slot::of("Label"),
+                    Slot::of("StatPos").changed(),
+                    Slot::of("StatNeg").changed(),
+                ],
+                outputs: &[Slot::of("AUC")],
+                accuracy: AccuracyClass::Exact("whole numbers are counted, and one quotient is rounded"),
+                effects: Effects { differentiable: false, ..Effects::STATE },
+            }
         }
     }
 
@@ -79,26 +85,6 @@ impl Operation for Auc {
         cx.need_type(2, &counts)?;
         cx.need_type(3, &counts)?;
         Ok(vec![Type::scalar(DType::F64)])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None; 4])
-    }
-
-    fn changes(&self) -> &'static [usize] {
-        &[2, 3]
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("whole numbers are counted, and one quotient is rounded")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Auc { num_thresholds: 4095, slide_steps: 0 }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,8 +1,8 @@
 //! `batch_norm`: normalises each channel by its mean and its variance over the batch.
 
 use super::{
-    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
-    Operation, Sample, Scale, Schema,
+    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Mode,
+    Op, Operation, Sample, Scale, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -68,14 +68,36 @@ impl Operation for BatchNorm {
         const SCHEMA: Schema = Schema {
             name: "batch_norm",
             doc: "Channels normalised by their mean and variance.",
-            inputs: &["X", "Scale", "Bias", "Mean", "Variance"],
-            outputs: &["Y", "SavedMean", "SavedVariance"],
+            // The moving statistics only go where they are used.
+            inputs: &[
+                Slot::of("X"),
+                Slot::of("Scale"),
+                Slot::of("Bias"),
+                Slot::of("Mean").without_gradient().changed(),
+                Slot::of("Variance").without_gradient().changed(),
+            ],
+            outputs: &[
+                Slot::of("Y"),
+                Slot::of("SavedMean").intermediate(),
+                Slot::of("SavedVariance").intermediate(),
+            ],
+            accuracy: AccuracyClass::Accumulating(
+                "sums over the rows of a batch, and distances from their mean",
+            ),
             effects: Effects::STATE,
         };
-        match self.is_test {
-            false => &SCHEMA,
-            true => &const { Schema { effects: Effects::ROW_WISE, ..SCHEMA } },
-        }
+        const IN_TEST: Schema = Schema {
+            inputs: &[
+                Slot::of("X"),
+                Slot::of("Scale"),
+                Slot::of("Bias"),
+                Slot::of("Mean"),
+                Slot::of("Variance"),
+            ],
+            effects: Effects::ROW_WISE,
+            ..SCHEMA
+        };
+        if self.is_test { &IN_TEST } else { &SCHEMA }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
@@ -117,33 +139,12 @@ impl Operation for BatchNorm {
         Ok(grads)
     }
 
-    fn changes(&self) -> &'static [usize] {
-        if self.is_test { &[] } else { &[3, 4] }
-    }
-
-    /// The moving statistics only go where they are used.
-    fn passes_gradient(&self, k: usize) -> bool {
-        self.is_test || k < 3
-    }
-
-    fn is_intermediate(&self, output: usize) -> bool {
-        output > 0
-    }
-
-    fn in_test(&self) -> Option<Op> {
-        Some(BatchNorm { is_test: true, ..*self }.into())
-    }
-
-    fn frozen(&self) -> Option<Op> {
-        Some(BatchNorm { momentum: 1.0, ..*self }.into())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("sums over the rows of a batch, and distances from their mean")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![BatchNorm { epsilon: 1e-5, momentum: 0.9, is_test: false }]
+    fn in_mode(&self, mode: Mode) -> Option<Op> {
+        let op = match mode {
+            Mode::Test => BatchNorm { is_test: true, ..*self },
+            Mode::Frozen => BatchNorm { momentum: 1.0, ..*self },
+        };
+        Some(op.into())
     }
 
     fn samples() -> Vec<Sample> {
@@ -167,12 +168,21 @@ impl Operation for BatchNorm {
 
 impl Operation for BatchNormGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "batch_norm_grad",
-            doc: "Gradient of `batch_norm`.",
-            inputs: &["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"],
-            outputs: &["X@GRAD", "Scale@GRAD", "Bias@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "batch_norm_grad",
+                doc: "Gradient of `batch_norm`.",
+                inputs: &[
+                    Slot::of("X"),
+                    Slot::of("Scale"),
+                    Slot::of("SavedMean"),
+                    Slot::of("SavedVariance"),
+                    Slot::of("Y@GRAD"),
+                ],
+                outputs: &[Slot::of("X@GRAD"), Slot::of("Scale@GRAD"), Slot::of("Bias@GRAD")],
+                accuracy: AccuracyClass::Accumulating("sums over the rows of a batch"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -183,18 +193,6 @@ impl Operation for BatchNormGrad {
             return Err(cx.wrong(4, MismatchKind::Shape, message));
         }
         Ok(vec![cx.ty(0).clone(), channels.clone(), channels])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("sums over the rows of a batch")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![BatchNormGrad { is_test: false }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,6 +1,8 @@
 //! `cast`: the same numbers as another element type.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
+};
 use crate::program::{DType, Type, VarId};
 
 /// `X` as another element type. A fraction is rounded to floating point and truncated to integers, which saturate; a
@@ -11,16 +13,19 @@ pub struct Cast {
     pub dtype: DType,
 }
 
-attributes!(Cast { dtype });
+attributes!(Cast { dtype: DType::F32 });
 
 impl Operation for Cast {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "cast",
-            doc: "x as another element type.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "cast",
+                doc: "x as another element type.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("one rounding"),
+                effects: Effects::ELEMENT_WISE,
+            }
         }
     }
 
@@ -38,16 +43,9 @@ impl Operation for Cast {
         Ok(vec![Some(g.emit(Cast { dtype }, &[grad])?)])
     }
 
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        self.dtype.is_float()
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("one rounding")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Cast { dtype: DType::F32 }]
+    /// Integers are rounded.
+    fn linear(&self) -> Linear {
+        if self.dtype.is_float() { Linear::In(&[0]) } else { Linear::No }
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,8 +1,10 @@
 //! `concat`, `split`: values side by side along an axis, and apart again.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
+use crate::ops::{Operator, Program};
 use crate::program::{Dim, Type, VarId};
 
 /// The inputs one after another along an axis, which is not that of the rows. They agree in element type, rows and all
@@ -22,8 +24,8 @@ pub struct Split {
     pub sections: Vec<Dim>,
 }
 
-attributes!(Concat { axis });
-attributes!(Split { axis, sections });
+attributes!(Concat { axis: 1 });
+attributes!(Split { axis: 1, sections: Vec::new() });
 
 fn sum<'a>(sizes: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Mismatch> {
     Ok(sizes.into_iter().try_fold(Dim::from(0), |sum, size| &sum + size)?)
@@ -31,12 +33,15 @@ fn sum<'a>(sizes: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, Mismatch> {
 
 impl Operation for Concat {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "concat",
-            doc: "Values one after another along an axis.",
-            inputs: &["X*"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "concat",
+                doc: "Values one after another along an axis.",
+                inputs: &[Slot::of("X").variadic()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -79,16 +84,8 @@ impl Operation for Concat {
         Ok(parts.into_iter().map(Some).collect())
     }
 
-    fn concatenates(&self) -> Option<usize> {
-        usize::try_from(self.axis).ok()
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Concat { axis: 1 }]
+    fn form(&self, _: &Program, _: &Operator) -> Option<Form> {
+        usize::try_from(self.axis).ok().map(Form::Concatenation)
     }
 
     fn samples() -> Vec<Sample> {
@@ -106,12 +103,15 @@ impl Operation for Concat {
 
 impl Operation for Split {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "split",
-            doc: "Parts of x along an axis.",
-            inputs: &["X"],
-            outputs: &["Out*"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "split",
+                doc: "Parts of x along an axis.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out").variadic()],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
+            }
         }
     }
 
@@ -140,18 +140,6 @@ impl Operation for Split {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let parts = (0..self.sections.len()).map(|k| g.grad(k)).collect::<Result<Vec<_>, _>>()?;
         Ok(vec![Some(g.emit(Concat { axis: self.axis }, &parts)?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Split { axis: 1, sections: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

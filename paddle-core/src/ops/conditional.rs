@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
-    Schema,
+    AccuracyClass, ControlFlow, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind,
+    Number, Operation, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, RowsId, Type, VarId};
 
 /// Runs its first block where `Cond` is true and its second where it is false.
 ///
@@ -44,12 +45,15 @@ impl If {
 
 impl Operation for If {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "if",
-            doc: "One block where the condition is true, another where it is false.",
-            inputs: &["Cond"],
-            outputs: &["Out*"],
-            effects: Effects::BLOCKS,
+        const {
+            &Schema {
+                name: "if",
+                doc: "One block where the condition is true, another where it is false.",
+                inputs: &[Slot::of("Cond")],
+                outputs: &[Slot::of("Out").variadic()],
+                accuracy: AccuracyClass::Exact("what its blocks compute is judged by itself"),
+                effects: Effects::BLOCKS,
+            }
         }
     }
 
@@ -157,6 +161,12 @@ impl Operation for If {
         Ok(vec![None])
     }
 
+    fn control(&self) -> Option<&dyn ControlFlow> {
+        Some(self)
+    }
+}
+
+impl ControlFlow for If {
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
         let results = operator.blocks.iter().map(|&block| &program.block(block).results);
         results.flat_map(|results| results.iter().copied().zip(operator.outputs.iter().copied())).collect()
@@ -164,13 +174,5 @@ impl Operation for If {
 
     fn decided_by(&self, _: &Program, operator: &Operator) -> Option<VarId> {
         Some(operator.inputs[0])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("what its blocks compute is judged by itself")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![If]
     }
 }

@@ -1,10 +1,11 @@
 //! `contract`: the sum, over everything but the last axis, of what is beside each other.
 
 use super::{
-    AccuracyClass, Contraction, Effects, Factor, Gradient, GradientError, Infer, Matmul, Mismatch,
-    MismatchKind, OfShards, Operation, Sample, Schema,
+    AccuracyClass, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear, Matmul,
+    Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
 };
-use crate::program::{Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{Type, VarId};
 
 /// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values, over all axes but the last, rows included.
 ///
@@ -16,12 +17,19 @@ attributes!(Contract {});
 
 impl Operation for Contract {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "contract",
-            doc: "Σ x[.., m] · y[.., n] over all axes but the last.",
-            inputs: &["X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "contract",
+                doc: "Σ x[.., m] · y[.., n] over all axes but the last.",
+                inputs: &[Slot::of("X"), Slot::of("Y")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects {
+                    linear: Linear::InEach(&[0, 1]),
+                    of_shards: &[OfShards::Sum],
+                    ..Effects::PURE
+                },
+            }
         }
     }
 
@@ -55,25 +63,9 @@ impl Operation for Contract {
         Ok(vec![Some(dx), Some(dy)])
     }
 
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Sum
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs.len() == 1
-    }
-
-    fn contraction(&self, program: &Program, operator: &Operator) -> Option<Contraction> {
+    fn form(&self, program: &Program, operator: &Operator) -> Option<Form> {
         let factor = |input: usize| Factor::all_but_last(input, program.ty(operator.inputs[input]));
-        Some(Contraction { factors: [0, 1].map(factor) })
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Contract]
+        Some(Form::Contraction(Contraction { factors: [0, 1].map(factor) }))
     }
 
     fn samples() -> Vec<Sample> {

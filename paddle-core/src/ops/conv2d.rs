@@ -4,7 +4,7 @@
 use super::window::Image;
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
+    Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Slot, Window,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -105,12 +105,15 @@ impl Conv2d {
 
 impl Operation for Conv2d {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "conv2d",
-            doc: "Filters that slide over images.",
-            inputs: &["Input", "Filter"],
-            outputs: &["Output"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "conv2d",
+                doc: "Filters that slide over images.",
+                inputs: &[Slot::of("Input"), Slot::of("Filter")],
+                outputs: &[Slot::of("Output")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -126,14 +129,6 @@ impl Operation for Conv2d {
             grads.push(if g.wants(k) { Some(g.emit(op, &inputs)?) } else { None });
         }
         Ok(grads)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Conv2d::PLAIN]
     }
 
     fn samples() -> Vec<Sample> {
@@ -167,25 +162,50 @@ impl Attributes for Conv2dGrad {
     fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
         Ok(Conv2dGrad { conv: self.conv.with_attributes(reader)?, of: self.of })
     }
+
+    fn prototypes() -> Vec<Self> {
+        [Conv2dGradKind::Input, Conv2dGradKind::Filter]
+            .into_iter()
+            .map(|of| Conv2dGrad { conv: Conv2d::PLAIN, of })
+            .collect()
+    }
 }
 
 impl Operation for Conv2dGrad {
     fn schema(&self) -> &'static Schema {
         match self.of {
-            Conv2dGradKind::Input => &Schema {
-                name: "conv2d_grad_input",
-                doc: "Gradient of `conv2d` with respect to the images.",
-                inputs: &["Input", "Filter", "Output@GRAD"],
-                outputs: &["Input@GRAD"],
-                effects: Effects::ROW_WISE,
-            },
-            Conv2dGradKind::Filter => &Schema {
-                name: "conv2d_grad_filter",
-                doc: "Gradient of `conv2d` with respect to the filters.",
-                inputs: &["Input", "Filter", "Output@GRAD"],
-                outputs: &["Filter@GRAD"],
-                effects: Effects::PURE,
-            },
+            Conv2dGradKind::Input => {
+                const {
+                    &Schema {
+                        name: "conv2d_grad_input",
+                        doc: "Gradient of `conv2d` with respect to the images.",
+                        inputs: &[
+                            Slot::of("Input").shape_only(),
+                            Slot::of("Filter"),
+                            Slot::of("Output@GRAD"),
+                        ],
+                        outputs: &[Slot::of("Input@GRAD")],
+                        accuracy: AccuracyClass::Accumulating("a sum of products"),
+                        effects: Effects::ROW_WISE,
+                    }
+                }
+            }
+            Conv2dGradKind::Filter => {
+                const {
+                    &Schema {
+                        name: "conv2d_grad_filter",
+                        doc: "Gradient of `conv2d` with respect to the filters.",
+                        inputs: &[
+                            Slot::of("Input"),
+                            Slot::of("Filter").shape_only(),
+                            Slot::of("Output@GRAD"),
+                        ],
+                        outputs: &[Slot::of("Filter@GRAD")],
+                        accuracy: AccuracyClass::Accumulating("a sum of products"),
+                        effects: Effects::PURE,
+                    }
+                }
+            }
         }
     }
 
@@ -196,26 +216,6 @@ impl Operation for Conv2dGrad {
             return Err(cx.wrong(2, MismatchKind::Shape, message));
         }
         Ok(vec![cx.ty(self.of as usize).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    /// Of what it is the gradient of, it needs the shape only.
-    fn reads(&self, k: usize) -> bool {
-        k != self.of as usize
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        [Conv2dGradKind::Input, Conv2dGradKind::Filter]
-            .into_iter()
-            .map(|of| Conv2dGrad { conv: Conv2d::PLAIN, of })
-            .collect()
     }
 
     fn samples() -> Vec<Sample> {

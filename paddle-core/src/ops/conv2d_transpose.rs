@@ -4,7 +4,7 @@
 use super::window::Image;
 use super::{
     AccuracyClass, Conv2d, Conv2dGrad, Conv2dGradKind, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, Operation, Padding, Sample, Schema,
+    MismatchKind, Operation, Padding, Sample, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -78,12 +78,15 @@ impl Conv2dTranspose {
 
 impl Operation for Conv2dTranspose {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "conv2d_transpose",
-            doc: "Filters that each element of an image puts into a larger one.",
-            inputs: &["Input", "Filter"],
-            outputs: &["Output"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "conv2d_transpose",
+                doc: "Filters that each element of an image puts into a larger one.",
+                inputs: &[Slot::of("Input"), Slot::of("Filter")],
+                outputs: &[Slot::of("Output")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -138,14 +141,6 @@ impl Operation for Conv2dTranspose {
         let of_filter = Conv2dGrad { conv, of: Conv2dGradKind::Filter };
         let of_filter = if g.wants(1) { Some(g.emit(of_filter, &[grad, filter, input])?) } else { None };
         Ok(vec![of_input, of_filter])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Conv2dTranspose::PLAIN]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,10 +1,8 @@
 //! `crf_decoding`: the most probable labels of sequences.
 
 use super::linear_chain_crf::check_transition;
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
-};
-use crate::program::{DType, Operator, Program, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 /// The labels of each sequence that have the highest score in a conditional random field
 /// ([`LinearChainCrf`](super::LinearChainCrf)), found by Viterbi's algorithm; from the last token on, of two labels that
@@ -18,12 +16,15 @@ attributes!(CrfDecoding {});
 
 impl Operation for CrfDecoding {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "crf_decoding",
-            doc: "The most probable labels of each sequence in a conditional random field.",
-            inputs: &["Emission", "Transition"],
-            outputs: &["ViterbiPath"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "crf_decoding",
+                doc: "The most probable labels of each sequence in a conditional random field.",
+                inputs: &[Slot::of("Emission").with_offsets(), Slot::of("Transition")],
+                outputs: &[Slot::of("ViterbiPath")],
+                accuracy: AccuracyClass::Exact("ids"),
+                effects: Effects { differentiable: false, ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -31,31 +32,6 @@ impl Operation for CrfDecoding {
         cx.need_sequences(0)?;
         check_transition(cx, 0, 1)?;
         Ok(vec![Type { rows: cx.ty(0).rows, ..Type::new(DType::I64, [1]) }])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None, None])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("ids")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![CrfDecoding]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,7 +1,7 @@
 //! `cross_entropy`: the loss of a classifier, from probabilities.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, labels,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, Slot, labels,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -20,15 +20,13 @@ pub struct CrossEntropy {
 
 /// Gradient of [`CrossEntropy`] with respect to the probabilities: `-onehot(Label) · Y@GRAD / X`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CrossEntropyGrad {
-    /// Whether labels are probabilities.
-    pub soft_label: bool,
-    /// The id of rows without a class.
-    pub ignore_index: i64,
-}
+pub struct CrossEntropyGrad(
+    /// What is differentiated.
+    pub CrossEntropy,
+);
 
 attributes!(CrossEntropy { soft_label = false, ignore_index = -100 });
-attributes!(CrossEntropyGrad { soft_label = false, ignore_index = -100 });
+attributes!(CrossEntropyGrad(CrossEntropy));
 
 /// One loss for each row of values.
 pub(super) fn loss_type(values: &Type) -> Type {
@@ -40,12 +38,17 @@ pub(super) fn loss_type(values: &Type) -> Type {
 
 impl Operation for CrossEntropy {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "cross_entropy",
-            doc: "`-ln x[label]`.",
-            inputs: &["X", "Label"],
-            outputs: &["Y"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "cross_entropy",
+                doc: "`-ln x[label]`.",
+                inputs: &[Slot::of("X"), Slot::of("Label").without_gradient()],
+                outputs: &[Slot::of("Y")],
+                accuracy: AccuracyClass::Accumulating(
+                    "a sum of products, of logarithms that are near 0 at 1",
+                ),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -58,20 +61,8 @@ impl Operation for CrossEntropy {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, label, grad) = (g.input(0), g.input(1), g.grad(0)?);
-        let op = CrossEntropyGrad { soft_label: self.soft_label, ignore_index: self.ignore_index };
+        let op = CrossEntropyGrad(*self);
         Ok(vec![Some(g.emit(op, &[x, label, grad])?), None])
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products, of logarithms that are near 0 at 1")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![CrossEntropy { soft_label: false, ignore_index: -100 }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -90,32 +81,23 @@ impl Operation for CrossEntropy {
 
 impl Operation for CrossEntropyGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "cross_entropy_grad",
-            doc: "Gradient of `cross_entropy`.",
-            inputs: &["X", "Label", "Y@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "cross_entropy_grad",
+                doc: "Gradient of `cross_entropy`.",
+                inputs: &[Slot::of("X"), Slot::of("Label"), Slot::of("Y@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Rounding("a product and a quotient"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.need_dims(0, 1)?;
-        labels::check(cx, 0, 1, self.soft_label)?;
+        labels::check(cx, 0, 1, self.0.soft_label)?;
         cx.need_type(2, &loss_type(cx.ty(0)))?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Rounding("a product and a quotient")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![CrossEntropyGrad { soft_label: false, ignore_index: -100 }]
     }
 }

@@ -1,6 +1,8 @@
 //! `cumsum`: sums along an axis so far.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, Slot,
+};
 use crate::program::{Type, VarId};
 
 /// The sum of the elements of `X` up to each one along an axis, which is not that of the rows.
@@ -14,16 +16,19 @@ pub struct CumSum {
     pub reverse: bool,
 }
 
-attributes!(CumSum { axis, exclusive = false, reverse = false });
+attributes!(CumSum { axis: 1, exclusive = false, reverse = false });
 
 impl Operation for CumSum {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "cumsum",
-            doc: "Sums along an axis so far.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "cumsum",
+                doc: "Sums along an axis so far.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of what comes before"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -37,14 +42,6 @@ impl Operation for CumSum {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(CumSum { reverse: !self.reverse, ..*self }, &[grad])?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of what comes before")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![CumSum { axis: 1, exclusive: false, reverse: false }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -10,7 +10,7 @@ pub use kernel::Kernel;
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 
@@ -65,23 +65,38 @@ impl Attributes for Custom {
         reader.finish()?;
         Ok(custom)
     }
+
+    fn prototypes() -> Vec<Self> {
+        vec![Custom {
+            name: String::new(),
+            row_wise: false,
+            arguments: Arguments::default(),
+            definition: Definition::default(),
+            kernel: Kernel::none(),
+        }]
+    }
 }
 
-const fn schema(effects: Effects) -> Schema {
+const fn schema(row_wise: bool, differentiable: bool) -> Schema {
+    let effects = if row_wise { Effects::ROW_WISE } else { Effects::PURE };
     Schema {
         name: "custom",
         doc: "An operator of the user's own.",
-        inputs: &["X*"],
-        outputs: &["Out"],
-        effects,
+        inputs: const { &[Slot::of("X").variadic()] },
+        outputs: const { &[Slot::of("Out")] },
+        accuracy: AccuracyClass::Accumulating("what the kernel rounds is not known"),
+        effects: Effects { differentiable, ..effects },
     }
 }
 
 impl Operation for Custom {
     fn schema(&self) -> &'static Schema {
-        const ROW_WISE: Schema = schema(Effects::ROW_WISE);
-        const PURE: Schema = schema(Effects::PURE);
-        if self.row_wise { &ROW_WISE } else { &PURE }
+        match (self.row_wise, self.definition.has_gradient()) {
+            (false, false) => const { &schema(false, false) },
+            (false, true) => const { &schema(false, true) },
+            (true, false) => const { &schema(true, false) },
+            (true, true) => const { &schema(true, true) },
+        }
     }
 
     fn called(&self) -> &str {
@@ -99,7 +114,7 @@ impl Operation for Custom {
 
     /// The operators of the definition, between this operator's values.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        if !self.is_differentiable() {
+        if !self.definition.has_gradient() {
             let hint = "declare one, `#[operator(gradient = ..)]`";
             return Err(g.refuse(format!("`{}` has no gradient; {hint}", self.name)));
         }
@@ -117,26 +132,10 @@ impl Operation for Custom {
         Ok(self.definition.inputs().iter().map(of_input).collect())
     }
 
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("what the kernel rounds is not known")
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
+    /// What types its inputs have is in the definition: gradients pass to floating-point numbers.
+    fn input(&self, k: usize) -> Slot {
         let inputs = self.definition.inputs();
-        inputs.get(k).is_some_and(|&input| self.definition.ty(input).dtype.is_float())
-    }
-
-    fn is_differentiable(&self) -> bool {
-        self.definition.has_gradient()
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Custom {
-            name: String::new(),
-            row_wise: false,
-            arguments: Arguments::default(),
-            definition: Definition::default(),
-            kernel: Kernel::none(),
-        }]
+        let is_float = |&input: &VarId| self.definition.ty(input).dtype.is_float();
+        Slot { passes_gradient: inputs.get(k).is_some_and(is_float), ..self.schema().input(k) }
     }
 }

@@ -4,10 +4,14 @@
 //! of the operator, the number of the row in what was fed, and the place in the row.
 
 use super::{
-    AccuracyClass, Assign, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, OfShards, Op, Operation, Sample, Scale, Schema, row_numbers,
+    AccuracyClass, Assign, Attribute, AttributeValue, Attributes, Effects, Gradient, GradientError, Infer,
+    Mismatch, MismatchKind, Mode, OfShards, Op, Operation, Sample, Scale, Schema, Slot, row_numbers,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, Type, VarId};
+
+/// The probability where none is given.
+const PROBABILITY: f64 = 0.5;
 
 /// What makes up for the elements that are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +23,9 @@ pub enum DropoutImplementation {
 }
 
 impl DropoutImplementation {
+    /// As in PaddlePaddle.
+    const DEFAULT: Self = DropoutImplementation::DowngradeInInfer;
+
     /// As PaddlePaddle calls it.
     pub fn name(self) -> &'static str {
         match self {
@@ -71,8 +78,8 @@ pub struct Dropout {
 }
 
 attributes!(Dropout {
-    dropout_prob = 0.5,
-    dropout_implementation = DropoutImplementation::DowngradeInInfer,
+    dropout_prob = PROBABILITY,
+    dropout_implementation = DropoutImplementation::DEFAULT,
     path = String::new()
 });
 
@@ -85,19 +92,19 @@ pub struct DropoutGrad {
     pub dropout_implementation: DropoutImplementation,
 }
 
-attributes!(DropoutGrad {
-    dropout_prob = 0.5,
-    dropout_implementation = DropoutImplementation::DowngradeInInfer
-});
+attributes!(DropoutGrad { dropout_prob = PROBABILITY, dropout_implementation = DropoutImplementation::DEFAULT });
 
 impl Operation for Dropout {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "dropout",
-            doc: "Sets elements to zero at random.",
-            inputs: &["X", "Rows*"],
-            outputs: &["Out", "Mask"],
-            effects: Effects::RANDOM,
+        const {
+            &Schema {
+                name: "dropout",
+                doc: "Sets elements to zero at random.",
+                inputs: &[Slot::of("X"), Slot::of("Rows").variadic().without_gradient()],
+                outputs: &[Slot::of("Out"), Slot::of("Mask")],
+                accuracy: AccuracyClass::Rounding("a quotient of a rounded divisor"),
+                effects: Effects::RANDOM,
+            }
         }
     }
 
@@ -126,26 +133,18 @@ impl Operation for Dropout {
         (!self.path.is_empty()).then_some(&self.path)
     }
 
-    fn in_test(&self) -> Option<Op> {
-        Some(match self.dropout_implementation {
+    fn in_mode(&self, mode: Mode) -> Option<Op> {
+        let in_test = match self.dropout_implementation {
             DropoutImplementation::UpscaleInTrain => Assign.into(),
             DropoutImplementation::DowngradeInInfer => {
                 Scale { scale: 1.0 - self.dropout_prob, bias: 0.0 }.into()
             }
-        })
+        };
+        (mode == Mode::Test).then_some(in_test)
     }
 
     fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
         row_numbers::drawn(operator, 1)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Rounding("a quotient of a rounded divisor")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let dropout_implementation = DropoutImplementation::DowngradeInInfer;
-        vec![Dropout { dropout_prob: 0.5, dropout_implementation, path: String::new() }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -169,12 +168,15 @@ impl Operation for Dropout {
 
 impl Operation for DropoutGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "dropout_grad",
-            doc: "Gradient of `dropout`.",
-            inputs: &["Mask", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "dropout_grad",
+                doc: "Gradient of `dropout`.",
+                inputs: &[Slot::of("Mask"), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Rounding("a quotient of a rounded divisor"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -186,19 +188,6 @@ impl Operation for DropoutGrad {
             return Err(cx.wrong(0, MismatchKind::Shape, message));
         }
         Ok(vec![cx.ty(1).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Rounding("a quotient of a rounded divisor")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let dropout_implementation = DropoutImplementation::DowngradeInInfer;
-        vec![DropoutGrad { dropout_prob: 0.5, dropout_implementation }]
     }
 
     fn samples() -> Vec<Sample> {

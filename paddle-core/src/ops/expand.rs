@@ -2,10 +2,11 @@
 
 use super::reduce::reduced;
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Reduce, ReduceKind, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards,
+    Operation, Reduce, ReduceKind, Sample, Schema, Slot,
 };
-use crate::program::{Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{Type, VarId};
 
 /// Repeats `X` along the axes of `Y` that a reduction of `Y` over `axes` would remove: the adjoint of
 /// [`Reduce`]. Only the shape of `Y` is read.
@@ -29,12 +30,15 @@ attributes!(Size { axes = Vec::new() });
 
 impl Operation for Expand {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "expand_as_v2",
-            doc: "x, repeated along the axes of y that it lacks.",
-            inputs: &["X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "expand_as_v2",
+                doc: "x, repeated along the axes of y that it lacks.",
+                inputs: &[Slot::of("X"), Slot::of("Y").shape_only()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+            }
         }
     }
 
@@ -56,28 +60,12 @@ impl Operation for Expand {
         Ok(vec![Some(g.emit(sum, &[grad])?), None])
     }
 
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
     /// What has no rows is repeated for each.
     fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
         match program.ty(operator.outputs[output]).rows {
             Some(_) => OfShards::Rows,
             None => OfShards::Other,
         }
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Expand { axes: Vec::new(), keep_dim: false }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -95,12 +83,15 @@ impl Operation for Expand {
 
 impl Operation for Size {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "size",
-            doc: "The number of elements of x along axes.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "size",
+                doc: "The number of elements of x along axes.",
+                inputs: &[Slot::of("X").shape_only()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("a whole number, rounded once"),
+                effects: Effects { differentiable: false, ..Effects::PURE },
+            }
         }
     }
 
@@ -113,29 +104,9 @@ impl Operation for Size {
         Ok(vec![Type::scalar(cx.ty(0).dtype)])
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn reads(&self, _k: usize) -> bool {
-        false
-    }
-
     fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
         let counts_rows = self.axes.is_empty() || self.axes.contains(&0);
         if counts_rows { OfShards::Sum } else { OfShards::Same }
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("a whole number, rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Size { axes: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

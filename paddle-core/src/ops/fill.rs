@@ -1,10 +1,7 @@
 //! `fill_constant`: a value written in the source, or made by a pass.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
-    Sample, Schema,
-};
-use crate::program::{DType, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 /// A tensor of type `ty` whose every element is `value`. The type may have rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +12,7 @@ pub struct Fill {
     pub ty: Type,
 }
 
-attributes!(Fill { value, ty });
+attributes!(Fill { value: Number::Float(0.0), ty: Type::scalar(DType::F32) });
 
 impl Fill {
     /// Zeros of this type, or `false`.
@@ -31,12 +28,15 @@ impl Fill {
 
 impl Operation for Fill {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "fill_constant",
-            doc: "A tensor of one value.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "fill_constant",
+                doc: "A tensor of one value.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("a constant, rounded once"),
+                effects: Effects::ELEMENT_WISE,
+            }
         }
     }
 
@@ -50,18 +50,6 @@ impl Operation for Fill {
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
         Ok(vec![self.ty.clone()])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("a constant, rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Fill { value: Number::Float(0.0), ty: Type::scalar(DType::F32) }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,9 +2,11 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
+    AccuracyClass, ControlFlow, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
+    Operation, Schema, Slot,
 };
-use crate::program::{Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{Type, VarId};
 
 /// Runs its block, the body, once for each token of sequences: in every iteration on the rows whose sequences have a token
 /// left, so the longest sequence says how often.
@@ -30,12 +32,15 @@ impl For {
 
 impl Operation for For {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "for",
-            doc: "A block for each token of sequences, on the rows that have it.",
-            inputs: &["X*"],
-            outputs: &["Out*"],
-            effects: Effects::BLOCKS,
+        const {
+            &Schema {
+                name: "for",
+                doc: "A block for each token of sequences, on the rows that have it.",
+                inputs: &[Slot::of("X").variadic()],
+                outputs: &[Slot::of("Out").variadic()],
+                accuracy: AccuracyClass::Exact("what its blocks compute is judged by itself"),
+                effects: Effects::BLOCKS,
+            }
         }
     }
 
@@ -62,15 +67,12 @@ impl Operation for For {
         loops::gradient(g, self.parts(g.operator().inputs.len()), body)
     }
 
-    fn iterates(&self, operator: &Operator) -> Option<Parts> {
-        let parts = Parts::new(self.items, operator.inputs.len())?;
-        Some(parts.with_outputs(operator.outputs.len()))
+    fn control(&self) -> Option<&dyn ControlFlow> {
+        Some(self)
     }
+}
 
-    fn with_parts(&self, parts: Parts) -> Option<Op> {
-        Some(For { items: parts.items as i64 }.into())
-    }
-
+impl ControlFlow for For {
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
         loops::flow(program, operator, self.parts(operator.inputs.len()))
     }
@@ -80,11 +82,12 @@ impl Operation for For {
         operator.inputs.first().copied().filter(|_| self.items > 0)
     }
 
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("what its blocks compute is judged by itself")
+    fn iterates(&self, operator: &Operator) -> Option<Parts> {
+        let parts = Parts::new(self.items, operator.inputs.len())?;
+        Some(parts.with_outputs(operator.outputs.len()))
     }
 
-    fn prototypes() -> Vec<Self> {
-        vec![For { items: 0 }]
+    fn with_parts(&self, parts: Parts) -> Option<Op> {
+        Some(For { items: parts.items as i64 }.into())
     }
 }

@@ -1,6 +1,6 @@
 //! Operators of other systems that this one does not have. They are kept, shown and converted back, not run.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Schema};
+use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Schema, Slot};
 use crate::program::{Type, VarId};
 
 /// An operator known by its description only.
@@ -14,16 +14,19 @@ pub struct Foreign {
     pub types: Vec<Type>,
 }
 
-attributes!(Foreign { name, desc, types });
+attributes!(Foreign { name: String::new(), desc: Vec::new(), types: Vec::new() });
 
 impl Operation for Foreign {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "foreign",
-            doc: "An operator of another system.",
-            inputs: &["X*"],
-            outputs: &["Out*"],
-            effects: Effects { random: true, ..Effects::STATE },
+        const {
+            &Schema {
+                name: "foreign",
+                doc: "An operator of another system.",
+                inputs: &[Slot::of("X").variadic()],
+                outputs: &[Slot::of("Out").variadic()],
+                accuracy: AccuracyClass::Exact("it is not run"),
+                effects: Effects { random: true, ..Effects::STATE },
+            }
         }
     }
 
@@ -37,18 +40,5 @@ impl Operation for Foreign {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         Err(g.refuse(format!("operator `{}` is not known here, so it has no gradient", self.name)))
-    }
-
-    /// What it changes is not known.
-    fn changes(&self) -> &'static [usize] {
-        &[]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("it is not run")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Foreign { name: String::new(), desc: Vec::new(), types: Vec::new() }]
     }
 }

@@ -1,7 +1,8 @@
 //! `gather`: elements by their numbers along an axis.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -26,13 +27,13 @@ pub struct Gather {
 /// Gradient of [`Gather`] with respect to `X`: each element of `Out@GRAD` is added to the one that it was taken from,
 /// in order. Of `X` only the shape is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GatherGrad {
-    /// The axis.
-    pub axis: i64,
-}
+pub struct GatherGrad(
+    /// What is differentiated.
+    pub Gather,
+);
 
 attributes!(Gather { axis = 0 });
-attributes!(GatherGrad { axis = 0 });
+attributes!(GatherGrad(Gather));
 
 fn gathered(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
     cx.need_dtype(1, DType::I64)?;
@@ -53,12 +54,15 @@ fn gathered(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
 
 impl Operation for Gather {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "gather",
-            doc: "The elements of x along an axis that index numbers.",
-            inputs: &["X", "Index"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "gather",
+                doc: "The elements of x along an axis that index numbers.",
+                inputs: &[Slot::of("X"), Slot::of("Index")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -68,15 +72,7 @@ impl Operation for Gather {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.input(1), g.grad(0)?];
-        Ok(vec![Some(g.emit(GatherGrad { axis: self.axis }, &inputs)?), None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Gather { axis: 0 }]
+        Ok(vec![Some(g.emit(GatherGrad(*self), &inputs)?), None])
     }
 
     fn samples() -> Vec<Sample> {
@@ -98,40 +94,27 @@ impl Operation for Gather {
 
 impl Operation for GatherGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "gather_grad",
-            doc: "Gradient of `gather`.",
-            inputs: &["X", "Index", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "gather_grad",
+                doc: "Gradient of `gather`.",
+                inputs: &[Slot::of("X").shape_only(), Slot::of("Index"), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum over what is put in one place"),
+                effects: Effects::PURE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
-        cx.need_type(2, &gathered(cx, self.axis)?)?;
+        cx.need_type(2, &gathered(cx, self.0.axis)?)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over what is put in one place")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GatherGrad { axis: 0 }]
     }
 
     fn samples() -> Vec<Sample> {
         let ids = |sample: Sample, below: i64| sample.dtype(DType::I64).within(0.0, below as f64);
-        let op = |axis| Sample::of(GatherGrad { axis });
+        let op = |axis| Sample::of(GatherGrad(Gather { axis }));
         vec![
             ids(op(0).dense(&[4, 3]).dense(&[7]), 4).dense(&[7, 3]),
             ids(op(0).dense(&[4, 3]).rows(5, &[2]), 4).rows(5, &[2, 3]),

@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
-    Sample, Schema,
+    Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -48,12 +48,15 @@ fn parts(cx: &Infer<'_>) -> Result<Type, Mismatch> {
 
 impl Operation for GatherNd {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "gather_nd",
-            doc: "The parts of x at positions.",
-            inputs: &["X", "Index"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "gather_nd",
+                doc: "The parts of x at positions.",
+                inputs: &[Slot::of("X"), Slot::of("Index")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -65,14 +68,6 @@ impl Operation for GatherNd {
         let (ty, index, grad) = (g.ty(g.input(0)).clone(), g.input(1), g.grad(0)?);
         let zeros = g.emit(Fill { value: Number::Float(0.0), ty }, &[])?;
         Ok(vec![Some(g.emit(ScatterNdAdd, &[zeros, index, grad])?), None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GatherNd]
     }
 
     fn samples() -> Vec<Sample> {
@@ -97,12 +92,15 @@ impl Operation for GatherNd {
 
 impl Operation for ScatterNdAdd {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "scatter_nd_add",
-            doc: "x with updates added at positions.",
-            inputs: &["X", "Index", "Updates"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "scatter_nd_add",
+                doc: "x with updates added at positions.",
+                inputs: &[Slot::of("X"), Slot::of("Index"), Slot::of("Updates")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum over what is put in one place"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -116,14 +114,6 @@ impl Operation for ScatterNdAdd {
         let (index, grad) = (g.input(1), g.grad(0)?);
         let of_updates = if g.wants(2) { Some(g.emit(GatherNd, &[grad, index])?) } else { None };
         Ok(vec![Some(grad), None, of_updates])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over what is put in one place")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![ScatterNdAdd]
     }
 
     fn samples() -> Vec<Sample> {

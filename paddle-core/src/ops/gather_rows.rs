@@ -1,10 +1,11 @@
 //! `gather_rows` and `scatter_rows`: values from one row space to another.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Op,
+    Operation, Schema, Slot,
 };
-use crate::program::{Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{BlockId, BuildError, RowsId, Site, Type, VarId};
 
 /// The rows of `X` that `rows` are taken from it, in their order: those that a block runs on, whole sequences, or all of
 /// them in another order.
@@ -18,17 +19,56 @@ pub struct GatherRows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScatterRows;
 
-attributes!(GatherRows { rows });
+attributes!(GatherRows { rows: RowsId(0) });
 attributes!(ScatterRows {});
+
+impl Program {
+    /// The value on the rows that `block` runs on: itself, or gathered from those around it, once per block. Of
+    /// sequences, those of these rows.
+    pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
+        let (Some(own), Some(rows)) = (self.rows_of_block(block), self.known_type(var)?.rows) else {
+            return Ok(var);
+        };
+        if self.is_local(rows, own) {
+            return Ok(var);
+        }
+        // The outermost block on these rows holds the one gather.
+        let holder = self.holder_of_rows(block);
+        let Some(parent) = self.block(holder).parent else { return Ok(var) };
+        let outer = self.localize(parent, var, site)?;
+        let Some(from) = self.ty(outer).rows else { return Ok(outer) };
+        let to = self.local_rows(from, own);
+        if to == from {
+            return Ok(outer);
+        }
+        self.gather(holder, outer, to, site)
+    }
+
+    /// The value on the rows `to`, gathered at the front of `block`, once.
+    fn gather(&mut self, block: BlockId, var: VarId, to: RowsId, site: Site) -> Result<VarId, BuildError> {
+        let op = Op::from(GatherRows { rows: to });
+        let is_gather = |operator: &&Operator| matches!(operator.op, Op::GatherRows(_));
+        let gathers = self.block(block).ops.iter().take_while(is_gather);
+        let found = gathers.clone().find(|operator| operator.op == op && operator.inputs == [var]);
+        if let Some(operator) = found {
+            return Ok(operator.outputs[0]);
+        }
+        let at = gathers.count();
+        Ok(self.insert_at(block, at, op, &[var], site)?[0])
+    }
+}
 
 impl Operation for GatherRows {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "gather_rows",
-            doc: "The rows of x that another row space has, in its order.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "gather_rows",
+                doc: "The rows of x that another row space has, in its order.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), of_shards: &[OfShards::Rows], ..Effects::PURE },
+            }
         }
     }
 
@@ -52,32 +92,19 @@ impl Operation for GatherRows {
         let grad = if g.program().is_reordered(self.rows) { g.emit(ScatterRows, &[grad])? } else { grad };
         Ok(vec![Some(grad)])
     }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GatherRows { rows: RowsId(0) }]
-    }
 }
 
 impl Operation for ScatterRows {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "scatter_rows",
-            doc: "Rows that were put into another order, in the order that they had.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "scatter_rows",
+                doc: "Rows that were put into another order, in the order that they had.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), of_shards: &[OfShards::Rows], ..Effects::PURE },
+            }
         }
     }
 
@@ -99,21 +126,5 @@ impl Operation for ScatterRows {
             Some(rows) => Some(g.emit(GatherRows { rows }, &[grad])?),
             None => None,
         }])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![ScatterRows]
     }
 }

@@ -2,7 +2,8 @@
 
 use super::layer_norm::{need_gradient, need_one_for_each};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -21,15 +22,13 @@ pub struct GroupNorm {
 
 /// Gradients of [`GroupNorm`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GroupNormGrad {
-    /// Added to variances, so that none is 0.
-    pub epsilon: f64,
-    /// Into how many groups of equal size the channels are cut.
-    pub groups: i64,
-}
+pub struct GroupNormGrad(
+    /// What is differentiated.
+    pub GroupNorm,
+);
 
 attributes!(GroupNorm { epsilon = 1e-5, groups = 1 });
-attributes!(GroupNormGrad { epsilon = 1e-5, groups = 1 });
+attributes!(GroupNormGrad(GroupNorm));
 
 /// What there is one of for each group of a row, and for each channel.
 fn parts(cx: &Infer<'_>, groups: i64) -> Result<[Type; 2], Mismatch> {
@@ -60,12 +59,19 @@ fn parts(cx: &Infer<'_>, groups: i64) -> Result<[Type; 2], Mismatch> {
 
 impl Operation for GroupNorm {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "group_norm",
-            doc: "Groups of channels of each row, normalised by their mean and variance.",
-            inputs: &["X", "Scale", "Bias"],
-            outputs: &["Y", "Mean", "Variance"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "group_norm",
+                doc: "Groups of channels of each row, normalised by their mean and variance.",
+                inputs: &[Slot::of("X"), Slot::of("Scale"), Slot::of("Bias")],
+                outputs: &[
+                    Slot::of("Y"),
+                    Slot::of("Mean").intermediate(),
+                    Slot::of("Variance").intermediate(),
+                ],
+                accuracy: AccuracyClass::Accumulating("by sums over the elements of a group"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -77,22 +83,9 @@ impl Operation for GroupNorm {
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        let GroupNorm { epsilon, groups } = *self;
         let inputs = [g.input(0), g.input(1), g.output(1), g.output(2), g.grad(0)?];
-        let grads = g.emit_all(GroupNormGrad { epsilon, groups }, &inputs)?;
+        let grads = g.emit_all(GroupNormGrad(*self), &inputs)?;
         Ok(grads.into_iter().map(Some).collect())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("by sums over the elements of a group")
-    }
-
-    fn is_intermediate(&self, output: usize) -> bool {
-        output > 0
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GroupNorm { epsilon: 1e-5, groups: 1 }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -111,17 +104,28 @@ impl Operation for GroupNorm {
 
 impl Operation for GroupNormGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "group_norm_grad",
-            doc: "Gradients of `group_norm`.",
-            inputs: &["X", "Scale", "Mean", "Variance", "Y@GRAD"],
-            outputs: &["X@GRAD", "Scale@GRAD", "Bias@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "group_norm_grad",
+                doc: "Gradients of `group_norm`.",
+                inputs: &[
+                    Slot::of("X"),
+                    Slot::of("Scale"),
+                    Slot::of("Mean"),
+                    Slot::of("Variance"),
+                    Slot::of("Y@GRAD"),
+                ],
+                outputs: &[Slot::of("X@GRAD"), Slot::of("Scale@GRAD"), Slot::of("Bias@GRAD")],
+                accuracy: AccuracyClass::Accumulating(
+                    "by sums over the elements of a group, and over all rows",
+                ),
+                effects: Effects::PURE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let [mean, scale] = parts(cx, self.groups)?;
+        let [mean, scale] = parts(cx, self.0.groups)?;
         need_one_for_each(cx, 1, &scale, "channel")?;
         need_one_for_each(cx, 2, &mean, "mean")?;
         need_one_for_each(cx, 3, &mean, "mean")?;
@@ -129,20 +133,8 @@ impl Operation for GroupNormGrad {
         Ok(vec![cx.ty(0).clone(), scale.clone(), scale])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("by sums over the elements of a group, and over all rows")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GroupNormGrad { epsilon: 1e-5, groups: 1 }]
-    }
-
     fn samples() -> Vec<Sample> {
-        let op = |groups| Sample::of(GroupNormGrad { epsilon: 1e-3, groups });
+        let op = |groups| Sample::of(GroupNormGrad(GroupNorm { epsilon: 1e-3, groups }));
         let with = |sample: Sample, dims: &[i64], mean: &[i64], channels: i64| {
             sample.dense(&[channels]).like(mean).like(mean).within(0.5, 1.5).like(dims)
         };

@@ -3,7 +3,7 @@
 use super::window::Image;
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    Infer, Linear, Mismatch, MismatchKind, Operation, Sample, Schema, Slot,
 };
 use crate::program::{Dim, DimOverflow, Type, VarId};
 
@@ -59,7 +59,7 @@ struct Settings {
     align_mode: i64,
 }
 
-attributes!(Settings { size, scale = [0.0; 2], align_corners = false, align_mode = 0 });
+attributes!(Settings { size: Vec::new(), scale = [0.0; 2], align_corners = false, align_mode = 0 });
 
 impl Attributes for Interpolate {
     fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
@@ -76,6 +76,10 @@ impl Attributes for Interpolate {
         let scale = if scale == [0.0; 2] { [0.0; 2] } else { scale };
         let Settings { size, align_corners, align_mode, .. } = read;
         Ok(Interpolate { kind: self.kind, size, scale, align_corners, align_mode })
+    }
+
+    fn prototypes() -> Vec<Self> {
+        InterpolateKind::ALL.map(|kind| Interpolate::of(kind, Vec::new())).into()
     }
 }
 
@@ -209,13 +213,6 @@ impl Interpolate {
         let dims = image.outer.iter().chain([image.channels, height, width]).cloned().collect();
         Ok(Type { dims, ..*cx.ty(0) })
     }
-
-    fn accuracy(&self) -> AccuracyClass {
-        match self.kind {
-            InterpolateKind::Nearest => AccuracyClass::Exact("elements are moved, not changed"),
-            InterpolateKind::Bilinear => AccuracyClass::Accumulating("a sum of four weighted elements"),
-        }
-    }
 }
 
 impl Operation for Interpolate {
@@ -223,13 +220,15 @@ impl Operation for Interpolate {
         const NEAREST: Schema = Schema {
             name: "nearest_interp_v2",
             doc: "Images of another height and width, of the nearest elements.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+            inputs: &[Slot::of("X")],
+            outputs: &[Slot::of("Out")],
+            accuracy: AccuracyClass::MOVED,
+            effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
         };
         const BILINEAR: Schema = Schema {
             name: "bilinear_interp_v2",
             doc: "Images of another height and width, of the four elements around each place.",
+            accuracy: AccuracyClass::Accumulating("a sum of four weighted elements"),
             ..NEAREST
         };
         match self.kind {
@@ -247,18 +246,6 @@ impl Operation for Interpolate {
         Ok(vec![Some(g.emit(InterpolateGrad(self.clone()), &inputs)?)])
     }
 
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.accuracy()
-    }
-
-    fn prototypes() -> Vec<Self> {
-        InterpolateKind::ALL.map(|kind| Interpolate::of(kind, Vec::new())).into()
-    }
-
     fn samples() -> Vec<Sample> {
         cases(Sample::of, |sample, _| sample)
     }
@@ -271,23 +258,16 @@ pub struct InterpolateGrad(
     pub Interpolate,
 );
 
-impl Attributes for InterpolateGrad {
-    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        self.0.to_attributes()
-    }
-
-    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        self.0.with_attributes(reader).map(InterpolateGrad)
-    }
-}
+attributes!(InterpolateGrad(Interpolate));
 
 impl Operation for InterpolateGrad {
     fn schema(&self) -> &'static Schema {
         const NEAREST: Schema = Schema {
             name: "nearest_interp_v2_grad",
             doc: "Gradient of `nearest_interp_v2`.",
-            inputs: &["X", "Out@GRAD"],
-            outputs: &["X@GRAD"],
+            inputs: &[Slot::of("X").shape_only(), Slot::of("Out@GRAD")],
+            outputs: &[Slot::of("X@GRAD")],
+            accuracy: AccuracyClass::Accumulating("a sum over the elements that are made of one"),
             effects: Effects::ROW_WISE,
         };
         const BILINEAR: Schema =
@@ -301,23 +281,6 @@ impl Operation for InterpolateGrad {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_type(1, &self.0.output(cx)?)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    /// Of the images only how large they are counts.
-    fn reads(&self, k: usize) -> bool {
-        k == 1
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over the elements that are made of one")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        Interpolate::prototypes().into_iter().map(InterpolateGrad).collect()
     }
 
     fn samples() -> Vec<Sample> {

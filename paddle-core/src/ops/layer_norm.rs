@@ -1,7 +1,8 @@
 //! `layer_norm`: normalises the elements of each row, or of each place in it, by their own mean and variance.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -21,15 +22,13 @@ pub struct LayerNorm {
 
 /// Gradients of [`LayerNorm`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LayerNormGrad {
-    /// Added to variances, so that none is 0.
-    pub epsilon: f64,
-    /// From which axis on, that of the rows counted as 0.
-    pub begin_norm_axis: i64,
-}
+pub struct LayerNormGrad(
+    /// What is differentiated.
+    pub LayerNorm,
+);
 
 attributes!(LayerNorm { epsilon = 1e-5, begin_norm_axis = 1 });
-attributes!(LayerNormGrad { epsilon = 1e-5, begin_norm_axis = 1 });
+attributes!(LayerNormGrad(LayerNorm));
 
 /// What there is one of for each mean, and for each element that is normalised with others.
 fn parts(cx: &Infer<'_>, begin: i64) -> Result<[Type; 2], Mismatch> {
@@ -67,12 +66,21 @@ pub(super) fn need_gradient(cx: &Infer<'_>, k: usize) -> Result<(), Mismatch> {
 
 impl Operation for LayerNorm {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "layer_norm",
-            doc: "Elements from an axis on, normalised by their mean and variance.",
-            inputs: &["X", "Scale", "Bias"],
-            outputs: &["Y", "Mean", "Variance"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "layer_norm",
+                doc: "Elements from an axis on, normalised by their mean and variance.",
+                inputs: &[Slot::of("X"), Slot::of("Scale"), Slot::of("Bias")],
+                outputs: &[
+                    Slot::of("Y"),
+                    Slot::of("Mean").intermediate(),
+                    Slot::of("Variance").intermediate(),
+                ],
+                accuracy: AccuracyClass::Accumulating(
+                    "by sums over the elements that are normalised together",
+                ),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -84,22 +92,9 @@ impl Operation for LayerNorm {
     }
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        let LayerNorm { epsilon, begin_norm_axis } = *self;
         let inputs = [g.input(0), g.input(1), g.output(1), g.output(2), g.grad(0)?];
-        let grads = g.emit_all(LayerNormGrad { epsilon, begin_norm_axis }, &inputs)?;
+        let grads = g.emit_all(LayerNormGrad(*self), &inputs)?;
         Ok(grads.into_iter().map(Some).collect())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("by sums over the elements that are normalised together")
-    }
-
-    fn is_intermediate(&self, output: usize) -> bool {
-        output > 0
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LayerNorm { epsilon: 1e-5, begin_norm_axis: 1 }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -117,17 +112,28 @@ impl Operation for LayerNorm {
 
 impl Operation for LayerNormGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "layer_norm_grad",
-            doc: "Gradients of `layer_norm`.",
-            inputs: &["X", "Scale", "Mean", "Variance", "Y@GRAD"],
-            outputs: &["X@GRAD", "Scale@GRAD", "Bias@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "layer_norm_grad",
+                doc: "Gradients of `layer_norm`.",
+                inputs: &[
+                    Slot::of("X"),
+                    Slot::of("Scale"),
+                    Slot::of("Mean"),
+                    Slot::of("Variance"),
+                    Slot::of("Y@GRAD"),
+                ],
+                outputs: &[Slot::of("X@GRAD"), Slot::of("Scale@GRAD"), Slot::of("Bias@GRAD")],
+                accuracy: AccuracyClass::Accumulating(
+                    "by sums over the elements that are normalised together, and over all rows",
+                ),
+                effects: Effects::PURE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        let [mean, scale] = parts(cx, self.begin_norm_axis)?;
+        let [mean, scale] = parts(cx, self.0.begin_norm_axis)?;
         need_one_for_each(cx, 1, &scale, "element that is normalised with others")?;
         need_one_for_each(cx, 2, &mean, "mean")?;
         need_one_for_each(cx, 3, &mean, "mean")?;
@@ -135,22 +141,8 @@ impl Operation for LayerNormGrad {
         Ok(vec![cx.ty(0).clone(), scale.clone(), scale])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating(
-            "by sums over the elements that are normalised together, and over all rows",
-        )
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LayerNormGrad { epsilon: 1e-5, begin_norm_axis: 1 }]
-    }
-
     fn samples() -> Vec<Sample> {
-        let op = |begin_norm_axis| Sample::of(LayerNormGrad { epsilon: 1e-3, begin_norm_axis });
+        let op = |begin_norm_axis| Sample::of(LayerNormGrad(LayerNorm { epsilon: 1e-3, begin_norm_axis }));
         let with = |sample: Sample, scale: i64, mean: &[i64], dims: &[i64]| {
             sample.dense(&[scale]).like(mean).like(mean).within(0.5, 1.5).like(dims)
         };

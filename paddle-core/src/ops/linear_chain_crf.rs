@@ -1,10 +1,10 @@
 //! `linear_chain_crf`: how improbable the labels of sequences are.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema, labels,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot, labels,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// The negative logarithm of the probability that a conditional random field gives to the labels of each sequence.
 /// Lafferty, McCallum and Pereira, "Conditional random fields", 2001.
@@ -60,12 +60,19 @@ pub(super) fn check_transition(cx: &Infer<'_>, emission: usize, transition: usiz
 
 impl Operation for LinearChainCrf {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "linear_chain_crf",
-            doc: "-ln p(labels), of the labels of each sequence in a conditional random field.",
-            inputs: &["Emission", "Transition", "Label"],
-            outputs: &["Alpha", "LogLikelihood"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "linear_chain_crf",
+                doc: "-ln p(labels), of the labels of each sequence in a conditional random field.",
+                inputs: &[
+                    Slot::of("Emission").with_offsets(),
+                    Slot::of("Transition"),
+                    Slot::of("Label").with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Alpha").intermediate(), Slot::of("LogLikelihood")],
+                accuracy: AccuracyClass::Accumulating("sums of exponentials"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -82,31 +89,6 @@ impl Operation for LinearChainCrf {
         let inputs = [g.output(0), g.input(1), g.input(2), g.grad(1)?];
         let grads = g.emit_all(LinearChainCrfGrad, &inputs)?;
         Ok(vec![Some(grads[0]), Some(grads[1]), None])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 2]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k != 2
-    }
-
-    fn is_intermediate(&self, output: usize) -> bool {
-        output == 0
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("sums of exponentials")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LinearChainCrf]
     }
 
     fn samples() -> Vec<Sample> {
@@ -130,12 +112,20 @@ impl Operation for LinearChainCrf {
 
 impl Operation for LinearChainCrfGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "linear_chain_crf_grad",
-            doc: "Gradients of `linear_chain_crf`.",
-            inputs: &["Alpha", "Transition", "Label", "LogLikelihood@GRAD"],
-            outputs: &["Emission@GRAD", "Transition@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "linear_chain_crf_grad",
+                doc: "Gradients of `linear_chain_crf`.",
+                inputs: &[
+                    Slot::of("Alpha").with_offsets(),
+                    Slot::of("Transition"),
+                    Slot::of("Label").with_offsets(),
+                    Slot::of("LogLikelihood@GRAD"),
+                ],
+                outputs: &[Slot::of("Emission@GRAD"), Slot::of("Transition@GRAD")],
+                accuracy: AccuracyClass::Accumulating("sums of probabilities"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -145,21 +135,5 @@ impl Operation for LinearChainCrfGrad {
         let rows = labels::check_sequences(cx, 0, 2)?;
         cx.need_type(3, &Type { rows: Some(rows), ..Type::new(cx.ty(0).dtype, [1]) })?;
         Ok(vec![cx.ty(0).clone(), cx.ty(1).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 2]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("sums of probabilities")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LinearChainCrfGrad]
     }
 }

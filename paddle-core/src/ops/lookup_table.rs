@@ -1,9 +1,10 @@
 //! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, SumOfRows,
+    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot, SumOfRows,
 };
+use crate::ops::{Operator, Program};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// `Out[.., j] = W[Ids[..], j]`.
@@ -19,13 +20,13 @@ pub struct LookupTable {
 /// Gradient of [`LookupTable`] with respect to the table: each row of `Out@GRAD` is added to the entry that it was
 /// read from, in order. Of `W` only the shape is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LookupTableGrad {
-    /// The id that stands for nothing; -1 for none.
-    pub padding_idx: i64,
-}
+pub struct LookupTableGrad(
+    /// What is differentiated.
+    pub LookupTable,
+);
 
 attributes!(LookupTable { padding_idx = -1 });
-attributes!(LookupTableGrad { padding_idx = -1 });
+attributes!(LookupTableGrad(LookupTable));
 
 /// The type of what ids (that input) read from a table (that one).
 pub(super) fn looked_up(cx: &Infer<'_>, [at, of]: [usize; 2], padding_idx: i64) -> Result<Type, Mismatch> {
@@ -55,12 +56,15 @@ pub(super) fn looked_up(cx: &Infer<'_>, [at, of]: [usize; 2], padding_idx: i64) 
 
 impl Operation for LookupTable {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "lookup_table_v2",
-            doc: "The rows of w that ids number.",
-            inputs: &["Ids", "W"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "lookup_table_v2",
+                doc: "The rows of w that ids number.",
+                inputs: &[Slot::of("Ids"), Slot::of("W")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -70,16 +74,8 @@ impl Operation for LookupTable {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (ids, table, grad) = (g.input(0), g.input(1), g.grad(0)?);
-        let op = LookupTableGrad { padding_idx: self.padding_idx };
+        let op = LookupTableGrad(*self);
         Ok(vec![None, Some(g.emit(op, &[ids, table, grad])?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LookupTable { padding_idx: -1 }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -100,37 +96,24 @@ impl Operation for LookupTable {
 
 impl Operation for LookupTableGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "lookup_table_v2_grad",
-            doc: "Gradient of `lookup_table_v2`.",
-            inputs: &["Ids", "W", "Out@GRAD"],
-            outputs: &["W@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "lookup_table_v2_grad",
+                doc: "Gradient of `lookup_table_v2`.",
+                inputs: &[Slot::of("Ids"), Slot::of("W").shape_only(), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("W@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum over the places of an id"),
+                effects: Effects::PURE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
-        cx.need_type(2, &looked_up(cx, [0, 1], self.padding_idx)?)?;
+        cx.need_type(2, &looked_up(cx, [0, 1], self.0.padding_idx)?)?;
         Ok(vec![cx.ty(1).clone()])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k != 1
-    }
-
-    fn sum_of_rows(&self) -> Option<SumOfRows> {
-        Some(SumOfRows { ids: 0, rows: 2, padding_idx: self.padding_idx })
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over the places of an id")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LookupTableGrad { padding_idx: -1 }]
+    fn form(&self, _: &Program, _: &Operator) -> Option<Form> {
+        Some(Form::SumOfRows(SumOfRows { ids: 0, rows: 2, padding_idx: self.0.padding_idx }))
     }
 }

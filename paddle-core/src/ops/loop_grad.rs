@@ -2,9 +2,10 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
+    AccuracyClass, ControlFlow, Effects, Infer, Mismatch, MismatchKind, Op, Operation, Schema, Slot,
 };
-use crate::program::{Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{RowsId, Type, VarId};
 
 /// Runs the gradient of the body of a loop, its only block, once per iteration of that loop, last iteration first, on the
 /// rows of the iteration.
@@ -58,12 +59,15 @@ impl LoopGrad {
 
 impl Operation for LoopGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "loop_grad",
-            doc: "Gradient of `for` and `while`.",
-            inputs: &["Out@GRAD*"],
-            outputs: &["X@GRAD*"],
-            effects: Effects::BLOCKS,
+        const {
+            &Schema {
+                name: "loop_grad",
+                doc: "Gradient of `for` and `while`.",
+                inputs: &[Slot::of("Out@GRAD").variadic()],
+                outputs: &[Slot::of("X@GRAD").variadic()],
+                accuracy: AccuracyClass::Exact("what its blocks compute is judged by itself"),
+                effects: Effects::BLOCKS,
+            }
         }
     }
 
@@ -97,8 +101,20 @@ impl Operation for LoopGrad {
         Ok(types)
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
+    fn control(&self) -> Option<&dyn ControlFlow> {
+        Some(self)
+    }
+}
+
+impl ControlFlow for LoopGrad {
+    fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
+        let block = program.block(operator.blocks[0]);
+        let mut flow = Vec::new();
+        if let Some(parts) = self.parts(operator.inputs.len()) {
+            flow = loops::flow(program, operator, parts);
+        }
+        flow.extend(block.results.iter().copied().zip(operator.outputs.iter().copied()));
+        flow
     }
 
     fn iterates(&self, operator: &Operator) -> Option<Parts> {
@@ -111,23 +127,5 @@ impl Operation for LoopGrad {
 
     fn differentiates(&self, op: &Op) -> bool {
         matches!(op, Op::For(_) | Op::While(_))
-    }
-
-    fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
-        let block = program.block(operator.blocks[0]);
-        let mut flow = Vec::new();
-        if let Some(parts) = self.parts(operator.inputs.len()) {
-            flow = loops::flow(program, operator, parts);
-        }
-        flow.extend(block.results.iter().copied().zip(operator.outputs.iter().copied()));
-        flow
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("what its blocks compute is judged by itself")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![LoopGrad { items: 0, collected: 0 }]
     }
 }

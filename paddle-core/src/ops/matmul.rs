@@ -1,10 +1,11 @@
 //! `matmul_v2`: products of matrices.
 
 use super::{
-    AccuracyClass, Contract, Contraction, Effects, Factor, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, OfShards, Operation, Reshape, Sample, Schema, Transpose,
+    AccuracyClass, Contract, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear,
+    Mismatch, MismatchKind, OfShards, Operation, Reshape, Sample, Schema, Slot, Transpose,
 };
-use crate::program::{Dim, Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{Dim, RowsId, Type, VarId};
 
 /// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes; either may be
 /// read transposed.
@@ -85,12 +86,15 @@ fn counted(cx: &Infer<'_>, x: &[Axis], y: &[Axis]) -> Result<Vec<Axis>, Mismatch
 
 impl Operation for Matmul {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "matmul_v2",
-            doc: "Σₖ x[.., m, k] · y[.., k, n].",
-            inputs: &["X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "matmul_v2",
+                doc: "Σₖ x[.., m, k] · y[.., k, n].",
+                inputs: &[Slot::of("X"), Slot::of("Y")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::PURE },
+            }
         }
     }
 
@@ -192,21 +196,9 @@ impl Operation for Matmul {
         }
     }
 
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs.len() == 1
-    }
-
-    fn contraction(&self, program: &Program, operator: &Operator) -> Option<Contraction> {
+    fn form(&self, program: &Program, operator: &Operator) -> Option<Form> {
         let factor = |input: usize, last| Factor::matrix(input, program.ty(operator.inputs[input]), last);
-        Some(Contraction { factors: [factor(0, !self.trans_x), factor(1, self.trans_y)] })
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Matmul::PLAIN]
+        Some(Form::Contraction(Contraction { factors: [factor(0, !self.trans_x), factor(1, self.trans_y)] }))
     }
 
     fn samples() -> Vec<Sample> {

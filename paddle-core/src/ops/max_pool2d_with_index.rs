@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Padding, Pool2d, Pool2dGrad,
-    PoolKind, Sample, Schema,
+    PoolKind, Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -24,7 +24,7 @@ pub struct MaxPool2dWithIndex {
 }
 
 attributes!(MaxPool2dWithIndex {
-    ksize,
+    ksize: [1, 1],
     strides = [1, 1],
     paddings = [0, 0],
     global_pooling = false,
@@ -52,12 +52,15 @@ impl MaxPool2dWithIndex {
 
 impl Operation for MaxPool2dWithIndex {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "max_pool2d_with_index",
-            doc: "The maximum of windows that slide over images, and where it is.",
-            inputs: &["X"],
-            outputs: &["Out", "Mask"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "max_pool2d_with_index",
+                doc: "The maximum of windows that slide over images, and where it is.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out"), Slot::of("Mask")],
+                accuracy: AccuracyClass::Exact("the largest element is moved"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -71,14 +74,6 @@ impl Operation for MaxPool2dWithIndex {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.output(0), g.grad(0)?];
         Ok(vec![Some(g.emit(Pool2dGrad(self.pool()), &inputs)?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("the largest element is moved")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![MaxPool2dWithIndex::of_size([1, 1])]
     }
 
     fn samples() -> Vec<Sample> {

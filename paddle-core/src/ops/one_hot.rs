@@ -1,9 +1,7 @@
 //! `one_hot_v2`: ids as rows with a single 1.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
-};
-use crate::program::{DType, Dim, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Dim, Type};
 
 /// `Out[.., j]` is 1 where `j` is `X[..]`, and else 0.
 ///
@@ -18,16 +16,19 @@ pub struct OneHot {
     pub allow_out_of_range: bool,
 }
 
-attributes!(OneHot { depth, dtype = DType::F32, allow_out_of_range = false });
+attributes!(OneHot { depth: Dim::from(1), dtype = DType::F32, allow_out_of_range = false });
 
 impl Operation for OneHot {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "one_hot_v2",
-            doc: "Ids as rows with a single 1.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "one_hot_v2",
+                doc: "Ids as rows with a single 1.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("ones and zeros"),
+                effects: Effects { differentiable: false, ..Effects::ROW_WISE },
+            }
         }
     }
 
@@ -43,22 +44,6 @@ impl Operation for OneHot {
         let mut out = cx.ty(0).with_dtype(self.dtype);
         out.dims.push(self.depth.clone());
         Ok(vec![out])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("ones and zeros")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![OneHot { depth: Dim::from(1), dtype: DType::F32, allow_out_of_range: false }]
     }
 
     fn samples() -> Vec<Sample> {

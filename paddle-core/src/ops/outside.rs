@@ -1,11 +1,13 @@
 //! A constant that stands in the code around a network: its value is bound when the network is made.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, AssignValue, Effects, Fill, Infer, Mismatch, MismatchKind, Number, Op, Operation, Program,
+    Schema, Slot,
 };
-use crate::program::{Type, VarId};
+use crate::program::BindError;
+use crate::program::{DType, Type};
 
-/// A tensor whose elements are not known yet. [`Program::bind_constants`](crate::program::Program::bind_constants) puts
+/// A tensor whose elements are not known yet. [`Program::bind_constants`](crate::ops::Program::bind_constants) puts
 /// [`AssignValue`](super::AssignValue) in its place; before, it cannot be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outside {
@@ -15,16 +17,56 @@ pub struct Outside {
     pub ty: Type,
 }
 
-attributes!(Outside { name, ty });
+attributes!(Outside { name: "crate::GATE".into(), ty: Type::scalar(DType::F32) });
+
+impl Program {
+    /// The constants that stand around the network, each once: what they are called, and their types.
+    pub fn outside_constants(&self) -> Vec<(&str, &Type)> {
+        let operators = self.blocks().iter().flat_map(|block| &block.ops);
+        let constants = operators.filter_map(|operator| match &operator.op {
+            Op::Outside(constant) => Some((constant.name.as_str(), &constant.ty)),
+            _ => None,
+        });
+        let mut known: Vec<(&str, &Type)> = Vec::new();
+        for (name, ty) in constants {
+            if !known.iter().any(|(other, _)| *other == name) {
+                known.push((name, ty));
+            }
+        }
+        known
+    }
+
+    /// The same program with the elements of constants that stand around the network.
+    ///
+    /// Errors if a constant has no value here, or one of another number of elements or another element type.
+    pub fn bind_constants(&self, values: &[(&str, Vec<Number>)]) -> Result<Self, BindError> {
+        let mut bound = self.clone();
+        for operator in bound.operators_mut() {
+            let Op::Outside(Outside { name, ty }) = &operator.op else { continue };
+            let found = values.iter().find(|(known, _)| known == name);
+            let (_, values) = found.ok_or_else(|| BindError::Unbound { constant: name.clone() })?;
+            let constant = AssignValue { values: values.clone(), ty: ty.clone() };
+            operator.op = match values[..] {
+                [value] if ty.dims.is_empty() => Fill { value, ty: ty.clone() }.into(),
+                _ => constant.rounded().into(),
+            };
+        }
+        bound.infer_block_again(Program::GLOBAL)?;
+        Ok(bound)
+    }
+}
 
 impl Operation for Outside {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "outside",
-            doc: "A constant that is bound when the network is made.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "outside",
+                doc: "A constant that is bound when the network is made.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("numbers are rounded to the element type"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -36,17 +78,5 @@ impl Operation for Outside {
                 Err(cx.fail(MismatchKind::Attribute, "a constant has no rows, and sizes that are numbers"))
             }
         }
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("numbers are rounded to the element type")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Outside { name: "crate::GATE".into(), ty: Type::scalar(crate::program::DType::F32) }]
     }
 }

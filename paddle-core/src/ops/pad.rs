@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, Slice,
+    Schema, Slice, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -15,7 +15,7 @@ pub struct Pad {
     pub pad_value: f64,
 }
 
-attributes!(Pad { paddings, pad_value = 0.0 });
+attributes!(Pad { paddings: Vec::new(), pad_value = 0.0 });
 
 /// What stands around a value that is padded with elements of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,12 +54,15 @@ impl PadMode {
 
 impl Operation for Pad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "pad",
-            doc: "x with more elements around it.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "pad",
+                doc: "x with more elements around it.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -99,14 +102,6 @@ impl Operation for Pad {
         }
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(part, &[grad])?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Pad { paddings: Vec::new(), pad_value: 0.0 }]
     }
 
     fn samples() -> Vec<Sample> {

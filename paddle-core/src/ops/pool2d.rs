@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::window::Image;
 use super::{
-    AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Operation, Padding, Sample, Schema, Window,
+    AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
+    MismatchKind, Operation, Padding, Sample, Schema, Slot, Window,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -70,8 +70,8 @@ pub struct Pool2d {
 }
 
 attributes!(Pool2d {
-    pooling_type,
-    ksize,
+    pooling_type: PoolKind::Max,
+    ksize: [1, 1],
     strides = [1, 1],
     paddings = Padding::Explicit([0; 4]),
     ceil_mode = false,
@@ -150,12 +150,15 @@ impl Pool2d {
 
 impl Operation for Pool2d {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "pool2d",
-            doc: "The maximum or the average of windows that slide over images.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "pool2d",
+                doc: "The maximum or the average of windows that slide over images.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum over a window"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -168,15 +171,12 @@ impl Operation for Pool2d {
         Ok(vec![Some(g.emit(Pool2dGrad(*self), &inputs)?)])
     }
 
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
+    /// A maximum is not computed.
+    fn accuracy(&self) -> AccuracyClass {
         match self.pooling_type {
             PoolKind::Max => AccuracyClass::Exact("the largest element is moved"),
-            PoolKind::Avg => AccuracyClass::Accumulating("a sum over a window"),
+            PoolKind::Avg => self.schema().accuracy,
         }
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Pool2d::of_size(PoolKind::Max, [1, 1])]
     }
 
     fn samples() -> Vec<Sample> {
@@ -191,24 +191,19 @@ pub struct Pool2dGrad(
     pub Pool2d,
 );
 
-impl Attributes for Pool2dGrad {
-    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        self.0.to_attributes()
-    }
-
-    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        self.0.with_attributes(reader).map(Pool2dGrad)
-    }
-}
+attributes!(Pool2dGrad(Pool2d));
 
 impl Operation for Pool2dGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "pool2d_grad",
-            doc: "Gradient of `pool2d`.",
-            inputs: &["X", "Out", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "pool2d_grad",
+                doc: "Gradient of `pool2d`.",
+                inputs: &[Slot::of("X"), Slot::of("Out").shape_only(), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum over the windows that an element is in"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -224,21 +219,10 @@ impl Operation for Pool2dGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
     /// Where the maxima are is found out again; averages are linear.
-    fn reads(&self, k: usize) -> bool {
-        k == 2 || k == 0 && self.0.pooling_type == PoolKind::Max
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over the windows that an element is in")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        Pool2d::prototypes().into_iter().map(Pool2dGrad).collect()
+    fn input(&self, k: usize) -> Slot {
+        let slot = self.schema().input(k);
+        Slot { is_read: slot.is_read && (k != 0 || self.0.pooling_type == PoolKind::Max), ..slot }
     }
 
     fn samples() -> Vec<Sample> {

@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema, row_numbers,
+    AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
+    row_numbers,
 };
-use crate::program::{DType, Dim, Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, Dim, RowsId, Type};
 
 /// Uniform on `[min, max)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,9 +90,9 @@ fn signed_root(square: f64) -> f64 {
     square.abs().sqrt().copysign(square)
 }
 
-attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, path = String::new(), ty } resolved);
-attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, path = String::new(), ty } resolved);
-attributes!(TruncatedGaussianRandom { mean = 0.0, std = 1.0, ty });
+attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, path = String::new(), ty: Type::scalar(DType::F32) } resolved);
+attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, path = String::new(), ty: Type::scalar(DType::F32) } resolved);
+attributes!(TruncatedGaussianRandom { mean = 0.0, std = 1.0, ty: Type::scalar(DType::F32) });
 
 /// Floating-point elements and finite bounds; a size that they go by is one that the type has too. A number for each row, if
 /// there are any.
@@ -119,12 +120,15 @@ fn check(cx: &Infer<'_>, ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Res
 
 impl Operation for UniformRandom {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "uniform_random",
-            doc: "Uniform on [min, max).",
-            inputs: &["Rows*"],
-            outputs: &["Out"],
-            effects: Effects::RANDOM,
+        const {
+            &Schema {
+                name: "uniform_random",
+                doc: "Uniform on [min, max).",
+                inputs: &[Slot::of("Rows").variadic().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("drawn in f64 and rounded once"),
+                effects: Effects::RANDOM,
+            }
         }
     }
 
@@ -136,30 +140,12 @@ impl Operation for UniformRandom {
         check(cx, &self.ty, [self.min, self.max], &self.fan)
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None; g.operator().inputs.len()])
-    }
-
     fn stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
     }
 
     fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
         row_numbers::drawn(operator, 0)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("drawn in f64 and rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![UniformRandom {
-            min: -1.0,
-            max: 1.0,
-            fan: None,
-            path: String::new(),
-            ty: Type::scalar(DType::F32),
-        }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -179,12 +165,15 @@ impl Operation for UniformRandom {
 
 impl Operation for GaussianRandom {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "gaussian_random",
-            doc: "Normal with mean and std.",
-            inputs: &["Rows*"],
-            outputs: &["Out"],
-            effects: Effects::RANDOM,
+        const {
+            &Schema {
+                name: "gaussian_random",
+                doc: "Normal with mean and std.",
+                inputs: &[Slot::of("Rows").variadic().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("drawn in f64 and rounded once"),
+                effects: Effects::RANDOM,
+            }
         }
     }
 
@@ -196,30 +185,12 @@ impl Operation for GaussianRandom {
         check(cx, &self.ty, [self.mean, self.std], &self.fan)
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None; g.operator().inputs.len()])
-    }
-
     fn stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
     }
 
     fn of_shards(&self, _: &Program, operator: &Operator, _output: usize) -> OfShards {
         row_numbers::drawn(operator, 0)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("drawn in f64 and rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![GaussianRandom {
-            mean: 0.0,
-            std: 1.0,
-            fan: None,
-            path: String::new(),
-            ty: Type::scalar(DType::F32),
-        }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -234,12 +205,15 @@ impl Operation for GaussianRandom {
 
 impl Operation for TruncatedGaussianRandom {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "truncated_gaussian_random",
-            doc: "Normal with mean and std, within two std of the mean.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::RANDOM,
+        const {
+            &Schema {
+                name: "truncated_gaussian_random",
+                doc: "Normal with mean and std, within two std of the mean.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("drawn in double precision and rounded once"),
+                effects: Effects::RANDOM,
+            }
         }
     }
 
@@ -249,18 +223,6 @@ impl Operation for TruncatedGaussianRandom {
             return Err(Mismatch { input: None, kind: MismatchKind::Attribute, message });
         }
         check(cx, &self.ty, [self.mean, self.std], &None)
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("drawn in double precision and rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![TruncatedGaussianRandom { mean: 0.0, std: 1.0, ty: Type::scalar(DType::F32) }]
     }
 
     fn samples() -> Vec<Sample> {

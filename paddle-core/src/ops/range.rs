@@ -1,10 +1,7 @@
 //! `range`: evenly spaced numbers.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
-    Sample, Schema,
-};
-use crate::program::{DType, Dim, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Dim, Type};
 
 /// `start + i · step` for each element `i` of the result, which has one dimension and no rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,16 +14,19 @@ pub struct Range {
     pub ty: Type,
 }
 
-attributes!(Range { start = Number::Int(0), step = Number::Int(1), ty });
+attributes!(Range { start = Number::Int(0), step = Number::Int(1), ty: Type { dtype: DType::I64, rows: None, dims: vec![Dim::from(1)] } });
 
 impl Operation for Range {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "range",
-            doc: "Evenly spaced numbers.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "range",
+                doc: "Evenly spaced numbers.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("computed in double precision and rounded once"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -40,19 +40,6 @@ impl Operation for Range {
             (None, [size]) if size.constant().is_none_or(|size| size >= 0) => Ok(vec![self.ty.clone()]),
             _ => fail(format!("{} is not a list of numbers", cx.program.show(&self.ty))),
         }
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("computed in double precision and rounded once")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let ty = Type { dtype: DType::I64, rows: None, dims: vec![Dim::from(1)] };
-        vec![Range { start: Number::Int(0), step: Number::Int(1), ty }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind,
-    Operation, Real, Sample, Schema, Unary, UnaryKind,
+    Operation, Real, Sample, Schema, Slot, Unary, UnaryKind,
 };
 use crate::program::{Type, VarId};
 
@@ -27,12 +27,17 @@ impl RankLoss {
 
 impl Operation for RankLoss {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "rank_loss",
-            doc: "ln(1 + exp o) - label · o with o = left - right.",
-            inputs: &["Label", "Left", "Right"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "rank_loss",
+                doc: "ln(1 + exp o) - label · o with o = left - right.",
+                inputs: &[Slot::of("Label").without_gradient(), Slot::of("Left"), Slot::of("Right")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating(
+                    "a difference of scores, and of their loss and a product",
+                ),
+                effects: Effects::ELEMENT_WISE,
+            }
         }
     }
 
@@ -64,18 +69,6 @@ impl Operation for RankLoss {
         let of_left = g.emit(Binary { kind: BinaryKind::Mul }, &[error, grad])?;
         let of_right = if g.wants(2) { Some(g.negate(of_left)?) } else { None };
         Ok(vec![None, g.sum_to_input(Some(of_left), 1)?, g.sum_to_input(of_right, 2)?])
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a difference of scores, and of their loss and a product")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![RankLoss]
     }
 
     fn samples() -> Vec<Sample> {

@@ -3,10 +3,11 @@
 
 use super::{
     AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
-    CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number,
-    OfShards, Operation, Sample, Schema, Size,
+    CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind,
+    Number, OfShards, Operation, Sample, Schema, Size, Slot,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// Which reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +68,10 @@ impl Attributes for Reduce {
     fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
         let over = Over { axes: Vec::new(), keep_dim: false }.with_attributes(reader)?;
         Ok(Reduce { kind: self.kind, axes: over.axes, keep_dim: over.keep_dim })
+    }
+
+    fn prototypes() -> Vec<Self> {
+        ReduceKind::ALL.into_iter().map(|kind| Reduce { kind, axes: Vec::new(), keep_dim: false }).collect()
     }
 }
 
@@ -131,18 +136,41 @@ impl Reduce {
 impl Operation for Reduce {
     fn schema(&self) -> &'static Schema {
         macro_rules! schema {
-            ($name:literal, $doc:literal) => {
-                &Schema { name: $name, doc: $doc, inputs: &["X"], outputs: &["Out"], effects: Effects::PURE }
+            ($name:literal, $doc:literal, $accuracy:ident($why:literal) $(, $effect:ident: $value:expr)?) => {
+                const {
+                    &Schema {
+                        name: $name,
+                        doc: $doc,
+                        inputs: &[Slot::of("X")],
+                        outputs: &[Slot::of("Out")],
+                        accuracy: AccuracyClass::$accuracy($why),
+                        effects: Effects { $($effect: $value,)? ..Effects::PURE },
+                    }
+                }
             };
         }
         match self.kind {
-            ReduceKind::Sum => schema!("reduce_sum", "Σ x over axes."),
-            ReduceKind::Mean => schema!("reduce_mean", "Mean of x over axes; 0 over no elements."),
-            ReduceKind::Max => schema!("reduce_max", "The largest x over axes."),
-            ReduceKind::Min => schema!("reduce_min", "The smallest x over axes."),
-            ReduceKind::Prod => schema!("reduce_prod", "Π x over axes."),
-            ReduceKind::Any => schema!("reduce_any", "Whether some x over axes is true."),
-            ReduceKind::All => schema!("reduce_all", "Whether every x over axes is true."),
+            ReduceKind::Sum => {
+                schema!("reduce_sum", "Σ x over axes.", Accumulating("a sum"), linear: Linear::In(&[0]))
+            }
+            ReduceKind::Mean => {
+                schema!("reduce_mean", "Mean of x over axes; 0 over no elements.", Accumulating("a sum"), linear: Linear::In(&[0]))
+            }
+            ReduceKind::Max => {
+                schema!("reduce_max", "The largest x over axes.", Exact("one element is moved"))
+            }
+            ReduceKind::Min => {
+                schema!("reduce_min", "The smallest x over axes.", Exact("one element is moved"))
+            }
+            ReduceKind::Prod => {
+                schema!("reduce_prod", "Π x over axes.", Accumulating("each factor rounds the product"))
+            }
+            ReduceKind::Any => {
+                schema!("reduce_any", "Whether some x over axes is true.", Exact("one element is moved"), differentiable: false)
+            }
+            ReduceKind::All => {
+                schema!("reduce_all", "Whether every x over axes is true.", Exact("one element is moved"), differentiable: false)
+            }
         }
     }
 
@@ -191,28 +219,6 @@ impl Operation for Reduce {
             (None, ReduceKind::Max | ReduceKind::Min | ReduceKind::Prod) => OfShards::Other,
             (None, ReduceKind::Any | ReduceKind::All) => OfShards::Other,
         }
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        matches!(self.kind, ReduceKind::Sum | ReduceKind::Mean)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        match self.kind {
-            ReduceKind::Max | ReduceKind::Min | ReduceKind::Any | ReduceKind::All => {
-                AccuracyClass::Exact("one element is moved")
-            }
-            ReduceKind::Prod => AccuracyClass::Accumulating("each factor rounds the product"),
-            ReduceKind::Sum | ReduceKind::Mean => AccuracyClass::Accumulating("a sum"),
-        }
-    }
-
-    fn is_differentiable(&self) -> bool {
-        !self.kind.is_logical()
-    }
-
-    fn prototypes() -> Vec<Self> {
-        ReduceKind::ALL.into_iter().map(|kind| Reduce { kind, axes: Vec::new(), keep_dim: false }).collect()
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,7 +1,8 @@
 //! `reshape2`: the same elements in another shape.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
 use crate::program::{Dim, DimOverflow, Type, VarId};
 
@@ -12,7 +13,7 @@ pub struct Reshape {
     pub dims: Vec<Dim>,
 }
 
-attributes!(Reshape { dims });
+attributes!(Reshape { dims: Vec::new() });
 
 fn elements(dims: &[Dim]) -> Result<Dim, DimOverflow> {
     dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim)
@@ -20,12 +21,15 @@ fn elements(dims: &[Dim]) -> Result<Dim, DimOverflow> {
 
 impl Operation for Reshape {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "reshape2",
-            doc: "x in another shape.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "reshape2",
+                doc: "x in another shape.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
+            }
         }
     }
 
@@ -46,18 +50,6 @@ impl Operation for Reshape {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (dims, grad) = (g.ty(g.input(0)).dims.clone(), g.grad(0)?);
         Ok(vec![Some(g.emit(Reshape { dims }, &[grad])?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Reshape { dims: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

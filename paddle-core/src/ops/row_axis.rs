@@ -1,9 +1,11 @@
 //! Rows as an axis, and back: what computes with all rows of a batch together.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Schema, Slot,
 };
-use crate::program::{Dim, Program, RowsId, Type, VarId};
+use crate::ops::Program;
+use crate::program::{Dim, RowsId, Type, VarId};
 
 /// `X`, of any type, as a value without rows whose first dimension is their number: `[_, D]` becomes `[N, D]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +25,15 @@ fn count(program: &Program, rows: RowsId) -> Dim {
 
 impl Operation for RowsToAxis {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "rows_to_axis",
-            doc: "All rows of x as one value without rows.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "rows_to_axis",
+                doc: "All rows of x as one value without rows.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+            }
         }
     }
 
@@ -46,28 +51,19 @@ impl Operation for RowsToAxis {
         let (x, grad) = (g.input(0), g.grad(0)?);
         Ok(vec![Some(g.emit(AxisToRows, &[grad, x])?)])
     }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![RowsToAxis]
-    }
 }
 
 impl Operation for AxisToRows {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "axis_to_rows",
-            doc: "The parts of x along its first axis, one for each row.",
-            inputs: &["X", "Like"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "axis_to_rows",
+                doc: "The parts of x along its first axis, one for each row.",
+                inputs: &[Slot::of("X"), Slot::of("Like").shape_only().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
+            }
         }
     }
 
@@ -93,25 +89,5 @@ impl Operation for AxisToRows {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(RowsToAxis, &[grad])?), None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![AxisToRows]
     }
 }

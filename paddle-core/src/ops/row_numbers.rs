@@ -1,10 +1,8 @@
 //! `row_numbers`: 0, 1, 2, … along rows.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Schema,
-};
-use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Schema, Slot};
+use crate::ops::Operator;
+use crate::program::{DType, RowsId, Type};
 
 /// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and
 /// so says which ones these are.
@@ -14,7 +12,7 @@ pub struct RowNumbers {
     pub ty: Type,
 }
 
-attributes!(RowNumbers { ty });
+attributes!(RowNumbers { ty: RowNumbers::of(RowsId(0)).ty });
 
 impl RowNumbers {
     /// Of these rows.
@@ -44,12 +42,15 @@ pub(super) fn drawn(operator: &Operator, first: usize) -> OfShards {
 
 impl Operation for RowNumbers {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "row_numbers",
-            doc: "0, 1, 2, … along rows.",
-            inputs: &[],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "row_numbers",
+                doc: "0, 1, 2, … along rows.",
+                inputs: &[],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("whole numbers"),
+                effects: Effects { of_shards: &[OfShards::Numbers], ..Effects::PURE },
+            }
         }
     }
 
@@ -64,21 +65,5 @@ impl Operation for RowNumbers {
             );
         }
         Ok(vec![self.ty.clone()])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(Vec::new())
-    }
-
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Numbers
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("whole numbers")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![RowNumbers::of(RowsId(0))]
     }
 }

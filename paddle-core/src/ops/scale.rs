@@ -1,8 +1,10 @@
 //! `scale`: an affine function with constant coefficients.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Op, Operation, Sample, Schema,
+    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample,
+    Schema, Slot,
 };
+use crate::ops::{Operator, Program};
 use crate::program::{Type, VarId};
 
 /// `Out = scale · X + bias`, of numbers. On integers the coefficients are truncated to whole numbers.
@@ -18,12 +20,15 @@ attributes!(Scale { scale = 1.0, bias = 0.0 });
 
 impl Operation for Scale {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "scale",
-            doc: "scale · x + bias.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "scale",
+                doc: "scale · x + bias.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a product and a sum"),
+                effects: Effects::ELEMENT_WISE,
+            }
         }
     }
 
@@ -37,20 +42,13 @@ impl Operation for Scale {
         Ok(vec![Some(g.emit(Scale { scale: self.scale, bias: 0.0 }, &[grad])?)])
     }
 
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        self.bias == 0.0
+    /// A sum with a bias is not linear.
+    fn linear(&self) -> Linear {
+        if self.bias == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }
 
-    fn affine(&self) -> Option<(Op, f64)> {
-        Some((Scale { bias: 0.0, ..*self }.into(), self.bias))
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a product and a sum")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Scale { scale: 1.0, bias: 0.0 }]
+    fn form(&self, _: &Program, _: &Operator) -> Option<Form> {
+        Some(Form::Affine(Scale { bias: 0.0, ..*self }.into(), self.bias))
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Cast, Compare, CompareKind, Effects, Fill, Gather, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Range, Reshape, Sample, Schema,
+    GradientError, Infer, Mismatch, MismatchKind, Number, Operation, Range, Reshape, Sample, Schema, Slot,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -18,12 +18,15 @@ attributes!(Scatter {});
 
 impl Operation for Scatter {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "scatter",
-            doc: "x with other parts along its first axis.",
-            inputs: &["X", "Ids", "Updates"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "scatter",
+                doc: "x with other parts along its first axis.",
+                inputs: &[Slot::of("X"), Slot::of("Ids"), Slot::of("Updates")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -71,14 +74,6 @@ impl Operation for Scatter {
             grads[2] = Some(g.emit(Binary { kind: BinaryKind::Mul }, &[taken, stays])?);
         }
         Ok(grads)
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Scatter]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,9 +1,9 @@
 //! `sequence_align`: tokens as the tokens of other sequences.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
 /// The tokens of `X` as those of `Y`, whose elements are not read: the same elements in another row space.
 ///
@@ -15,12 +15,18 @@ attributes!(SequenceAlign {});
 
 impl Operation for SequenceAlign {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_align",
-            doc: "The tokens of x as those of y, which has as many in each sequence.",
-            inputs: &["X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_align",
+                doc: "The tokens of x as those of y, which has as many in each sequence.",
+                inputs: &[
+                    Slot::of("X").with_offsets(),
+                    Slot::of("Y").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -32,35 +38,6 @@ impl Operation for SequenceAlign {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, grad) = (g.input(0), g.grad(0)?);
         Ok(vec![Some(g.emit(SequenceAlign, &[grad, x])?), None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceAlign]
     }
 
     fn samples() -> Vec<Sample> {

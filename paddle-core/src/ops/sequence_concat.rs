@@ -1,9 +1,9 @@
 //! `sequence_concat`: sequences one behind the other, and their gradient.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
 /// For each row the sequence of `X` and behind it that of `Y`, which are of one type, elements of any, as tokens of `Like`,
 /// whose elements are not read: its sequences are as long as both together, or else the run ends with an error.
@@ -29,12 +29,19 @@ fn joined(cx: &Infer<'_>) -> Result<Type, Mismatch> {
 
 impl Operation for SequenceConcat {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_concat",
-            doc: "The tokens of x, and behind them those of y, sequence by sequence.",
-            inputs: &["X", "Y", "Like"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_concat",
+                doc: "The tokens of x, and behind them those of y, sequence by sequence.",
+                inputs: &[
+                    Slot::of("X").with_offsets(),
+                    Slot::of("Y").with_offsets(),
+                    Slot::of("Like").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0, 1]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -46,35 +53,6 @@ impl Operation for SequenceConcat {
         let inputs = [g.input(0), g.input(1), g.grad(0)?];
         let grads = g.emit_all(SequenceConcatGrad, &inputs)?;
         Ok(grads.into_iter().map(Some).chain([None]).collect())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k < 2
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1, 2]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k < 2
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0, 1]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceConcat]
     }
 
     fn samples() -> Vec<Sample> {
@@ -96,12 +74,19 @@ impl Operation for SequenceConcat {
 
 impl Operation for SequenceConcatGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_concat_grad",
-            doc: "Gradients of `sequence_concat`.",
-            inputs: &["X", "Y", "Out@GRAD"],
-            outputs: &["X@GRAD", "Y@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_concat_grad",
+                doc: "Gradients of `sequence_concat`.",
+                inputs: &[
+                    Slot::of("X").shape_only().with_offsets(),
+                    Slot::of("Y").shape_only().with_offsets(),
+                    Slot::of("Out@GRAD").with_offsets(),
+                ],
+                outputs: &[Slot::of("X@GRAD"), Slot::of("Y@GRAD")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[2]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -109,34 +94,5 @@ impl Operation for SequenceConcatGrad {
         cx.need_float(0)?;
         cx.need_type(2, &joined(cx)?)?;
         Ok(vec![cx.ty(0).clone(), cx.ty(1).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 2
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1, 2]
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [2]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceConcatGrad]
     }
 }

@@ -1,10 +1,10 @@
 //! `sequence_expand_as`: a row for each token of its sequence.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    PoolType, Sample, Schema, SequencePool,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    PoolType, Sample, Schema, SequencePool, Slot,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
 /// Row `i` of `X` for every token of sequence `i` of `Y`, whose elements are not read.
 ///
@@ -16,12 +16,15 @@ attributes!(SequenceExpandAs {});
 
 impl Operation for SequenceExpandAs {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_expand_as",
-            doc: "Each row of x for every token of its sequence of y.",
-            inputs: &["X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_expand_as",
+                doc: "Each row of x for every token of its sequence of y.",
+                inputs: &[Slot::of("X"), Slot::of("Y").shape_only().with_offsets().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -45,35 +48,6 @@ impl Operation for SequenceExpandAs {
         let grad = g.grad(0)?;
         let sum = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };
         Ok(vec![Some(g.emit(sum, &[grad])?), None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceExpandAs]
     }
 
     fn samples() -> Vec<Sample> {

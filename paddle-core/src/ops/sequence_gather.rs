@@ -1,10 +1,10 @@
 //! `sequence_gather`: tokens by their positions.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
 /// For each token of `Index`, i64 `[tokens]` or `[tokens, 1]`, the token of `X` that has this position in the sequence of the
 /// same row: `Out` has the tokens of `Index`, and the elements of `X`, of any type.
@@ -34,12 +34,15 @@ fn gathered(cx: &Infer<'_>) -> Result<Type, Mismatch> {
 
 impl Operation for SequenceGather {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_gather",
-            doc: "The tokens of x that index numbers, each in the sequence of its row.",
-            inputs: &["X", "Index"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_gather",
+                doc: "The tokens of x that index numbers, each in the sequence of its row.",
+                inputs: &[Slot::of("X").with_offsets(), Slot::of("Index").with_offsets().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -50,31 +53,6 @@ impl Operation for SequenceGather {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, index, grad) = (g.input(0), g.input(1), g.grad(0)?);
         Ok(vec![Some(g.emit(SequenceGatherGrad, &[x, index, grad])?), None])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceGather]
     }
 
     fn samples() -> Vec<Sample> {
@@ -96,12 +74,19 @@ impl Operation for SequenceGather {
 
 impl Operation for SequenceGatherGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_gather_grad",
-            doc: "Gradient of `sequence_gather`.",
-            inputs: &["X", "Index", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_gather_grad",
+                doc: "Gradient of `sequence_gather`.",
+                inputs: &[
+                    Slot::of("X").shape_only().with_offsets(),
+                    Slot::of("Index").with_offsets(),
+                    Slot::of("Out@GRAD"),
+                ],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Accumulating("tokens that were taken more than once are added"),
+                effects: Effects { linear: Linear::In(&[2]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -109,34 +94,5 @@ impl Operation for SequenceGatherGrad {
         cx.need_float(0)?;
         cx.need_type(2, &gathered(cx)?)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k > 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [2]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("tokens that were taken more than once are added")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceGatherGrad]
     }
 }

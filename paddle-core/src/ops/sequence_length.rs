@@ -1,9 +1,7 @@
 //! `sequence_length`: how many tokens each sequence has.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
-};
-use crate::program::{DType, Operator, Program, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 /// How many tokens each sequence of `X`, whose elements are not read, has: i64 `[P]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,47 +11,21 @@ attributes!(SequenceLength {});
 
 impl Operation for SequenceLength {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_length",
-            doc: "How many tokens each sequence has.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_length",
+                doc: "How many tokens each sequence has.",
+                inputs: &[Slot::of("X").shape_only().with_offsets().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("whole numbers"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let rows = cx.need_sequences(0)?;
         Ok(vec![Type { rows: Some(rows), ..Type::scalar(DType::I64) }])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    fn reads(&self, _k: usize) -> bool {
-        false
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn passes_gradient(&self, _k: usize) -> bool {
-        false
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("whole numbers")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceLength]
     }
 
     fn samples() -> Vec<Sample> {

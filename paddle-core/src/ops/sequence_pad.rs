@@ -1,10 +1,10 @@
 //! `sequence_pad` and `sequence_unpad`: between sequences and rows of equally many places.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in the first of `length` places of its row, and
 /// `pad_value` in the others: `[P, length, ..]`.
@@ -25,17 +25,20 @@ pub struct SequencePad {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceUnpad;
 
-attributes!(SequencePad { length, pad_value = 0.0 });
+attributes!(SequencePad { length: Dim::from(1), pad_value = 0.0 });
 attributes!(SequenceUnpad {});
 
 impl Operation for SequencePad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_pad",
-            doc: "The tokens of each sequence in the first places of its row.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_pad",
+                doc: "The tokens of each sequence in the first places of its row.",
+                inputs: &[Slot::of("X").with_offsets()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -56,25 +59,9 @@ impl Operation for SequencePad {
         Ok(vec![Some(g.emit(SequenceUnpad, &[grad, x])?)])
     }
 
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        self.pad_value == 0.0
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequencePad { length: Dim::from(1), pad_value: 0.0 }]
+    /// Padding that is not 0 does not go with x.
+    fn linear(&self) -> Linear {
+        if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }
 
     fn samples() -> Vec<Sample> {
@@ -92,12 +79,15 @@ impl Operation for SequencePad {
 
 impl Operation for SequenceUnpad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_unpad",
-            doc: "The first places of each row as the tokens of a sequence.",
-            inputs: &["X", "Like"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_unpad",
+                doc: "The first places of each row as the tokens of a sequence.",
+                inputs: &[Slot::of("X"), Slot::of("Like").shape_only().with_offsets().without_gradient()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -121,35 +111,6 @@ impl Operation for SequenceUnpad {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (length, grad) = (g.ty(g.input(0)).dims[0].clone(), g.grad(0)?);
         Ok(vec![Some(g.emit(SequencePad { length, pad_value: 0.0 }, &[grad])?), None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceUnpad]
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,9 +2,9 @@
 
 use super::{
     AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
-    MismatchKind, OfShards, Operation, Sample, Schema,
+    MismatchKind, Operation, Sample, Schema, Slot,
 };
-use crate::program::{Operator, Program, Type, VarId};
+use crate::program::{Type, VarId};
 
 /// How the tokens of a sequence become one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,17 +76,20 @@ pub struct SequencePoolGrad {
     pub pooltype: PoolType,
 }
 
-attributes!(SequencePool { pooltype, pad_value = 0.0 });
-attributes!(SequencePoolGrad { pooltype });
+attributes!(SequencePool { pooltype: PoolType::Average, pad_value = 0.0 });
+attributes!(SequencePoolGrad { pooltype: PoolType::Average });
 
 impl Operation for SequencePool {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_pool",
-            doc: "One row for each sequence, made of its tokens.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_pool",
+                doc: "One row for each sequence, made of its tokens.",
+                inputs: &[Slot::of("X").with_offsets()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum over a sequence"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -101,28 +104,12 @@ impl Operation for SequencePool {
         Ok(vec![Some(g.emit(SequencePoolGrad { pooltype: self.pooltype }, &[x, grad])?)])
     }
 
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
+    /// Only sums are computed.
+    fn accuracy(&self) -> AccuracyClass {
         match self.pooltype {
-            PoolType::Max | PoolType::First | PoolType::Last => {
-                AccuracyClass::Exact("elements are moved, not changed")
-            }
-            PoolType::Sum | PoolType::Average | PoolType::Sqrt => {
-                AccuracyClass::Accumulating("a sum over a sequence")
-            }
+            PoolType::Max | PoolType::First | PoolType::Last => AccuracyClass::MOVED,
+            PoolType::Sum | PoolType::Average | PoolType::Sqrt => self.schema().accuracy,
         }
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequencePool { pooltype: PoolType::Average, pad_value: 0.0 }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -143,12 +130,15 @@ impl Operation for SequencePool {
 
 impl Operation for SequencePoolGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_pool_grad",
-            doc: "Gradient of `sequence_pool`.",
-            inputs: &["X", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_pool_grad",
+                doc: "Gradient of `sequence_pool`.",
+                inputs: &[Slot::of("X").with_offsets(), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Exact("one quotient at most"),
+                effects: Effects::PURE,
+            }
         }
     }
 
@@ -163,28 +153,19 @@ impl Operation for SequencePoolGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
+    /// The largest elements are looked for again.
+    fn input(&self, k: usize) -> Slot {
+        let slot = self.schema().input(k);
+        Slot { is_read: k != 0 || self.pooltype == PoolType::Max, ..slot }
     }
 
-    fn reads(&self, k: usize) -> bool {
-        k != 0 || self.pooltype == PoolType::Max
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
+    /// A root is rounded before it divides.
+    fn accuracy(&self) -> AccuracyClass {
         match self.pooltype {
             PoolType::Sqrt => AccuracyClass::Rounding("a rounded root, and a quotient"),
             PoolType::Sum | PoolType::Average | PoolType::Max | PoolType::First | PoolType::Last => {
-                AccuracyClass::Exact("one quotient at most")
+                self.schema().accuracy
             }
         }
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequencePoolGrad { pooltype: PoolType::Average }]
     }
 }

@@ -1,10 +1,10 @@
 //! Products of sequences with sequences, pair by pair: what attention is made of. Each of the three is the gradient of the others.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
+use crate::program::{DType, RowsId, Type, VarId};
 
 /// The product of two tokens for each pair of them.
 ///
@@ -65,12 +65,19 @@ fn weights(cx: &Infer<'_>, pairs: Option<RowsId>, values: usize) -> Result<(), M
 
 impl Operation for SequenceProduct {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_product",
-            doc: "The product of two tokens for each pair of them.",
-            inputs: &["X", "Y", "Index"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_product",
+                doc: "The product of two tokens for each pair of them.",
+                inputs: &[
+                    Slot::of("X").with_offsets(),
+                    Slot::of("Y").with_offsets(),
+                    Slot::of("Index").with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -96,31 +103,6 @@ impl Operation for SequenceProduct {
         Ok(vec![Some(of_x), Some(of_y), None])
     }
 
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1, 2]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k < 2
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0] || inputs == [1]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceProduct]
-    }
-
     fn samples() -> Vec<Sample> {
         let of = |lengths: [&[usize]; 2], dims: &[i64], pairs: &[usize], below: f64| {
             let both = Sample::of(SequenceProduct).sequences(lengths[0], dims).sequences(lengths[1], dims);
@@ -138,12 +120,20 @@ impl Operation for SequenceProduct {
 
 impl Operation for SequenceWeigh {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_weigh",
-            doc: "For each token of x, the sum of the tokens of y that it is paired with, each times its weight.",
-            inputs: &["W", "Y", "Index", "X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_weigh",
+                doc: "For each token of x, the sum of the tokens of y that it is paired with, each times its weight.",
+                inputs: &[
+                    Slot::of("W"),
+                    Slot::of("Y").with_offsets(),
+                    Slot::of("Index").with_offsets().without_gradient(),
+                    Slot::of("X").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -160,35 +150,6 @@ impl Operation for SequenceWeigh {
         Ok(vec![Some(of_w), Some(of_y), None, None])
     }
 
-    fn reads(&self, k: usize) -> bool {
-        k < 3
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[3, 1, 2]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k < 2
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0] || inputs == [1]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceWeigh]
-    }
-
     fn samples() -> Vec<Sample> {
         weighted(SequenceWeigh.into(), |sample, lengths, dims| {
             sample.sequences(lengths[0], &[]).sequences(lengths[1], dims)
@@ -198,12 +159,20 @@ impl Operation for SequenceWeigh {
 
 impl Operation for SequenceSpread {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_spread",
-            doc: "For each token of y, the sum of the tokens of x that are paired with it, each times its weight.",
-            inputs: &["W", "X", "Index", "Y"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_spread",
+                doc: "For each token of y, the sum of the tokens of x that are paired with it, each times its weight.",
+                inputs: &[
+                    Slot::of("W"),
+                    Slot::of("X").with_offsets(),
+                    Slot::of("Index").with_offsets().without_gradient(),
+                    Slot::of("Y").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -218,35 +187,6 @@ impl Operation for SequenceSpread {
         let of_w = g.emit(SequenceProduct, &[x, grad, index])?;
         let of_x = g.emit(SequenceWeigh, &[w, grad, index, x])?;
         Ok(vec![Some(of_w), Some(of_x), None, None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k < 3
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[1, 3, 2]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k < 2
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0] || inputs == [1]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceSpread]
     }
 
     fn samples() -> Vec<Sample> {

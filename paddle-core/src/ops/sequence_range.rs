@@ -1,10 +1,8 @@
 //! `sequence_range`: new sequences, of given lengths.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Schema,
-};
-use crate::program::{DType, Operator, Program, RowOrigin, RowsId, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Schema, Slot};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, RowOrigin, RowsId, Type};
 
 /// A sequence for each row, of as many tokens as `Length`, i64 `[P]` or `[P, 1]`, says: 0, 1, 2, … in each. `Out`: i64
 /// `[tokens]`.
@@ -17,16 +15,19 @@ pub struct SequenceRange {
     pub rows: RowsId,
 }
 
-attributes!(SequenceRange { rows });
+attributes!(SequenceRange { rows: RowsId(0) });
 
 impl Operation for SequenceRange {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_range",
-            doc: "0, 1, 2, … in new sequences of these lengths.",
-            inputs: &["Length"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_range",
+                doc: "0, 1, 2, … in new sequences of these lengths.",
+                inputs: &[Slot::of("Length").without_gradient()],
+                outputs: &[Slot::of("Out").with_offsets()],
+                accuracy: AccuracyClass::Exact("whole numbers"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -48,33 +49,7 @@ impl Operation for SequenceRange {
         Ok(vec![Type { rows: Some(self.rows), ..Type::scalar(DType::I64) }])
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    /// Those of its result.
-    fn sequences(&self) -> &'static [usize] {
-        &[1]
-    }
-
-    fn passes_gradient(&self, _k: usize) -> bool {
-        false
-    }
-
     fn makes(&self, _: &Program, _: &Operator) -> Vec<RowsId> {
         vec![self.rows]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("whole numbers")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceRange { rows: RowsId(0) }]
     }
 }

@@ -1,10 +1,10 @@
 //! `sequence_reshape`: the same elements of each sequence as tokens of another width.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// The elements of each sequence of `X`, of any type, in their order, as tokens of `Like`, whose elements are not read, of
 /// these dimensions.
@@ -16,16 +16,22 @@ pub struct SequenceReshape {
     pub dims: Vec<Dim>,
 }
 
-attributes!(SequenceReshape { dims });
+attributes!(SequenceReshape { dims: Vec::new() });
 
 impl Operation for SequenceReshape {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_reshape",
-            doc: "The same elements of each sequence as tokens of other dimensions.",
-            inputs: &["X", "Like"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_reshape",
+                doc: "The same elements of each sequence as tokens of other dimensions.",
+                inputs: &[
+                    Slot::of("X").with_offsets(),
+                    Slot::of("Like").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -46,35 +52,6 @@ impl Operation for SequenceReshape {
         let (x, grad) = (g.input(0), g.grad(0)?);
         let dims = g.ty(x).dims.clone();
         Ok(vec![Some(g.emit(SequenceReshape { dims }, &[grad, x])?), None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceReshape { dims: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

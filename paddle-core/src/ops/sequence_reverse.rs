@@ -1,9 +1,9 @@
 //! `sequence_reverse`: the tokens of each sequence, last first.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, OfShards, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, Type, VarId};
+use crate::program::{DType, Type, VarId};
 
 /// The tokens of each sequence, last first; `X` and `Y` are of one type, with elements of any.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,12 +13,15 @@ attributes!(SequenceReverse {});
 
 impl Operation for SequenceReverse {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_reverse",
-            doc: "The tokens of each sequence, last first.",
-            inputs: &["X"],
-            outputs: &["Y"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_reverse",
+                doc: "The tokens of each sequence, last first.",
+                inputs: &[Slot::of("X").with_offsets()],
+                outputs: &[Slot::of("Y")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
+            }
         }
     }
 
@@ -30,27 +33,6 @@ impl Operation for SequenceReverse {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(SequenceReverse, &[grad])?)])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceReverse]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,10 +1,10 @@
 //! `sequence_softmax`: normalised exponentials along sequences.
 
 use super::{
-    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, OfShards,
-    Operation, PoolType, Sample, Schema, SequenceExpandAs, SequencePool,
+    AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, Operation,
+    PoolType, Sample, Schema, SequenceExpandAs, SequencePool, Slot,
 };
-use crate::program::{Operator, Program, Type, VarId};
+use crate::program::{Type, VarId};
 
 /// `Out[t] = exp X[t] / Σₛ exp X[s]`, of all tokens `s` of the sequence that token `t` is of, each column by itself;
 /// computed with the maximum subtracted. `X` and `Out` are floating point, of one type.
@@ -15,12 +15,15 @@ attributes!(SequenceSoftmax {});
 
 impl Operation for SequenceSoftmax {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_softmax",
-            doc: "Normalised exponentials along sequences.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_softmax",
+                doc: "Normalised exponentials along sequences.",
+                inputs: &[Slot::of("X").with_offsets()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of exponentials"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -39,23 +42,6 @@ impl Operation for SequenceSoftmax {
         let sum = g.emit(SequenceExpandAs, &[sum, out])?;
         let difference = g.emit(sub, &[grad, sum])?;
         Ok(vec![Some(g.emit(mul, &[out, difference])?)])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of exponentials")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceSoftmax]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,10 +1,7 @@
 //! `sequence_where`: the positions of chosen tokens.
 
-use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
-};
-use crate::program::{DType, Operator, Program, Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 /// The positions in their sequences, counted from 0, of the tokens of which `Condition`, truth values `[tokens]` or
 /// `[tokens, 1]`, holds, as tokens of `Like`, whose elements are not read: i64 `[tokens]`.
@@ -17,12 +14,18 @@ attributes!(SequenceWhere {});
 
 impl Operation for SequenceWhere {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_where",
-            doc: "The positions of the tokens of which a condition holds.",
-            inputs: &["Condition", "Like"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_where",
+                doc: "The positions of the tokens of which a condition holds.",
+                inputs: &[
+                    Slot::of("Condition").with_offsets().without_gradient(),
+                    Slot::of("Like").shape_only().with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("whole numbers"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -35,35 +38,6 @@ impl Operation for SequenceWhere {
             return Err(cx.wrong(0, MismatchKind::Shape, message));
         }
         Ok(vec![Type { rows: cx.ty(1).rows, ..Type::scalar(DType::I64) }])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None, None])
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn passes_gradient(&self, _k: usize) -> bool {
-        false
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("whole numbers")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceWhere]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,10 +1,10 @@
 //! `sequence_window`: the tokens around each token.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, OfShards, Operation,
-    Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// `length` tokens of its sequence for each token, side by side, from the one that is `start` tokens behind it (before it
 /// where `start` is negative) on; `pad_value` where the sequence has none.
@@ -32,8 +32,8 @@ pub struct SequenceWindowGrad {
     pub length: i64,
 }
 
-attributes!(SequenceWindow { start, length, pad_value = 0.0 });
-attributes!(SequenceWindowGrad { start, length });
+attributes!(SequenceWindow { start: 0, length: 1, pad_value = 0.0 });
+attributes!(SequenceWindowGrad { start: 0, length: 1 });
 
 /// The type of windows of so many tokens of input 0.
 fn windows(cx: &Infer<'_>, length: i64) -> Result<Type, Mismatch> {
@@ -52,12 +52,15 @@ fn windows(cx: &Infer<'_>, length: i64) -> Result<Type, Mismatch> {
 
 impl Operation for SequenceWindow {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_window",
-            doc: "The tokens around each token, side by side.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_window",
+                doc: "The tokens around each token, side by side.",
+                inputs: &[Slot::of("X").with_offsets()],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -71,25 +74,9 @@ impl Operation for SequenceWindow {
         Ok(vec![Some(g.emit(SequenceWindowGrad { start, length }, &[x, grad])?)])
     }
 
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        self.pad_value == 0.0
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceWindow { start: 0, length: 1, pad_value: 0.0 }]
+    /// Padding that is not 0 does not go with x.
+    fn linear(&self) -> Linear {
+        if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }
 
     fn samples() -> Vec<Sample> {
@@ -111,12 +98,15 @@ impl Operation for SequenceWindow {
 
 impl Operation for SequenceWindowGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "sequence_window_grad",
-            doc: "Gradient of `sequence_window`.",
-            inputs: &["X", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "sequence_window_grad",
+                doc: "Gradient of `sequence_window`.",
+                inputs: &[Slot::of("X").shape_only().with_offsets(), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum over windows"),
+                effects: Effects { linear: Linear::In(&[1]), ..Effects::PURE },
+            }
         }
     }
 
@@ -124,29 +114,5 @@ impl Operation for SequenceWindowGrad {
         cx.need_float(0)?;
         cx.need_type(1, &windows(cx, self.length)?)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 1
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0]
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        inputs == [1]
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over windows")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SequenceWindowGrad { start: 0, length: 1 }]
     }
 }

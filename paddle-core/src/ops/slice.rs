@@ -2,7 +2,7 @@
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    GradientError, Infer, Linear, Mismatch, MismatchKind, Operation, Sample, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -50,17 +50,14 @@ impl Attributes for Slice {
         reader.finish()?;
         Ok(Slice { axes, starts, ends, strides })
     }
-}
 
-impl Attributes for SliceGrad {
-    fn to_attributes(&self) -> Vec<(&'static str, Attribute)> {
-        self.0.to_attributes()
-    }
-
-    fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
-        self.0.with_attributes(reader).map(SliceGrad)
+    fn prototypes() -> Vec<Self> {
+        let slice = Slice::of(Vec::new(), Vec::new(), Vec::new());
+        vec![slice.clone(), Slice { strides: vec![1], ..slice }]
     }
 }
+
+attributes!(SliceGrad(Slice));
 
 /// What a slice takes along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,9 +196,10 @@ impl Operation for Slice {
         const SCHEMA: Schema = Schema {
             name: "slice",
             doc: "A part of x.",
-            inputs: &["Input"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+            inputs: &[Slot::of("Input")],
+            outputs: &[Slot::of("Out")],
+            accuracy: AccuracyClass::MOVED,
+            effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
         };
         const STRIDED: Schema =
             Schema { name: "strided_slice", doc: "One in so many elements of a part of x.", ..SCHEMA };
@@ -215,19 +213,6 @@ impl Operation for Slice {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (input, grad) = (g.input(0), g.grad(0)?);
         Ok(vec![Some(g.emit(SliceGrad(self.clone()), &[input, grad])?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let slice = Slice::of(Vec::new(), Vec::new(), Vec::new());
-        vec![slice.clone(), Slice { strides: vec![1], ..slice }]
     }
 
     fn samples() -> Vec<Sample> {
@@ -260,8 +245,9 @@ impl Operation for SliceGrad {
         const SCHEMA: Schema = Schema {
             name: "slice_grad",
             doc: "Gradient of `slice`.",
-            inputs: &["Input", "Out@GRAD"],
-            outputs: &["Input@GRAD"],
+            inputs: &[Slot::of("Input").shape_only(), Slot::of("Out@GRAD")],
+            outputs: &[Slot::of("Input@GRAD")],
+            accuracy: AccuracyClass::MOVED,
             effects: Effects::ROW_WISE,
         };
         const STRIDED: Schema =
@@ -272,21 +258,5 @@ impl Operation for SliceGrad {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_type(1, &self.0.taken(cx)?)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k == 1
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        Slice::prototypes().into_iter().map(SliceGrad).collect()
     }
 }

@@ -1,6 +1,8 @@
 //! `softmax`: normalised exponentials along the last axis.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
+use super::{
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, Slot,
+};
 use crate::program::{Type, VarId};
 
 /// `Out[.., i] = exp X[.., i] / Σⱼ exp X[.., j]`, computed with the maximum subtracted.
@@ -16,12 +18,15 @@ attributes!(SoftmaxGrad {});
 
 impl Operation for Softmax {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "softmax",
-            doc: "Normalised exponentials along the last axis.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "softmax",
+                doc: "Normalised exponentials along the last axis.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Accumulating("a sum of exponentials"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -34,14 +39,6 @@ impl Operation for Softmax {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (out, grad) = (g.output(0), g.grad(0)?);
         Ok(vec![Some(g.emit(SoftmaxGrad, &[out, grad])?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of exponentials")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Softmax]
     }
 
     fn samples() -> Vec<Sample> {
@@ -58,12 +55,15 @@ impl Operation for Softmax {
 
 impl Operation for SoftmaxGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "softmax_grad",
-            doc: "Gradient of `softmax`.",
-            inputs: &["Out", "Out@GRAD"],
-            outputs: &["X@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "softmax_grad",
+                doc: "Gradient of `softmax`.",
+                inputs: &[Slot::of("Out"), Slot::of("Out@GRAD")],
+                outputs: &[Slot::of("X@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum of products"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -72,17 +72,5 @@ impl Operation for SoftmaxGrad {
         cx.need_dims(0, 1)?;
         cx.same_dtype(0, 1)?;
         Ok(vec![cx.broadcast(0, 1)?])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of products")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![SoftmaxGrad]
     }
 }

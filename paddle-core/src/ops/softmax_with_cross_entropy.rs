@@ -3,7 +3,7 @@
 use super::cross_entropy::loss_type;
 use super::{
     AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample,
-    Schema, SoftmaxGrad, labels,
+    Schema, Slot, SoftmaxGrad, labels,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -24,15 +24,13 @@ pub struct SoftmaxWithCrossEntropy {
 /// Gradient of [`SoftmaxWithCrossEntropy`] with respect to the logits:
 /// `(Softmax - onehot(Label)) · Loss@GRAD`; with `soft_label`, `(Softmax · Σⱼ Label[.., j] - Label) · Loss@GRAD`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftmaxWithCrossEntropyGrad {
-    /// Whether labels are probabilities.
-    pub soft_label: bool,
-    /// The id of rows without a class.
-    pub ignore_index: i64,
-}
+pub struct SoftmaxWithCrossEntropyGrad(
+    /// What is differentiated.
+    pub SoftmaxWithCrossEntropy,
+);
 
 attributes!(SoftmaxWithCrossEntropy { soft_label = false, ignore_index = -100 });
-attributes!(SoftmaxWithCrossEntropyGrad { soft_label = false, ignore_index = -100 });
+attributes!(SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy));
 
 impl SoftmaxWithCrossEntropy {
     /// Of class ids.
@@ -41,17 +39,20 @@ impl SoftmaxWithCrossEntropy {
 
 impl SoftmaxWithCrossEntropyGrad {
     /// Of class ids.
-    pub const HARD: Self = SoftmaxWithCrossEntropyGrad { soft_label: false, ignore_index: -100 };
+    pub const HARD: Self = SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy::HARD);
 }
 
 impl Operation for SoftmaxWithCrossEntropy {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "softmax_with_cross_entropy",
-            doc: "`-ln softmax(logits)[label]`.",
-            inputs: &["Logits", "Label"],
-            outputs: &["Softmax", "Loss"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "softmax_with_cross_entropy",
+                doc: "`-ln softmax(logits)[label]`.",
+                inputs: &[Slot::of("Logits"), Slot::of("Label").without_gradient()],
+                outputs: &[Slot::of("Softmax"), Slot::of("Loss")],
+                accuracy: AccuracyClass::Accumulating("a sum of exponentials"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -67,8 +68,7 @@ impl Operation for SoftmaxWithCrossEntropy {
         let mut parts = Vec::new();
         if g.has_grad(1) {
             let loss = g.grad(1)?;
-            let op =
-                SoftmaxWithCrossEntropyGrad { soft_label: self.soft_label, ignore_index: self.ignore_index };
+            let op = SoftmaxWithCrossEntropyGrad(*self);
             parts.push(g.emit(op, &[softmax, label, loss])?);
         }
         if g.has_grad(0) {
@@ -80,18 +80,6 @@ impl Operation for SoftmaxWithCrossEntropy {
             _ => g.emit(Binary { kind: BinaryKind::Add }, &parts)?,
         };
         Ok(vec![Some(logits), None])
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum of exponentials")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Self::HARD]
     }
 
     fn samples() -> Vec<Sample> {
@@ -119,32 +107,23 @@ impl Operation for SoftmaxWithCrossEntropy {
 
 impl Operation for SoftmaxWithCrossEntropyGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "softmax_with_cross_entropy_grad",
-            doc: "Gradient of `softmax_with_cross_entropy`.",
-            inputs: &["Softmax", "Label", "Loss@GRAD"],
-            outputs: &["Logits@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "softmax_with_cross_entropy_grad",
+                doc: "Gradient of `softmax_with_cross_entropy`.",
+                inputs: &[Slot::of("Softmax"), Slot::of("Label"), Slot::of("Loss@GRAD")],
+                outputs: &[Slot::of("Logits@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a difference of probabilities"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.need_dims(0, 1)?;
-        labels::check(cx, 0, 1, self.soft_label)?;
+        labels::check(cx, 0, 1, self.0.soft_label)?;
         cx.need_type(2, &loss_type(cx.ty(0)))?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a difference of probabilities")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Self::HARD]
     }
 }

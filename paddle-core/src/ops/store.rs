@@ -1,7 +1,7 @@
 //! `store`: a parameter or a state gets a value.
 
-use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema};
-use crate::program::{Type, VarId};
+use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::Type;
 
 /// Gives `Param`, in place, the elements of `X`, which has its type.
 ///
@@ -14,34 +14,21 @@ attributes!(Store {});
 
 impl Operation for Store {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "store",
-            doc: "param = x.",
-            inputs: &["Param", "X"],
-            outputs: &[],
-            effects: Effects::STATE,
+        const {
+            &Schema {
+                name: "store",
+                doc: "param = x.",
+                inputs: &[Slot::of("Param").changed(), Slot::of("X")],
+                outputs: &[],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { differentiable: false, ..Effects::STATE },
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_type(1, cx.ty(0))?;
         Ok(Vec::new())
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Store]
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,7 +1,8 @@
 //! `take_along_axis`: for each place, an element from along an axis.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
+    Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -18,13 +19,13 @@ pub struct TakeAlongAxis {
 /// Gradient of [`TakeAlongAxis`] with respect to `Input`: each element of `Result@GRAD` is added to the one that it was
 /// taken from, in order. Of `Input` only the shape is read. It is the gradient of sorting, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TakeAlongAxisGrad {
-    /// The axis.
-    pub axis: i64,
-}
+pub struct TakeAlongAxisGrad(
+    /// What is differentiated.
+    pub TakeAlongAxis,
+);
 
-attributes!(TakeAlongAxis { axis });
-attributes!(TakeAlongAxisGrad { axis });
+attributes!(TakeAlongAxis { axis: 1 });
+attributes!(TakeAlongAxisGrad(TakeAlongAxis));
 
 fn taken(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
     cx.need_dtype(1, DType::I64)?;
@@ -45,12 +46,15 @@ fn taken(cx: &Infer<'_>, axis: i64) -> Result<Type, Mismatch> {
 
 impl Operation for TakeAlongAxis {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "take_along_axis",
-            doc: "For each place, an element from along an axis.",
-            inputs: &["Input", "Index"],
-            outputs: &["Result"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "take_along_axis",
+                doc: "For each place, an element from along an axis.",
+                inputs: &[Slot::of("Input"), Slot::of("Index")],
+                outputs: &[Slot::of("Result")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
@@ -60,15 +64,7 @@ impl Operation for TakeAlongAxis {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.input(1), g.grad(0)?];
-        Ok(vec![Some(g.emit(TakeAlongAxisGrad { axis: self.axis }, &inputs)?), None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![TakeAlongAxis { axis: 1 }]
+        Ok(vec![Some(g.emit(TakeAlongAxisGrad(*self), &inputs)?), None])
     }
 
     fn samples() -> Vec<Sample> {
@@ -78,39 +74,29 @@ impl Operation for TakeAlongAxis {
 
 impl Operation for TakeAlongAxisGrad {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "take_along_axis_grad",
-            doc: "Gradient of `take_along_axis`.",
-            inputs: &["Input", "Index", "Result@GRAD"],
-            outputs: &["Input@GRAD"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "take_along_axis_grad",
+                doc: "Gradient of `take_along_axis`.",
+                inputs: &[Slot::of("Input").shape_only(), Slot::of("Index"), Slot::of("Result@GRAD")],
+                outputs: &[Slot::of("Input@GRAD")],
+                accuracy: AccuracyClass::Accumulating("a sum over what is put in one place"),
+                effects: Effects::ROW_WISE,
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
-        cx.need_type(2, &taken(cx, self.axis)?)?;
+        cx.need_type(2, &taken(cx, self.0.axis)?)?;
         Ok(vec![cx.ty(0).clone()])
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn reads(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over what is put in one place")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![TakeAlongAxisGrad { axis: 1 }]
-    }
-
     fn samples() -> Vec<Sample> {
-        cases(|axis| Sample::of(TakeAlongAxisGrad { axis }), |sample, index| sample.like(index))
+        cases(
+            |axis| Sample::of(TakeAlongAxisGrad(TakeAlongAxis { axis })),
+            |sample, index| sample.like(index),
+        )
     }
 }
 

@@ -1,8 +1,8 @@
 //! `tile`: a value several times over.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Reduce,
-    ReduceKind, Reshape, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Reduce, ReduceKind, Reshape, Sample, Schema, Slot,
 };
 use crate::program::{Dim, Type, VarId};
 
@@ -13,16 +13,19 @@ pub struct Tile {
     pub repeat_times: Vec<Dim>,
 }
 
-attributes!(Tile { repeat_times });
+attributes!(Tile { repeat_times: Vec::new() });
 
 impl Operation for Tile {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "tile",
-            doc: "x several times over.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "tile",
+                doc: "x several times over.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
+            }
         }
     }
 
@@ -65,18 +68,6 @@ impl Operation for Tile {
         let grad = g.emit(Reshape { dims: apart }, &[grad])?;
         let sum = Reduce { kind: ReduceKind::Sum, axes, keep_dim: false };
         Ok(vec![Some(g.emit(sum, &[grad])?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Tile { repeat_times: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -2,7 +2,8 @@
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
-    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, TakeAlongAxisGrad,
+    GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot, TakeAlongAxis,
+    TakeAlongAxisGrad,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -36,6 +37,10 @@ impl Attributes for TopK {
         reader.finish()?;
         Ok(TopK { k, axis, largest })
     }
+
+    fn prototypes() -> Vec<Self> {
+        vec![TopK { k: Some(1), axis: 1, largest: true }, TopK { k: None, axis: 1, largest: false }]
+    }
 }
 
 impl Operation for TopK {
@@ -43,8 +48,9 @@ impl Operation for TopK {
         const SCHEMA: Schema = Schema {
             name: "top_k_v2",
             doc: "The largest, or the smallest, elements along an axis, and where they are.",
-            inputs: &["X"],
-            outputs: &["Out", "Indices"],
+            inputs: &[Slot::of("X")],
+            outputs: &[Slot::of("Out"), Slot::of("Indices")],
+            accuracy: AccuracyClass::MOVED,
             effects: Effects::ROW_WISE,
         };
         const ALL: Schema = Schema {
@@ -77,15 +83,7 @@ impl Operation for TopK {
 
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.output(1), g.grad(0)?];
-        Ok(vec![Some(g.emit(TakeAlongAxisGrad { axis: self.axis }, &inputs)?)])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![TopK { k: Some(1), axis: 1, largest: true }, TopK { k: None, axis: 1, largest: false }]
+        Ok(vec![Some(g.emit(TakeAlongAxisGrad(TakeAlongAxis { axis: self.axis }), &inputs)?)])
     }
 
     fn samples() -> Vec<Sample> {

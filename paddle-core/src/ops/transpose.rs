@@ -1,7 +1,8 @@
 //! `transpose2`: the axes of a value in another order.
 
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema,
+    AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
+    Sample, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 
@@ -12,7 +13,7 @@ pub struct Transpose {
     pub perm: Vec<i64>,
 }
 
-attributes!(Transpose { perm });
+attributes!(Transpose { perm: Vec::new() });
 
 impl Transpose {
     /// An axis and the last one change places. Twice, that is nothing.
@@ -25,12 +26,15 @@ impl Transpose {
 
 impl Operation for Transpose {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "transpose2",
-            doc: "The axes of x in another order.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ROW_WISE,
+        const {
+            &Schema {
+                name: "transpose2",
+                doc: "The axes of x in another order.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::MOVED,
+                effects: Effects { linear: Linear::In(&[0]), ..Effects::ROW_WISE },
+            }
         }
     }
 
@@ -58,18 +62,6 @@ impl Operation for Transpose {
         }
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(Transpose { perm }, &[grad])?)])
-    }
-
-    fn is_linear(&self, _inputs: &[usize]) -> bool {
-        true
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("elements are moved, not changed")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Transpose { perm: Vec::new() }]
     }
 
     fn samples() -> Vec<Sample> {

@@ -7,10 +7,10 @@ mod rules;
 pub use rules::{MOST_STATES, Once, Rule, WithRule};
 
 use super::{
-    AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Op, Operation, Sample, Schema,
+    AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Infer, Mismatch,
+    MismatchKind, Op, Operation, Sample, Schema, Slot,
 };
-use crate::program::{Type, VarId};
+use crate::program::Type;
 
 /// A power of a decay rate, with which a rule corrects averages that began at zero. It is one element, `[1]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,18 +109,32 @@ macro_rules! updates {
                     $(Update::$row(row) => row.with_attributes(reader).map(Update::$row),)*
                 }
             }
-        }
+
+    fn prototypes() -> Vec<Self> {
+        rows()
+    }
+}
 
         fn schema(update: &Update) -> &'static Schema {
             match update {
-                $(Update::$row(_) => &Schema {
-                    name: $name,
-                    doc: concat!($($doc, "\n"),*),
-                    inputs: &[
-                        "Param", "Grad", "LearningRate", $($state,)* $(concat!($optional, "*"),)? $($power,)*
-                    ],
-                    outputs: &[],
-                    effects: Effects::STATE,
+                $(Update::$row(_) => const {
+                    &Schema {
+                        name: $name,
+                        doc: concat!($($doc, "\n"),*),
+                        inputs: &[
+                            Slot::of("Param").changed(),
+                            Slot::of("Grad"),
+                            Slot::of("LearningRate"),
+                            $(Slot::of($state).changed(),)*
+                            $(Slot::of($optional).variadic().changed(),)?
+                            $(updates!(@power $($other)? Slot::of($power)),)*
+                        ],
+                        outputs: &[],
+                        accuracy: AccuracyClass::Accumulating(
+                            "averages, and a difference of the parameter and its step",
+                        ),
+                        effects: Effects { differentiable: false, ..Effects::STATE },
+                    }
                 },)*
             }
         }
@@ -130,6 +144,9 @@ macro_rules! updates {
             vec![$(Update::$row($row::default())),*]
         }
     };
+    // Another operator behind it may advance a power.
+    (@power $other:literal $slot:expr) => { $slot };
+    (@power $slot:expr) => { $slot.changed() };
 }
 
 updates! {
@@ -260,28 +277,8 @@ impl Operation for Update {
         Ok(Vec::new())
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn changes(&self) -> &'static [usize] {
-        &[0, 3, 4, 5, 6][..self.changed_slots().count()]
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
     fn is_lazy(&self) -> bool {
         matches!(self, Update::Adam(Adam { lazy_mode: true, .. }))
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("averages, and a difference of the parameter and its step")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        rows()
     }
 
     fn samples() -> Vec<Sample> {

@@ -4,9 +4,9 @@ use super::lookup_table::looked_up;
 use super::update::FIRST_STATE;
 use super::{
     AccuracyClass, Adagrad, Adam, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes,
-    Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Sgd, Update,
+    Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Sgd, Slot, Update,
 };
-use crate::program::{DType, Type, VarId};
+use crate::program::{DType, Type};
 
 /// Updates the rows of `Param`, a table, whose numbers are in `Ids`, and the same rows of its states, in place. `Grad` is
 /// the gradient of what was looked up; the gradient of a row is the sum over the places of its number, in their order.
@@ -31,6 +31,12 @@ impl Attributes for UpdateRows {
         let padding_idx = reader.take("padding_idx", Some(-1))?;
         Ok(UpdateRows { update: self.update.with_attributes(reader)?, padding_idx })
     }
+
+    fn prototypes() -> Vec<Self> {
+        let lazy = Adam { lazy_mode: true, ..Adam::default() };
+        let updates: [Update; 3] = [Adagrad::default().into(), lazy.into(), Sgd {}.into()];
+        updates.map(|update| UpdateRows { update, padding_idx: -1 }).into()
+    }
 }
 
 /// The operands in front of the states: those of the update, and the ids.
@@ -52,8 +58,22 @@ impl UpdateRows {
 impl Operation for UpdateRows {
     fn schema(&self) -> &'static Schema {
         const fn of_rows(name: &'static str, doc: &'static str) -> Schema {
-            let inputs = &["Param", "Grad", "LearningRate", "Ids", "Others*"];
-            Schema { name, doc, inputs, outputs: &[], effects: Effects::STATE }
+            Schema {
+                name,
+                doc,
+                inputs: const {
+                    &[
+                        Slot::of("Param").changed(),
+                        Slot::of("Grad"),
+                        Slot::of("LearningRate"),
+                        Slot::of("Ids"),
+                        Slot::of("Others").variadic(),
+                    ]
+                },
+                outputs: &[],
+                accuracy: AccuracyClass::Accumulating("a sum over the places of an id, and its step"),
+                effects: Effects { differentiable: false, ..Effects::STATE },
+            }
         }
         match self.update {
             Update::Adagrad(_) => {
@@ -98,26 +118,12 @@ impl Operation for UpdateRows {
         Ok(Vec::new())
     }
 
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn changes(&self) -> &'static [usize] {
-        &[0, 4, 5, 6, 7][..self.update.changed_slots().count()]
-    }
-
-    fn is_differentiable(&self) -> bool {
-        false
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("a sum over the places of an id, and its step")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let lazy = Adam { lazy_mode: true, ..Adam::default() };
-        let updates: [Update; 3] = [Adagrad::default().into(), lazy.into(), Sgd {}.into()];
-        updates.map(|update| UpdateRows { update, padding_idx: -1 }).into()
+    /// The others are states and powers, of which the update changes those that it changes of a whole table, and further
+    /// lookups.
+    fn input(&self, k: usize) -> Slot {
+        let slot = self.schema().input(k);
+        let of_update = k.checked_sub(FIRST_ROW_STATE).map(|state| self.update.input(FIRST_STATE + state));
+        Slot { is_changed: slot.is_changed || of_update.is_some_and(|slot| slot.is_changed), ..slot }
     }
 
     fn samples() -> Vec<Sample> {

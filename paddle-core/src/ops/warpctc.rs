@@ -2,9 +2,9 @@
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind,
-    OfShards, Operation, Sample, Schema, SequenceExpandAs, labels,
+    Operation, Sample, Schema, SequenceExpandAs, Slot, labels,
 };
-use crate::program::{DType, Dim, Operator, Program, Type, VarId};
+use crate::program::{DType, Dim, Type, VarId};
 
 /// Connectionist temporal classification: the negative logarithm of how probable it is that the tokens of a sequence, each of
 /// which is one of the labels or `blank`, read as its labels once equal neighbours are one and blanks are left out. Graves,
@@ -28,12 +28,18 @@ attributes!(WarpCtc { blank = 0 });
 
 impl Operation for WarpCtc {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "warpctc",
-            doc: "-ln p(labels), of all ways in which the tokens of a sequence read as them.",
-            inputs: &["Logits", "Label"],
-            outputs: &["Loss", "WarpCTCGrad"],
-            effects: Effects::PURE,
+        const {
+            &Schema {
+                name: "warpctc",
+                doc: "-ln p(labels), of all ways in which the tokens of a sequence read as them.",
+                inputs: &[
+                    Slot::of("Logits").with_offsets(),
+                    Slot::of("Label").with_offsets().without_gradient(),
+                ],
+                outputs: &[Slot::of("Loss"), Slot::of("WarpCTCGrad").intermediate()],
+                accuracy: AccuracyClass::Accumulating("sums of exponentials"),
+                effects: Effects::OF_SEQUENCES,
+            }
         }
     }
 
@@ -66,31 +72,6 @@ impl Operation for WarpCtc {
         let (logits, of_losses, grad) = (g.input(0), g.output(1), g.grad(0)?);
         let grad = g.emit(SequenceExpandAs, &[grad, logits])?;
         Ok(vec![Some(g.emit(Binary { kind: BinaryKind::Mul }, &[of_losses, grad])?), None])
-    }
-
-    fn sequences(&self) -> &'static [usize] {
-        &[0, 1]
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0
-    }
-
-    fn is_intermediate(&self, output: usize) -> bool {
-        output == 1
-    }
-
-    /// Sequences are whole in a shard.
-    fn of_shards(&self, _: &Program, _: &Operator, _output: usize) -> OfShards {
-        OfShards::Rows
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Accumulating("sums of exponentials")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![WarpCtc { blank: 0 }]
     }
 
     fn samples() -> Vec<Sample> {

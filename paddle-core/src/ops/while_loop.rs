@@ -2,9 +2,11 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op, Operation, Schema,
+    AccuracyClass, ControlFlow, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
+    Operation, Schema, Slot,
 };
-use crate::program::{DType, Operator, Program, RowsId, Type, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, RowsId, Type, VarId};
 
 /// Runs its second block, the body, for as long as the first, the condition, says so.
 ///
@@ -32,12 +34,15 @@ impl While {
 
 impl Operation for While {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "while",
-            doc: "A block for as long as a condition holds.",
-            inputs: &["X*"],
-            outputs: &["Out*"],
-            effects: Effects::BLOCKS,
+        const {
+            &Schema {
+                name: "while",
+                doc: "A block for as long as a condition holds.",
+                inputs: &[Slot::of("X").variadic()],
+                outputs: &[Slot::of("Out").variadic()],
+                accuracy: AccuracyClass::Exact("what its blocks compute is judged by itself"),
+                effects: Effects::BLOCKS,
+            }
         }
     }
 
@@ -90,15 +95,19 @@ impl Operation for While {
         loops::gradient(g, Parts { items: 0, states, collected: 0 }, body)
     }
 
-    fn iterates(&self, operator: &Operator) -> Option<Parts> {
-        let parts = Parts { items: 0, states: operator.inputs.len(), collected: 0 };
-        Some(parts.with_outputs(operator.outputs.len()))
+    /// What is collected: a sequence for each row.
+    fn makes(&self, program: &Program, operator: &Operator) -> Vec<RowsId> {
+        let rows = operator.blocks.last().and_then(|&body| program.block(body).rows);
+        let steps = rows.and_then(|rows| program.steps_of_loop(rows));
+        steps.and_then(|steps| program.source_of(steps)).into_iter().collect()
     }
 
-    fn with_parts(&self, parts: Parts) -> Option<Op> {
-        (parts.items == 0).then(|| (*self).into())
+    fn control(&self) -> Option<&dyn ControlFlow> {
+        Some(self)
     }
+}
 
+impl ControlFlow for While {
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)> {
         loops::flow(program, operator, Parts { items: 0, states: operator.inputs.len(), collected: 0 })
     }
@@ -107,18 +116,12 @@ impl Operation for While {
         program.block(operator.blocks[0]).results.first().copied()
     }
 
-    /// What is collected: a sequence for each row.
-    fn makes(&self, program: &Program, operator: &Operator) -> Vec<RowsId> {
-        let rows = operator.blocks.last().and_then(|&body| program.block(body).rows);
-        let steps = rows.and_then(|rows| program.steps_of_loop(rows));
-        steps.and_then(|steps| program.source_of(steps)).into_iter().collect()
+    fn iterates(&self, operator: &Operator) -> Option<Parts> {
+        let parts = Parts { items: 0, states: operator.inputs.len(), collected: 0 };
+        Some(parts.with_outputs(operator.outputs.len()))
     }
 
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("what its blocks compute is judged by itself")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![While { limit: While::DEFAULT_LIMIT }]
+    fn with_parts(&self, parts: Parts) -> Option<Op> {
+        (parts.items == 0).then(|| (*self).into())
     }
 }

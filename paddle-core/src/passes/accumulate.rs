@@ -1,10 +1,10 @@
 //! `accumulate`: a training step in two programs. One computes gradients and adds them to sums, once for each shard;
 //! the other one updates the parameters from these sums.
 
-use super::fed::create_scalar;
 use super::optimize::{add_up, is_sparse};
-use crate::ops::{Fill, GradientError, If, Store};
-use crate::program::{BuildError, DType, ParameterUse, Program, Role, Site, VarId};
+use super::scalar_input::create_scalar;
+use crate::ops::{Fill, GradientError, If, ParameterUse, Program, Store};
+use crate::program::{BuildError, DType, Role, Site, VarId};
 
 /// The slot of the states that gradients are added up in. What is in them does not outlive a step.
 pub const SUM_OF_GRADIENTS: &str = "SumOfGradients";
@@ -41,7 +41,8 @@ pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
     updating.set_shards(program.shards());
     for pair in program.gradients() {
         let Some(initializer) = program.initializer(pair.parameter) else { continue };
-        let (name, options) = (&program.var(pair.parameter).name, program.parameter_options(pair.parameter));
+        let name = &program.var(pair.parameter).name;
+        let options = program.parameter_options(pair.parameter).clone();
         let wanted = ParameterUse { initializer: initializer.op.clone(), options, site: Site::default() };
         let parameter = updating.create_parameter(name, wanted)?;
         let sum = create_sum(&mut updating, parameter)?;
@@ -53,8 +54,9 @@ pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
 /// Errors if `update` is to leave rows alone that `compute` does not look up: sums of gradients do not tell which these are.
 pub(super) fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
     for operator in &update.block(Program::GLOBAL).ops {
-        let changed = operator.op.operation().changes().first().map(|&slot| operator.inputs[slot]);
-        let Some(changed) = changed.filter(|_| operator.op.operation().is_lazy()) else { continue };
+        let Some(changed) = operator.changed().next().filter(|_| operator.op.operation().is_lazy()) else {
+            continue;
+        };
         let name = &update.var(changed).name;
         let is_sparse = compute
             .gradients()

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::paths::{Way, cost, reach, trained};
-use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number};
-use crate::program::{BlockId, Definition, Program, Role, Site, VarId};
+use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number, Program};
+use crate::program::{BlockId, Definition, Role, Site, VarId};
 
 /// Appends the gradient of the first output with respect to every parameter that is trained, and records (parameter,
 /// gradient) pairs. A parameter that the user left out, by `stop_gradient`, has none.
@@ -91,6 +91,7 @@ pub(crate) fn differentiate(
             operator: operator.clone(),
             grads: of_outputs,
             captured: Vec::new(),
+            differentiate,
         };
         let of_inputs = operator.op.operation().gradient(&mut rule)?;
         let captured = rule.captured;

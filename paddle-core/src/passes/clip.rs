@@ -1,7 +1,7 @@
 //! Clipping of gradients, by operators.
 
-use crate::ops::{Binary, BinaryKind, Cast, Fill, Number, Op, Reduce, ReduceKind, Unary, UnaryKind};
-use crate::program::{BuildError, DType, ParameterGradient, Program, Site, Type, VarId};
+use crate::ops::{Binary, BinaryKind, Cast, Fill, Number, Op, Program, Reduce, ReduceKind, Unary, UnaryKind};
+use crate::program::{BuildError, DType, ParameterGradient, Site, Type, VarId};
 
 /// How gradients are kept within bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

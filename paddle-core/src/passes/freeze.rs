@@ -1,8 +1,8 @@
 //! `freeze`: parameters that stay as they are, to the last bit, though gradients flow through what they are used for.
 
 use super::paths::trained;
-use crate::ops::GradientError;
-use crate::program::{BlockId, Program, VarId};
+use crate::ops::{GradientError, Mode, Program};
+use crate::program::{BlockId, VarId};
 
 /// Freezes the parameters of the names for which `is_frozen` holds: none of them is trained, and no operator moves those
 /// that are statistics. For programs without gradients.
@@ -13,11 +13,10 @@ pub fn freeze(program: &mut Program, is_frozen: &dyn Fn(&str) -> bool) -> Result
     for block in 0..program.blocks().len() as u32 {
         for at in 0..program.block(BlockId(block)).ops.len() {
             let operator = &program.block(BlockId(block)).ops[at];
-            let changed = operator.op.operation().changes().iter().map(|&slot| operator.inputs[slot]);
-            let Some(changed) = changed.into_iter().find(|changed| frozen.contains(changed)) else {
+            let Some(changed) = operator.changed().find(|changed| frozen.contains(changed)) else {
                 continue;
             };
-            let Some(op) = operator.op.operation().frozen() else {
+            let Some(op) = operator.op.operation().in_mode(Mode::Frozen) else {
                 let (name, parameter) = (operator.op.name(), &program.var(changed).name);
                 let message = format!("`{name}` changes `{parameter}` in each step, so it cannot be frozen");
                 return Err(GradientError {

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
-use crate::ops::OfShards;
-use crate::program::{BlockId, BuildError, Operator, Program, VarId};
+use crate::ops::{OfShards, Operator, Program};
+use crate::program::{BlockId, BuildError, VarId};
 
 /// How a value of a body is known outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

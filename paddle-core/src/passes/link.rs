@@ -1,7 +1,7 @@
 //! `link`: gives the operators of the user's own that a program uses the kernels that compute them.
 
-use crate::ops::{Custom, Kernel, Op};
-use crate::program::{BlockId, Program};
+use crate::ops::{Custom, Kernel, Op, Program};
+use crate::program::BlockId;
 
 /// Links what `find` finds to each operator of the user's own, in every block and in the gradients that
 /// [`backward`](super::backward) will append. An error of `find` ends it.

@@ -1,7 +1,7 @@
 //! What passes do to loops: values that come to each iteration, and values that each gives.
 
-use crate::ops::Parts;
-use crate::program::{BlockId, BuildError, Definition, Operator, Program, Type, VarId};
+use crate::ops::{Operator, Parts, Program};
+use crate::program::{BlockId, BuildError, Definition, Type, VarId};
 
 /// A loop: the block of its operator, and its place there.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ impl LoopAt {
     /// The operator at a place, if it is a loop.
     pub(super) fn find(program: &Program, block: BlockId, at: usize) -> Option<Self> {
         let operator = &program.block(block).ops[at];
-        let parts = operator.op.operation().iterates(operator)?;
+        let parts = operator.op.operation().control()?.iterates(operator)?;
         Some(LoopAt { block, at, body: *operator.blocks.last()?, parts })
     }
 
@@ -34,7 +34,8 @@ impl LoopAt {
 
     /// Whether the operator can have these parts.
     fn set_parts(&mut self, program: &mut Program, parts: Parts) -> bool {
-        let Some(op) = self.operator(program).op.operation().with_parts(parts) else { return false };
+        let control = self.operator(program).op.operation().control();
+        let Some(op) = control.and_then(|control| control.with_parts(parts)) else { return false };
         self.parts = parts;
         program.block_mut(self.block).ops[self.at].op = op;
         true

@@ -3,7 +3,6 @@
 pub mod accumulate;
 pub mod backward;
 pub mod clip;
-mod fed;
 pub mod freeze;
 pub mod hoist;
 pub mod link;
@@ -11,6 +10,7 @@ mod loops;
 pub mod optimize;
 mod paths;
 mod pipeline;
+mod scalar_input;
 pub mod shard;
 pub mod sink;
 pub mod split;

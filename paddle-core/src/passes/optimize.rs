@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clip::{Clip, clip};
-use super::fed::create_scalar;
+use super::scalar_input::create_scalar;
 use crate::ops::{
-    self, Binary, BinaryKind, Fill, Number, Op, Scale, Sgd, Store, SumOfRows, Unary, UnaryKind, UpdateRows,
+    self, Binary, BinaryKind, Fill, Form, Number, Op, Operator, Program, Scale, Sgd, Store, SumOfRows, Unary,
+    UnaryKind, UpdateRows,
 };
-use crate::program::{
-    BuildError, DType, Operator, ParameterGradient, ParameterOptions, Program, Role, Site, Type, VarId,
-};
+use crate::program::{BuildError, DType, ParameterGradient, ParameterOptions, Role, Site, Type, VarId};
 
 /// Decay: each step pulls a parameter towards 0. It is the gradient of a penalty, and is added to that of the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,23 +44,25 @@ pub struct Update<'a> {
     /// What the rule's operators are to be appended with.
     pub site: Site,
     /// The gradient in its sparse form, where it has one.
-    rows: Option<Rows>,
+    rows: Option<LookedUp>,
 }
 
 /// A gradient that is a sum of rows, most of which are 0.
-struct Rows {
+struct LookedUp {
     /// The gradient and the ids of each lookup.
     lookups: Vec<[VarId; 2]>,
     padding_idx: i64,
 }
 
-impl Rows {
+impl LookedUp {
     /// The sparse form of a value of the global block, if operators make it of rows, or add up such values.
-    fn of(program: &Program, mut gradient: VarId) -> Option<Rows> {
+    fn of(program: &Program, mut gradient: VarId) -> Option<LookedUp> {
         let operators = &program.block(Program::GLOBAL).ops;
         let making = |value| operators.iter().rev().find(|operator| operator.outputs.contains(&value));
         let single = |operator: &Operator| {
-            let SumOfRows { ids, rows, padding_idx } = operator.op.operation().sum_of_rows()?;
+            let Some(Form::SumOfRows(SumOfRows { ids, rows, padding_idx })) = operator.form(program) else {
+                return None;
+            };
             Some(([operator.inputs[rows], operator.inputs[ids]], padding_idx))
         };
         let (mut lookups, mut padding) = (Vec::new(), BTreeSet::new());
@@ -82,13 +83,13 @@ impl Rows {
         }
         lookups.reverse();
         let padding_idx = padding.pop_first().filter(|_| padding.is_empty())?;
-        Some(Rows { lookups, padding_idx })
+        Some(LookedUp { lookups, padding_idx })
     }
 }
 
 /// Whether a gradient of the global block is a sum of rows.
 pub(super) fn is_sparse(program: &Program, gradient: VarId) -> bool {
-    Rows::of(program, gradient).is_some()
+    LookedUp::of(program, gradient).is_some()
 }
 
 /// Appends that a gradient is added to a sum of its type, a state: `sum -= -1 · gradient`.
@@ -100,7 +101,7 @@ pub(super) fn add_up(
 ) -> Result<(), BuildError> {
     let minus_one = Fill { value: Number::Float(-1.0), ty: Type::scalar(program.ty(sum).dtype) };
     let learning_rate = program.append_op(Program::GLOBAL, minus_one, &[], site)?[0];
-    let (rows, pair) = (Rows::of(program, gradient), ParameterGradient { parameter: sum, gradient });
+    let (rows, pair) = (LookedUp::of(program, gradient), ParameterGradient { parameter: sum, gradient });
     Update { program, pair, learning_rate, decay: None, site, rows }.apply(Sgd {})
 }
 
@@ -150,7 +151,7 @@ impl Update<'_> {
             }
         }
         match rows {
-            Some(Rows { lookups, padding_idx }) => {
+            Some(LookedUp { lookups, padding_idx }) => {
                 inputs.extend(lookups[1..].iter().flatten());
                 self.append(UpdateRows { update, padding_idx }, &inputs)?;
                 self.program.forget_gradient(self.pair.parameter);
@@ -221,13 +222,13 @@ pub fn optimize(
                 rate
             }
         };
-        let ParameterOptions { lr, .. } = program.parameter_options(pair.parameter);
+        let ParameterOptions { lr, .. } = *program.parameter_options(pair.parameter);
         let mut update = Update { program, pair, learning_rate, decay: None, site, rows: None };
         update.decays(settings)?;
         if let Some(factor) = lr {
             update.learning_rate = update.append(Scale { scale: factor, bias: 0.0 }, &[learning_rate])?[0];
         }
-        update.rows = Rows::of(update.program, update.pair.gradient);
+        update.rows = LookedUp::of(update.program, update.pair.gradient);
         rule(&mut update)?;
     }
     Ok(inputs)

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ops::GradientError;
-use crate::program::{Located, Operator, Program, VarId};
+use crate::ops::{GradientError, Operator, Program};
+use crate::program::{Located, VarId};
 
 /// The direction in which [`reach`] follows derivatives.
 #[derive(Clone, Copy)]
@@ -65,24 +65,23 @@ fn operators(program: &Program) -> impl Iterator<Item = &Operator> {
 /// Which values depend on which by one operator: pairs of (from, to).
 fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<(VarId, VarId)> {
     let operation = operator.op.operation();
-    let owns_blocks = operator.op.effects().blocks;
-    let mut edges = match owns_blocks {
-        true => operation.flow(program, operator),
-        false => Vec::new(),
-    };
+    let effects = operator.op.effects();
+    let owns_blocks = effects.blocks;
+    let control = operation.control();
+    let mut edges = control.map_or_else(Vec::new, |control| control.flow(program, operator));
     let inputs = operator.inputs.iter().copied().enumerate();
     for (k, from) in inputs {
         for (j, &to) in operator.outputs.iter().enumerate() {
             let is_smooth = || {
                 !owns_blocks
-                    && operation.is_differentiable()
-                    && operation.passes_gradient(k)
-                    && !operation.is_intermediate(j)
+                    && effects.differentiable
+                    && operation.input(k).passes_gradient
+                    && !operation.schema().output(j).is_intermediate
             };
             let depends = match dependence {
                 Dependence::Smooth => is_smooth(),
-                Dependence::Stopped => operation.stops_gradient() || is_smooth(),
-                Dependence::Unstopped => !operation.stops_gradient(),
+                Dependence::Stopped => effects.stops_gradient || is_smooth(),
+                Dependence::Unstopped => !effects.stops_gradient,
                 Dependence::Any => true,
             };
             if depends {
@@ -92,7 +91,7 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
     }
     // What decides how often blocks run is in one of them.
     if let (Dependence::Any | Dependence::Unstopped, Some(from)) =
-        (dependence, operation.decided_by(program, operator))
+        (dependence, control.and_then(|control| control.decided_by(program, operator)))
     {
         edges.extend(operator.outputs.iter().map(|&to| (from, to)));
     }
@@ -156,7 +155,7 @@ impl<'p> Paths<'p> {
         let back = |roots: &[VarId], dependence| follow(program, roots, Way::Back, dependence);
         let taps = program.taps().iter().map(|tap| tap.var);
         let outputs: Vec<VarId> = program.outputs().iter().copied().chain(taps).collect();
-        let stops = operators(program).filter(|operator| operator.op.operation().stops_gradient());
+        let stops = operators(program).filter(|operator| operator.op.effects().stops_gradient);
         let stopped: Vec<VarId> = stops.flat_map(|operator| &operator.inputs).copied().collect();
         let but_for_stops = back(&[cost], Dependence::Stopped);
         let [of_cost, of_outputs] = [&[cost][..], &outputs].map(|roots| back(roots, Dependence::Any));
@@ -203,7 +202,7 @@ impl<'p> Paths<'p> {
 
     fn is_label(&self, parameter: VarId) -> bool {
         let is_label =
-            |(operator, slot): (&Operator, usize)| operator.op.schema().inputs.get(slot) == Some(&"Label");
+            |(operator, slot): (&Operator, usize)| operator.op.schema().input(slot).name == "Label";
         self.ends(parameter).into_iter().all(is_label)
     }
 
@@ -236,8 +235,8 @@ impl<'p> Paths<'p> {
             );
             return GradientError { place: None, message };
         };
-        let is_label = (0..last.inputs.len()).any(|k| !last.op.operation().passes_gradient(k))
-            && last.op.operation().is_differentiable();
+        let is_label = (0..last.inputs.len()).any(|k| !last.op.operation().input(k).passes_gradient)
+            && last.op.effects().differentiable;
         let why = if is_label { "passes no gradient to its labels" } else { "has no derivative" };
         let message = format!(
             "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: `{}` {why}; run \
@@ -300,7 +299,7 @@ pub fn cost(program: &Program) -> Result<VarId, GradientError> {
         return Ok(cost);
     }
     let operator = program.writer(cost);
-    let ends = |operator: &&Operator| !ty.dtype.is_float() || !operator.op.operation().is_differentiable();
+    let ends = |operator: &&Operator| !ty.dtype.is_float() || !operator.op.effects().differentiable;
     let hint = match operator.filter(ends) {
         Some(operator) => format!(
             "`{}` has no derivative: run the network with `infer`, or train it on a distance such as \

@@ -12,8 +12,8 @@ use super::shard::{Sharding, shard};
 use super::sink::sink;
 use super::split::split;
 use super::test_mode::test_mode;
-use crate::ops::GradientError;
-use crate::program::{BuildError, Program, RowsId, VerifyError};
+use crate::ops::{GradientError, Program};
+use crate::program::{BuildError, RowsId, VerifyError};
 
 /// Why a pipeline stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,16 +82,9 @@ impl<'a> Pipeline<'a> {
         is_frozen: &'a dyn Fn(&str) -> bool,
         rule: &'a UpdateRule<'a>,
     ) -> Self {
-        Pipeline::new([
-            Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
-            Pass::new("leave_out", |program| Ok(leave_out(program)?)),
-            Pass::new("split", |program| Ok(split(program)?)),
-            Pass::new("hoist", |program| Ok(hoist(program)?)),
-            Pass::new("sink", |program| Ok(sink(program)?)),
-            Pass::new("backward", |program| Ok(backward(program)?)),
-            Pass::new("sink", |program| Ok(sink(program)?)),
-            Pass::new("optimize", move |program| Ok(optimize(program, settings, rule).map(drop)?)),
-        ])
+        let update = Pass::new("optimize", move |program| Ok(optimize(program, settings, rule).map(drop)?));
+        let passes = trained(is_frozen).into_iter().chain(simplified()).chain(differentiated());
+        Pipeline::new(passes.chain([update]))
     }
 
     /// From a network to what it computes when it is used: nothing random, by statistics of the training.
@@ -100,12 +93,7 @@ impl<'a> Pipeline<'a> {
             test_mode(program);
             Ok(())
         });
-        Pipeline::new([
-            test_mode,
-            Pass::new("split", |program| Ok(split(program)?)),
-            Pass::new("hoist", |program| Ok(hoist(program)?)),
-            Pass::new("sink", |program| Ok(sink(program)?)),
-        ])
+        Pipeline::new([test_mode].into_iter().chain(simplified()))
     }
 
     /// Applies the passes. After each, debug builds verify the program.
@@ -120,6 +108,28 @@ impl<'a> Pipeline<'a> {
         }
         Ok(())
     }
+}
+
+/// What is trained, and what is not.
+fn trained<'a>(is_frozen: &'a dyn Fn(&str) -> bool) -> [Pass<'a>; 2] {
+    [
+        Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
+        Pass::new("leave_out", |program| Ok(leave_out(program)?)),
+    ]
+}
+
+/// The same results by less work.
+fn simplified<'a>() -> [Pass<'a>; 3] {
+    [
+        Pass::new("split", |program| Ok(split(program)?)),
+        Pass::new("hoist", |program| Ok(hoist(program)?)),
+        Pass::new("sink", |program| Ok(sink(program)?)),
+    ]
+}
+
+/// The gradients of what has been simplified.
+fn differentiated<'a>() -> [Pass<'a>; 2] {
+    [Pass::new("backward", |program| Ok(backward(program)?)), Pass::new("sink", |program| Ok(sink(program)?))]
 }
 
 /// A training step in shards, as two programs.
@@ -144,20 +154,12 @@ impl ShardedTraining {
     ) -> Result<Self, PassError> {
         let sharding = RefCell::new(Sharding::default());
         let mut compute = network.clone();
-        Pipeline::new([
-            Pass::new("freeze", |program| Ok(freeze(program, is_frozen)?)),
-            Pass::new("leave_out", |program| Ok(leave_out(program)?)),
-            Pass::new("shard", |program| {
-                *sharding.borrow_mut() = shard(program, batch)?;
-                Ok(())
-            }),
-            Pass::new("split", |program| Ok(split(program)?)),
-            Pass::new("hoist", |program| Ok(hoist(program)?)),
-            Pass::new("sink", |program| Ok(sink(program)?)),
-            Pass::new("backward", |program| Ok(backward(program)?)),
-            Pass::new("sink", |program| Ok(sink(program)?)),
-        ])
-        .run(&mut compute)?;
+        let sharded = Pass::new("shard", |program| {
+            *sharding.borrow_mut() = shard(program, batch)?;
+            Ok(())
+        });
+        let passes = trained(is_frozen).into_iter().chain([sharded]);
+        Pipeline::new(passes.chain(simplified()).chain(differentiated())).run(&mut compute)?;
         let mut update = from_sums(&compute)?;
         Pipeline::new([Pass::new("optimize", |program| Ok(optimize(program, settings, rule).map(drop)?))])
             .run(&mut update)?;

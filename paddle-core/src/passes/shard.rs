@@ -22,11 +22,9 @@ use std::collections::BTreeMap;
 
 use self::facts::{Fact, Facts, Linear, changes_state};
 pub use self::rows::{rows_of_shard, shards_with_rows, share_of_shard};
-use super::fed::create_scalar;
-use crate::ops::{Binary, BinaryKind, GradientError, OfShards, Op, RowNumbers, Scale};
-use crate::program::{
-    BlockId, BuildError, DType, Located, Operator, Program, RowOrigin, RowsId, Site, VarId,
-};
+use super::scalar_input::create_scalar;
+use crate::ops::{Binary, BinaryKind, GradientError, OfShards, Op, Operator, Program, RowNumbers, Scale};
+use crate::program::{BlockId, BuildError, DType, Located, RowOrigin, RowsId, Site, VarId};
 
 /// What a program that computes one shard is fed with behind the inputs of the network, and what it gives.
 #[derive(Clone, Debug, Default, PartialEq)]

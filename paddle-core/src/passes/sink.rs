@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
-use crate::ops::{OfShards, Parts};
-use crate::program::{BlockId, BuildError, Operator, Program, VarId};
+use crate::ops::{OfShards, Operator, Parts, Program};
+use crate::program::{BlockId, BuildError, VarId};
 
 /// Sinks behind all loops over rows, those further in first.
 pub fn sink(program: &mut Program) -> Result<(), BuildError> {
@@ -82,7 +82,7 @@ impl Sinking {
         for operator in &program.block(self.body).ops {
             let operation = operator.op.operation();
             let effects = operator.op.effects();
-            let is_product = operation.contraction(program, operator).is_some()
+            let is_product = operator.contraction(program).is_some()
                 || operator.inputs.iter().any(|input| products.contains(input));
             let rows = |k| operation.of_shards(program, operator, k) == OfShards::Rows;
             let keeps = (0..operator.outputs.len())
@@ -162,7 +162,7 @@ impl Sinking {
         let varying: Vec<usize> = (0..operator.inputs.len())
             .filter(|&k| is_inside(program, program.var(operator.inputs[k]).block, self.body))
             .collect();
-        let is_linear = !varying.is_empty() && operation.is_linear(&varying);
+        let is_linear = !varying.is_empty() && operation.linear().is_in(&varying);
         let mut inputs = Vec::with_capacity(operator.inputs.len());
         for (k, &input) in operator.inputs.iter().enumerate() {
             let has_rows = program.ty(input).rows.is_some();

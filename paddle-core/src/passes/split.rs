@@ -4,8 +4,8 @@
 //! be hoisted, plus `h` times the others.
 
 use super::loops::{LoopAt, bodies, drop_unread, is_inside};
-use crate::ops::{Binary, BinaryKind, Factor, Slice};
-use crate::program::{BlockId, BuildError, Operator, Program, VarId};
+use crate::ops::{Binary, BinaryKind, Factor, Form, Operator, Program, Slice};
+use crate::program::{BlockId, BuildError, VarId};
 
 /// Splits such products in the bodies of all loops.
 pub fn split(program: &mut Program) -> Result<(), BuildError> {
@@ -36,14 +36,14 @@ struct Product {
 
 /// A product of which only some parts depend on the state of a loop.
 fn product(program: &Program, at: &LoopAt, operator: &Operator) -> Option<Product> {
-    let factors = operator.op.operation().contraction(program, operator)?.factors;
+    let factors = operator.contraction(program)?.factors;
     let [(a, b), (c, d)] = [(0, 1), (1, 0)];
     [(a, b), (c, d)].into_iter().find_map(|(of, with)| {
         let (of, with) = (&factors[of], &factors[with]);
         let whole = operator.inputs[of.input];
         let block = program.var(whole).block;
         let maker = program.block(block).ops.iter().find(|maker| maker.outputs.first() == Some(&whole))?;
-        let axis = maker.op.operation().concatenates()?;
+        let Some(Form::Concatenation(axis)) = maker.form(program) else { return None };
         let is_fixed = |&part: &VarId| {
             let dims = &program.ty(part).dims;
             let at = axis.checked_sub(usize::from(program.ty(part).rows.is_some()));
@@ -107,7 +107,7 @@ impl Product {
 
 /// The dimension, behind the rows, along which an input of a product is put together.
 fn axis_of(program: &Program, operator: &Operator, of: usize, rank: usize) -> usize {
-    let contraction = operator.op.operation().contraction(program, operator);
+    let contraction = operator.contraction(program);
     let factors = contraction.map(|contraction| contraction.factors);
     let axis = factors
         .into_iter()

@@ -127,14 +127,14 @@ impl Extent {
 
 /// Element type and shape of an operand, dense and row-major; rows, where there are any, are the first dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Layout {
+pub struct OperandType {
     /// Element type.
     pub dtype: DType,
     /// Dimensions.
     pub shape: Vec<Extent>,
 }
 
-impl Layout {
+impl OperandType {
     /// The number of elements in a launch.
     #[inline]
     pub fn elements(&self, sizes: &[usize]) -> usize {
@@ -160,11 +160,22 @@ pub struct GroupOp {
     /// Kind and attributes.
     pub op: Op,
     /// What it reads, in the order of the schema; then the offsets of each operand whose sequences the operator goes
-    /// along ([`Operation::sequences`](crate::ops::Operation::sequences)), i64: one more than sequences, the first 0,
-    /// none below the one before it, the last the number of tokens.
+    /// along ([`Schema::offsets`](crate::ops::Schema::offsets)), i64: one more than sequences, the first 0, none below
+    /// the one before it, the last the number of tokens.
     pub inputs: Vec<Operand>,
     /// What it writes.
     pub outputs: Vec<Operand>,
+}
+
+impl GroupOp {
+    /// What it changes in place.
+    pub fn changed(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.inputs
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| self.op.operation().input(*k).is_changed)
+            .map(|(_, &input)| input)
+    }
 }
 
 /// Operators that are launched as one kernel: a single operator, or a chain of element-wise operators over one shape,
@@ -180,13 +191,13 @@ pub struct Group {
     /// In order.
     pub ops: Vec<GroupOp>,
     /// What it reads.
-    pub inputs: Vec<Layout>,
+    pub inputs: Vec<OperandType>,
     /// What it writes.
-    pub outputs: Vec<Layout>,
+    pub outputs: Vec<OperandType>,
     /// What stays inside.
-    pub temporaries: Vec<Layout>,
+    pub temporaries: Vec<OperandType>,
     /// Distinguishes random numbers of different operators: a hash of the path name of what is drawn.
-    pub stream: u64,
+    pub random_stream: u64,
 }
 
 /// A launch.

@@ -14,7 +14,7 @@ pub(super) struct SlotId(pub(super) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LoopId(pub(super) usize);
 
-/// A part of the tape that one slot has for itself.
+/// A lane: the part of the tape that belongs to one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LaneId(pub(super) usize);
 
@@ -31,7 +31,8 @@ pub(super) enum Home {
     Parameter(usize),
     /// At this byte of the states.
     State(usize),
-    /// In another slot, which has the rows of all iterations: those of this iteration. The symbol is their number.
+    /// Inside another slot, which has the rows of all iterations: this one is the rows of the current iteration, as many as the symbol
+    /// says.
     Iteration { of: SlotId, rows: SymbolId },
 }
 
@@ -64,9 +65,9 @@ pub(super) enum Instruction<K> {
     /// Adds rows to those that a space says.
     AddRows { space: usize, from: SlotId, to: SlotId },
     /// Copies a value.
-    Copy(Copy),
+    Copy(Transfer),
     /// Adds a value.
-    Add(Copy),
+    Add(Transfer),
     /// Fills with zeros.
     Zero(SlotId),
     /// Sorts sequences by length.
@@ -105,7 +106,7 @@ pub(super) struct Product {
 
 /// A copy between slots of one type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Copy {
+pub(super) struct Transfer {
     pub(super) from: SlotId,
     pub(super) to: SlotId,
 }
@@ -154,12 +155,12 @@ pub(super) struct Rebase {
     pub(super) to: SlotId,
 }
 
-/// Sequences that come to be, of given lengths.
+/// The offsets of sequences that an operator makes, computed from their lengths.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub(super) lengths: SlotId,
     pub(super) offsets: SlotId,
-    /// The number of their tokens: the place of it among those that are [made](Plan::made).
+    /// Which of the sizes in [`Plan::made`] is the number of their tokens.
     pub(super) tokens: usize,
     pub(super) origin: Origin,
 }
@@ -271,9 +272,9 @@ pub(super) struct LoopInfo {
     pub(super) inner: Vec<LoopId>,
     /// Lanes whose slots each iteration writes anew.
     pub(super) lanes: Vec<LaneId>,
-    /// Rows of an iteration, and their number in all of them together.
+    /// Pairs of symbols: the number of rows of one iteration, and of all iterations together.
     pub(super) slices: Vec<(SymbolId, SymbolId)>,
-    /// Tokens that come to an iteration with its rows: their number, and the list of offsets that says it.
+    /// The sequences that are brought to an iteration: how many tokens they have there.
     pub(super) prefixes: Vec<Prefix>,
 }
 
@@ -286,7 +287,8 @@ pub(super) struct Prefix {
     pub(super) sequences: SymbolId,
     /// The offsets of the sequences of all iterations, or of all rows.
     pub(super) taken: usize,
-    /// Whether they begin where those of the iterations before end; otherwise with the first.
+    /// Whether the sequences of an iteration begin where those of the iteration before end. Otherwise each iteration begins with the
+    /// first sequence.
     pub(super) is_slice: bool,
 }
 
@@ -301,7 +303,7 @@ pub(super) struct Lane {
 /// Sizes that only a loop knows: the rows of all its iterations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
-    /// The size, and that of the tokens that they are.
+    /// The number of rows of all iterations, and the number of tokens that these rows become.
     pub(super) sizes: [SymbolId; 2],
     pub(super) around: LoopId,
     /// The most rows of an iteration.
@@ -312,7 +314,7 @@ pub(super) struct Grown {
 #[derive(Clone, Debug)]
 pub(super) struct MadeSize {
     pub(super) size: SymbolId,
-    /// Sizes that it is not above, as far as they are known; each by itself.
+    /// Upper bounds on it, where some are known; each holds by itself.
     pub(super) most: Vec<Dim>,
 }
 
@@ -357,10 +359,10 @@ pub(super) struct Output {
 pub(super) struct Plan<K> {
     /// The instructions of each block; the global one first.
     pub(super) code: Vec<Vec<Instruction<K>>>,
-    /// The first instruction of the global block that updates.
+    /// The first instruction of the global block that belongs to the update.
     pub(super) update_from: usize,
-    /// From each parameter and state that is changed before, to what it was.
-    pub(super) kept: Vec<Copy>,
+    /// Backups: from each parameter and state that the instructions before the update change, to a copy of it.
+    pub(super) kept: Vec<Transfer>,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
     pub(super) orders: Vec<Order>,
@@ -374,7 +376,8 @@ pub(super) struct Plan<K> {
     pub(super) extents: Vec<Dim>,
     /// The extents that a symbol is in.
     pub(super) extents_of: Vec<Vec<usize>>,
-    /// For the size of a row space, that of the one that its rows are taken from; none for others, and other symbols.
+    /// By symbol: if it is the size of a row space whose rows are taken from another one, the size of that one, which is an upper
+    /// bound. None for all other symbols.
     pub(super) bounds: Vec<Option<SymbolId>>,
     /// Names of the size symbols.
     pub(super) symbols: Vec<String>,

@@ -10,7 +10,8 @@ use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
-use crate::program::{Check, DType, Dim, Program, SymbolId};
+use crate::ops::Program;
+use crate::program::{Check, DType, Dim, SymbolId};
 
 /// What is fed to one input.
 #[derive(Clone, Copy, Debug)]

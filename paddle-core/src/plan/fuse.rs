@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::live::At;
 use super::numbers::Numbers;
-use crate::program::{Block, BlockId, Operator, Program, Role};
+use crate::ops::{Block, Operator, Program};
+use crate::program::{BlockId, Role};
 
 /// Operators that are launched together, by position in their block.
 pub(super) type Unit = Vec<usize>;
@@ -18,8 +19,7 @@ pub(super) fn is_constant(operator: &Operator) -> bool {
     effects.pure && effects.element_wise && operator.inputs.is_empty()
 }
 
-/// Cuts the live operators of a block into units.
-/// Where numbers are looked at, each is alone.
+/// Cuts the live operators of a block into units. Where numbers are checked, each operator is a unit of its own.
 pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>, numbers: Numbers) -> Vec<Unit> {
     let block: &Block = program.block(id);
     let mut units: Vec<Unit> = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn units(program: &Program, id: BlockId, live: &BTreeSet<At>, numbers
     let mut open = None;
     for (i, operator) in block.ops.iter().enumerate().filter(|(i, _)| live.contains(&(id, *i))) {
         if is_constant(operator) {
-            // Alone: whoever reads it in a group has its own copy, so it does not end a chain.
+            // A unit of its own, which does not end a chain: groups that read the constant have a copy of it inside.
             let at = units.len() - usize::from(open.is_some());
             units.insert(at, vec![i]);
             continue;

@@ -22,7 +22,7 @@ pub(super) struct MemoryLayout {
     pub(super) capacities: Vec<usize>,
 }
 
-/// The first rung of a ladder of sizes, each 1.25 times the one before, that is not below `size`.
+/// Rounds a size up to the next rung of a ladder; each rung is 1.25 times the one below it.
 pub(super) fn capacity(size: usize) -> usize {
     let mut rung: usize = 16;
     while rung < size {
@@ -31,7 +31,7 @@ pub(super) fn capacity(size: usize) -> usize {
     rung
 }
 
-/// The bytes of a slot; `None` if they cannot be counted or addressed. Those of a row have to be, whether or not there are rows.
+/// The bytes of a slot; `None` if they overflow. The bytes of one row may not overflow either, even where there are no rows.
 pub(super) fn bytes(slot: &Slot, sizes: &[usize]) -> Option<usize> {
     count_bytes(slot, |extent| Some(extent.get(sizes)))
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::program::{BlockId, Program, VarId};
+use crate::ops::Program;
+use crate::program::{BlockId, VarId};
 
 /// An operator: its block and its position there.
 pub(super) type At = (BlockId, usize);
@@ -40,7 +41,7 @@ pub(super) fn live(program: &Program) -> BTreeSet<At> {
             }
             let operator = &program.block(at.0).ops[at.1];
             pending.extend(operator.read());
-            // Whoever makes the tokens that something is on makes their offsets.
+            // A value on tokens needs their offsets, which the operator that makes the tokens computes.
             let vars = operator.inputs.iter().chain(&operator.outputs);
             for rows in vars.filter_map(|&var| program.ty(var).rows) {
                 operators.extend(program.sources(rows).filter_map(|rows| makers[rows.0 as usize]));

@@ -1,7 +1,7 @@
 //! The machine: runs the instructions of a plan.
 
 use super::backend::{Backend, Elements, Extent, KernelError, Launch, Location, Memory, Rows};
-use super::code::{Copy, Home, IfCode, Instruction, Origin, Plan, Slot, SlotId};
+use super::code::{Home, IfCode, Instruction, Origin, Plan, Slot, SlotId, Transfer};
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{NotFinite, Numbers, badness, look};
@@ -115,7 +115,7 @@ impl<B: Backend> Machine<'_, B> {
     /// Takes back what [`compute`](Self::compute) has changed of parameters and states.
     pub(super) fn go_back(&mut self) {
         let plan = self.plan;
-        plan.kept.iter().for_each(|&Copy { from, to }| self.copy(&Copy { from: to, to: from }));
+        plan.kept.iter().for_each(|&Transfer { from, to }| self.copy(&Transfer { from: to, to: from }));
     }
 
     /// Runs the instructions of a block.
@@ -285,7 +285,7 @@ impl<B: Backend> Machine<'_, B> {
         look(self.backend, buffer, at, (*dtype)?, self.elements(slot), self.plan.numbers)
     }
 
-    fn copy(&mut self, copy: &Copy) {
+    fn copy(&mut self, copy: &Transfer) {
         // State has room for all rows, an iteration may have fewer.
         let elements = self.elements(copy.from).min(self.elements(copy.to));
         let bytes = elements * self.plan.slots[copy.from.0].element_bytes;
@@ -305,7 +305,7 @@ impl<B: Backend> Machine<'_, B> {
         }
     }
 
-    fn add(&mut self, copy: &Copy) {
+    fn add(&mut self, copy: &Transfer) {
         if let Some(mut elements) = self.elements_of(copy.to) {
             elements.count = elements.count.min(self.elements(copy.from));
             let (from, to) = (self.locate(copy.from), self.locate(copy.to));
@@ -355,7 +355,7 @@ impl<B: Backend> Machine<'_, B> {
                     }
                 }
                 (Join::Merge | Join::Sum | Join::Select, _) => {
-                    let mut sides = sides.map(|(_, (from, _))| Copy { from, to: join.to });
+                    let mut sides = sides.map(|(_, (from, _))| Transfer { from, to: join.to });
                     match sides.next() {
                         Some(first) => self.copy(&first),
                         None => self.zero(join.to),

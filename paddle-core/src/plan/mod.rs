@@ -15,7 +15,7 @@ mod live;
 mod loops;
 mod lower;
 mod machine;
-mod made;
+mod made_sequences;
 mod numbers;
 mod offsets;
 mod show;
@@ -26,7 +26,7 @@ mod tape;
 pub use crate::memory::OutOfMemory;
 pub use backend::{
     ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Layout, Location, Memory, Move, Operand, Rows, Unsupported,
+    Location, Memory, Move, Operand, OperandType, Rows, Unsupported,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::code::{Copy, Home, Instruction, LoopKind, Plan, SlotId};
+use super::code::{Home, Instruction, LoopKind, Plan, SlotId, Transfer};
 use crate::ops::Join;
 
 impl<K> fmt::Display for Plan<K> {
@@ -65,10 +65,10 @@ impl<K> Plan<K> {
                 Instruction::AddRows { from, to, .. } => {
                     writeln!(f, "{indent}{}", self.write_move("add rows", *from, *to))?;
                 }
-                Instruction::Copy(Copy { from, to }) => {
+                Instruction::Copy(Transfer { from, to }) => {
                     writeln!(f, "{indent}{}", self.write_move("copy", *from, *to))?;
                 }
-                Instruction::Add(Copy { from, to }) => {
+                Instruction::Add(Transfer { from, to }) => {
                     writeln!(f, "{indent}{}", self.write_move("add", *from, *to))?;
                 }
                 Instruction::Zero(slot) => writeln!(f, "{indent}zero {}", self.write_slot(*slot))?,

@@ -5,10 +5,11 @@ use std::fmt;
 
 use super::backend::Extent;
 use super::backend::{
-    ALIGNMENT, Backend, Group, GroupOp, KernelError, Launch, Layout, Location, Memory, Operand,
+    ALIGNMENT, Backend, Group, GroupOp, KernelError, Launch, Location, Memory, Operand, OperandType,
 };
 use super::error::PlanError;
-use crate::program::{DType, Program, Type, UpdaterState, VarId};
+use crate::ops::Program;
+use crate::program::{DType, Type, UpdaterState, VarId};
 
 /// A parameter's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,9 +227,9 @@ fn initialize_vars<B: Backend>(
                     outputs: vec![Operand::Output(0)],
                 }],
                 inputs: Vec::new(),
-                outputs: vec![Layout { dtype: stored.dtype, shape }],
+                outputs: vec![OperandType { dtype: stored.dtype, shape }],
                 temporaries: Vec::new(),
-                stream: stream(name),
+                random_stream: stream(name),
             };
             let failed = |message| PlanError::Initializer { name: name.clone(), message };
             let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;

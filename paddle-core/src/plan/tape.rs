@@ -24,12 +24,12 @@ pub(super) struct Tape {
     iterations: Vec<usize>,
     /// The most tokens that there is room for, of sequences that are made.
     made: Vec<usize>,
-    /// Symbols at their largest.
+    /// The largest value of each symbol.
     largest: Vec<usize>,
     /// The bytes of the buffer.
     length: usize,
     moves: Vec<Move>,
-    /// Base and room of each lane, while lanes are laid: they are taken when there is memory for them.
+    /// Base and room of each lane in the next arrangement, which takes effect once there is memory for it.
     next: Vec<(usize, usize)>,
 }
 

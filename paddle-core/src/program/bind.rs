@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{
-    Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, Operator, Program, SymbolId, Type,
+    Answer, BlockId, BuildError, Check, Dim, DimOverflow, Located, OpInterface, Operator, Program, SymbolId,
 };
-use crate::ops::{AssignValue, Fill, Number, Op, Outside};
 
 /// Why sizes cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +14,11 @@ pub enum BindError {
     NotOutside {
         /// The symbol's name, or its number where there is none.
         symbol: String,
+    },
+    /// A constant that stands around the network has no value here.
+    Unbound {
+        /// Its name.
+        constant: String,
     },
     /// A check of the program does not hold for these values.
     Check {
@@ -34,6 +38,9 @@ impl fmt::Display for BindError {
         match self {
             BindError::NotOutside { symbol } => {
                 write!(f, "`{symbol}` is not a size of this program that is given from outside")
+            }
+            BindError::Unbound { constant } => {
+                write!(f, "`{constant}` stands around the network, and has no value here")
             }
             BindError::Check { place: Some(place), message } => write!(f, "{place}: {message}"),
             BindError::Check { place: None, message } => f.write_str(message),
@@ -57,7 +64,7 @@ impl From<BuildError> for BindError {
     }
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// The symbols that are bound from outside, in the order of their ids.
     pub fn outside_symbols(&self) -> impl Iterator<Item = SymbolId> + '_ {
         let symbols = self.symbols.iter().zip(0..);
@@ -68,8 +75,7 @@ impl Program {
     pub fn used_symbols(&self) -> BTreeSet<SymbolId> {
         let in_types = self.vars.iter().flat_map(|var| &var.ty.dims).flat_map(Dim::symbols);
         let operators = self.blocks.iter().flat_map(|block| &block.ops).chain(&self.startup);
-        let attributes = operators.flat_map(|operator| operator.op.attributes());
-        let in_attributes = attributes.flat_map(|(_, attribute)| attribute.symbols());
+        let in_attributes = operators.flat_map(|operator| operator.op.symbols());
         let in_checks = self.checks.iter().flat_map(|check| check.condition.symbols());
         in_types.chain(in_attributes).chain(in_checks).collect()
     }
@@ -78,7 +84,7 @@ impl Program {
     /// so those behind them have other ids.
     ///
     /// Errors if a check does not hold for the values, with its message.
-    pub fn bind(&self, values: &[(SymbolId, i64)]) -> Result<Program, BindError> {
+    pub fn bind(&self, values: &[(SymbolId, i64)]) -> Result<Self, BindError> {
         for (at, (symbol, _)) in values.iter().enumerate() {
             let known = self.symbols.get(symbol.0 as usize);
             if !known.is_some_and(|known| known.outside)
@@ -109,44 +115,9 @@ impl Program {
             operator.op = operator.op.substitute(&with)?;
         }
         for at in 0..bound.startup.len() {
-            bound.infer_again(Program::GLOBAL, &bound.startup[at].clone())?;
+            bound.infer_again(BlockId::GLOBAL, &bound.startup[at].clone())?;
         }
-        bound.infer_block_again(Program::GLOBAL)?;
-        Ok(bound)
-    }
-
-    /// The constants that stand around the network, each once: what they are called, and their types.
-    pub fn outside_constants(&self) -> Vec<(&str, &Type)> {
-        let operators = self.blocks.iter().flat_map(|block| &block.ops);
-        let mut constants = operators.filter_map(|operator| match &operator.op {
-            Op::Outside(constant) => Some((constant.name.as_str(), &constant.ty)),
-            _ => None,
-        });
-        let mut known: Vec<(&str, &Type)> = Vec::new();
-        for (name, ty) in &mut constants {
-            if !known.iter().any(|(other, _)| *other == name) {
-                known.push((name, ty));
-            }
-        }
-        known
-    }
-
-    /// The same program with the elements of constants that stand around the network.
-    ///
-    /// Errors if a constant has no value here, or one of another number of elements or another element type.
-    pub fn bind_constants(&self, values: &[(&str, Vec<Number>)]) -> Result<Program, BindError> {
-        let mut bound = self.clone();
-        for operator in bound.blocks.iter_mut().flat_map(|block| &mut block.ops) {
-            let Op::Outside(Outside { name, ty }) = &operator.op else { continue };
-            let found = values.iter().find(|(known, _)| known == name);
-            let (_, values) = found.ok_or_else(|| BindError::NotOutside { symbol: name.clone() })?;
-            let constant = AssignValue { values: values.clone(), ty: ty.clone() };
-            operator.op = match values[..] {
-                [value] if ty.dims.is_empty() => Fill { value, ty: ty.clone() }.into(),
-                _ => constant.rounded().into(),
-            };
-        }
-        bound.infer_block_again(Program::GLOBAL)?;
+        bound.infer_block_again(BlockId::GLOBAL)?;
         Ok(bound)
     }
 
@@ -181,7 +152,7 @@ impl Program {
 
     /// Infers the types of a block and of those below it from what its surroundings are now: a size that has become 1
     /// is repeated along others.
-    fn infer_block_again(&mut self, id: BlockId) -> Result<(), BuildError> {
+    pub(crate) fn infer_block_again(&mut self, id: BlockId) -> Result<(), BuildError> {
         for at in 0..self.block(id).ops.len() {
             let operator = self.block(id).ops[at].clone();
             for &inner in &operator.blocks {
@@ -197,7 +168,7 @@ impl Program {
         Ok(())
     }
 
-    fn infer_again(&mut self, block: BlockId, operator: &Operator) -> Result<(), BuildError> {
+    fn infer_again(&mut self, block: BlockId, operator: &Operator<O>) -> Result<(), BuildError> {
         let inferred = self.infer(block, &operator.op, &operator.inputs, &operator.blocks, None)?;
         for (&output, ty) in operator.outputs.iter().zip(inferred.types) {
             self.vars[output.0 as usize].ty = ty;

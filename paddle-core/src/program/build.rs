@@ -1,8 +1,8 @@
 //! Construction of programs, by front ends, passes and by hand.
 //!
 //! ```
-//! use paddle_core::ops::{Binary, BinaryKind, Matmul, Number, Fill, UniformRandom};
-//! use paddle_core::program::{DType, Program, Site, Type};
+//! use paddle_core::ops::{Binary, BinaryKind, Fill, Matmul, Number, Program, UniformRandom};
+//! use paddle_core::program::{DType, Site, Type};
 //!
 //! let mut program = Program::new();
 //! let batch = program.create_rows("_");
@@ -23,10 +23,10 @@ use std::cell::RefCell;
 use std::fmt;
 
 use super::{
-    Block, BlockId, Check, Condition, Definition, FileId, LayerId, Operator, ParameterGradient, Place,
-    Program, RowOrigin, RowSpace, RowsId, Site, Symbol, SymbolId, Type, Var, VarId,
+    Block, BlockId, Check, Condition, Definition, FileId, Infer, LayerId, MAX_DEPTH, Mismatch, MismatchKind,
+    OpInterface, Operator, ParameterGradient, Place, Program, RowOrigin, RowSpace, RowsId, Schema, Site,
+    Symbol, SymbolId, Type, Var, VarId,
 };
-use crate::ops::{GatherRows, Infer, Mismatch, MismatchKind, Op, Schema};
 
 /// Why something cannot be added to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl fmt::Display for BuildError {
             BuildError::NotWritable { name } => write!(f, "`{name}` cannot be the output of this operator"),
             BuildError::NoSuch { what } => write!(f, "the program has no such {what}"),
             BuildError::TooDeep => {
-                write!(f, "blocks nest deeper than {} levels; split the network", Program::MAX_DEPTH)
+                write!(f, "blocks nest deeper than {} levels; split the network", MAX_DEPTH)
             }
         }
     }
@@ -130,7 +130,7 @@ pub(crate) struct Inferred {
     pub(crate) checks: Vec<(Condition, String)>,
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// Adds a root row space and the symbol of its size. The batch is called `_`.
     pub fn create_rows(&mut self, name: &str) -> RowsId {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
@@ -190,7 +190,7 @@ impl Program {
 
     /// Adds an input of the network.
     pub fn create_input(&mut self, name: &str, ty: Type) -> Result<VarId, BuildError> {
-        let var = self.add_var(name, ty, Program::GLOBAL, Definition::Input)?;
+        let var = self.add_var(name, ty, BlockId::GLOBAL, Definition::Input)?;
         self.blocks[0].params.push(var);
         Ok(var)
     }
@@ -222,7 +222,7 @@ impl Program {
     pub fn append_op(
         &mut self,
         block: BlockId,
-        op: impl Into<Op>,
+        op: impl Into<O>,
         inputs: &[VarId],
         site: Site,
     ) -> Result<Vec<VarId>, BuildError> {
@@ -233,7 +233,7 @@ impl Program {
     pub fn append_block_op(
         &mut self,
         block: BlockId,
-        op: impl Into<Op>,
+        op: impl Into<O>,
         inputs: &[VarId],
         blocks: &[BlockId],
         site: Site,
@@ -246,7 +246,7 @@ impl Program {
     pub fn append_op_in_words(
         &mut self,
         block: BlockId,
-        op: impl Into<Op>,
+        op: impl Into<O>,
         inputs: &[VarId],
         site: Site,
         words: &Words,
@@ -259,7 +259,7 @@ impl Program {
     pub fn prepend_op(
         &mut self,
         block: BlockId,
-        op: impl Into<Op>,
+        op: impl Into<O>,
         inputs: &[VarId],
         site: Site,
     ) -> Result<Vec<VarId>, BuildError> {
@@ -270,7 +270,7 @@ impl Program {
     pub fn append_op_into(
         &mut self,
         block: BlockId,
-        op: impl Into<Op>,
+        op: impl Into<O>,
         inputs: &[VarId],
         outputs: &[VarId],
         blocks: &[BlockId],
@@ -289,7 +289,8 @@ impl Program {
             }
         }
         if outputs.len() != types.len() {
-            let message = format!("`{}` has {} outputs, not {}", op.name(), types.len(), outputs.len());
+            let message =
+                format!("`{}` has {} outputs, not {}", op.schema().name, types.len(), outputs.len());
             return Err(Mismatch { input: None, kind: MismatchKind::Count, message }.into());
         }
         self.record(checks, site.place);
@@ -299,7 +300,7 @@ impl Program {
     }
 
     /// Appends an operator as it is, without checks.
-    pub(crate) fn push_op(&mut self, block: BlockId, operator: Operator) {
+    pub(crate) fn push_op(&mut self, block: BlockId, operator: Operator<O>) {
         for output in &operator.outputs {
             self.unwritten.remove(output);
         }
@@ -311,7 +312,7 @@ impl Program {
         &mut self,
         block: BlockId,
         at: usize,
-        op: Op,
+        op: O,
         inputs: &[VarId],
         site: Site,
     ) -> Result<Vec<VarId>, BuildError> {
@@ -323,7 +324,7 @@ impl Program {
         &mut self,
         block: BlockId,
         at: usize,
-        op: Op,
+        op: O,
         inputs: &[VarId],
         blocks: &[BlockId],
         site: Site,
@@ -334,7 +335,7 @@ impl Program {
         self.record(checks, site.place);
         let mut outputs = Vec::with_capacity(types.len());
         for ty in types {
-            let name = self.fresh_name(op.name());
+            let name = self.fresh_name(op.schema().name);
             outputs.push(self.add_var(&name, ty, block, Definition::Operator)?);
         }
         let operator =
@@ -354,7 +355,7 @@ impl Program {
     pub(crate) fn infer(
         &self,
         block: BlockId,
-        op: &Op,
+        op: &O,
         inputs: &[VarId],
         blocks: &[BlockId],
         words: Option<&Words>,
@@ -376,7 +377,7 @@ impl Program {
             Some(words) => (words.operator.as_str(), words.inputs.clone()),
             None => {
                 let quoted = |input: &VarId| format!("`{}`", self.var(*input).name);
-                (op.operation().called(), inputs.iter().map(quoted).collect())
+                (op.called(), inputs.iter().map(quoted).collect())
             }
         };
         if !Schema::accepts(schema.inputs, inputs.len()) {
@@ -387,11 +388,11 @@ impl Program {
         let checks = RefCell::default();
         let cx = Infer { program: self, operator, types: &types, names: &names, block_rows, blocks, checks };
         let is_unknown = |rows: RowsId| rows.0 as usize >= self.row_spaces.len();
-        if op.attributes().iter().flat_map(|(_, attribute)| attribute.rows()).any(is_unknown) {
+        if op.row_spaces().into_iter().any(is_unknown) {
             let message = format!("`{operator}` names a row space that the program does not have");
             return Err(cx.fail(MismatchKind::Attribute, message).into());
         }
-        let types = op.operation().infer(&cx)?;
+        let types = op.infer(&cx)?;
         if let Some((ty, why)) = types.iter().find_map(|ty| Some((ty, self.too_large(ty)?))) {
             let message = format!("`{operator}` would give {}, which {why}", self.show(ty));
             return Err(cx.fail(MismatchKind::Size, message).into());
@@ -407,7 +408,7 @@ impl Program {
             depth += 1;
             at = self.block(outer).parent;
         }
-        if depth > Program::MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(BuildError::TooDeep);
         }
         if rows.is_some_and(|rows| rows.0 as usize >= self.row_spaces.len()) {
@@ -442,8 +443,13 @@ impl Program {
         Ok(block)
     }
 
+    /// The operators of all blocks, to be changed without checks.
+    pub(crate) fn operators_mut(&mut self) -> impl Iterator<Item = &mut Operator<O>> {
+        self.blocks.iter_mut().flat_map(|block| &mut block.ops)
+    }
+
     /// A block, to be changed without checks by the text reader and by passes, which verify what they have made.
-    pub(crate) fn block_mut(&mut self, block: BlockId) -> &mut Block {
+    pub(crate) fn block_mut(&mut self, block: BlockId) -> &mut Block<O> {
         &mut self.blocks[block.0 as usize]
     }
 
@@ -489,40 +495,6 @@ impl Program {
         self.blocks[block.0 as usize].rows = Some(active);
     }
 
-    /// The value on the rows that `block` runs on: itself, or gathered from those around it, once per block. Of
-    /// sequences, those of these rows.
-    pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
-        let (Some(own), Some(rows)) = (self.rows_of_block(block), self.check_var(var)?.ty.rows) else {
-            return Ok(var);
-        };
-        if self.is_local(rows, own) {
-            return Ok(var);
-        }
-        // The outermost block on these rows holds the one gather.
-        let holder = self.holder_of_rows(block);
-        let Some(parent) = self.block(holder).parent else { return Ok(var) };
-        let outer = self.localize(parent, var, site)?;
-        let Some(from) = self.ty(outer).rows else { return Ok(outer) };
-        let to = self.local_rows(from, own);
-        if to == from {
-            return Ok(outer);
-        }
-        self.gather(holder, outer, to, site)
-    }
-
-    /// The value on the rows `to`, gathered at the front of `block`, once.
-    fn gather(&mut self, block: BlockId, var: VarId, to: RowsId, site: Site) -> Result<VarId, BuildError> {
-        let op = Op::from(GatherRows { rows: to });
-        let is_gather = |operator: &&Operator| matches!(operator.op, Op::GatherRows(_));
-        let gathers = self.block(block).ops.iter().take_while(is_gather);
-        let found = gathers.clone().find(|operator| operator.op == op && operator.inputs == [var]);
-        if let Some(operator) = found {
-            return Ok(operator.outputs[0]);
-        }
-        let at = gathers.count();
-        Ok(self.insert_op(block, at, op, &[var], &[], site, None)?[0])
-    }
-
     /// Sets the results of a block.
     pub fn set_results(&mut self, block: BlockId, results: &[VarId]) -> Result<(), BuildError> {
         self.check_block(block)?;
@@ -538,7 +510,7 @@ impl Program {
 
     /// Sets the network's outputs: the cost first, then metrics.
     pub fn set_outputs(&mut self, outputs: &[VarId]) -> Result<(), BuildError> {
-        self.set_results(Program::GLOBAL, outputs)
+        self.set_results(BlockId::GLOBAL, outputs)
     }
 
     /// Names a value, as far as the name is free; otherwise with a free suffix: `_1`, `_2`, …
@@ -649,8 +621,13 @@ impl Program {
         format!("{name}_{free}")
     }
 
-    fn check_block(&self, block: BlockId) -> Result<&Block, BuildError> {
+    fn check_block(&self, block: BlockId) -> Result<&Block<O>, BuildError> {
         self.blocks.get(block.0 as usize).ok_or(BuildError::NoSuch { what: "block" })
+    }
+
+    /// The type of a value, if it is one of this program.
+    pub(crate) fn known_type(&self, var: VarId) -> Result<&Type, BuildError> {
+        Ok(&self.check_var(var)?.ty)
     }
 
     pub(super) fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Answer, BlockId, Dim, DimOverflow, Place, Program, SymbolId};
+use super::{Answer, BlockId, Dim, DimOverflow, OpInterface, Place, Program, SymbolId};
 
 /// What has to hold of sizes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ impl Check {
     }
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// What has to hold when the symbols have their values. Shape rules leave it when they cannot decide.
     pub fn checks(&self) -> &[Check] {
         &self.checks
@@ -157,7 +157,7 @@ impl Program {
         let mut found = Vec::new();
         let blocks = (0..self.blocks.len() as u32).map(BlockId);
         let operators = blocks.flat_map(|id| self.block(id).ops.iter().map(move |operator| (id, operator)));
-        let startup = self.startup.iter().map(|operator| (Program::GLOBAL, operator));
+        let startup = self.startup.iter().map(|operator| (BlockId::GLOBAL, operator));
         for (block, operator) in startup.chain(operators) {
             let inferred = self.infer(block, &operator.op, &operator.inputs, &operator.blocks, None);
             for (condition, message) in inferred.map(|inferred| inferred.checks).unwrap_or_default() {

@@ -15,30 +15,39 @@
 //!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].
 
+mod accuracy_class;
 mod bind;
 mod build;
 mod check;
 mod dim;
+mod effects;
+mod infer;
+mod interface;
 mod names;
 mod operator;
 mod parameter;
 mod rows;
+mod schema;
 mod state;
 mod ty;
 mod verify;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::num::NonZero;
 
+pub use accuracy_class::{AccuracyClass, Terms};
 pub use bind::BindError;
 pub use build::{BuildError, Words};
 pub use check::{Check, Condition};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
+pub use effects::{Effects, Linear, OfShards};
+pub use infer::{Infer, Mismatch, MismatchKind};
+pub use interface::OpInterface;
 pub use names::Tap;
 pub use operator::{FileId, LayerId, Located, Operator, Place, Role, Site};
 pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
+pub use schema::{Schema, Slot};
 pub use state::UpdaterState;
 pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
 pub use verify::{VerifyError, Violation};
@@ -50,6 +59,13 @@ pub struct VarId(pub u32);
 /// A block of a program; an index into its arena of blocks. The default is the global block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The global block.
+    pub const GLOBAL: BlockId = BlockId(0);
+}
+
+const MAX_DEPTH: usize = 64;
 
 /// How a value comes to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,8 +96,8 @@ pub struct Var {
 }
 
 /// A sequence of operators with parameters and results.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Block {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block<O> {
     /// The block whose operator owns this one; none for the global block.
     pub parent: Option<BlockId>,
     /// The block that this one differentiates.
@@ -91,9 +107,16 @@ pub struct Block {
     /// Values bound on entry.
     pub params: Vec<VarId>,
     /// Operators in order.
-    pub ops: Vec<Operator>,
+    pub ops: Vec<Operator<O>>,
     /// Values handed out.
     pub results: Vec<VarId>,
+}
+
+impl<O> Default for Block<O> {
+    fn default() -> Self {
+        let (params, ops, results) = (Vec::new(), Vec::new(), Vec::new());
+        Block { parent: None, forward: None, rows: None, params, ops, results }
+    }
 }
 
 /// A named size.
@@ -115,15 +138,17 @@ pub struct ParameterGradient {
 }
 
 /// A program. See the [module documentation](self).
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Program {
+///
+/// `O` is the operators that there are: [`ops::Program`](crate::ops::Program) is a program of this crate's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program<O> {
     vars: Vec<Var>,
-    blocks: Vec<Block>,
+    blocks: Vec<Block<O>>,
     symbols: Vec<Symbol>,
     row_spaces: Vec<RowSpace>,
     files: Vec<String>,
     layers: Vec<String>,
-    startup: Vec<Operator>,
+    startup: Vec<Operator<O>>,
     parameter_options: BTreeMap<VarId, ParameterOptions>,
     gradients: Vec<ParameterGradient>,
     states: Vec<UpdaterState>,
@@ -137,16 +162,32 @@ pub struct Program {
     unwritten: BTreeSet<VarId>,
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// The global block.
-    pub const GLOBAL: BlockId = BlockId(0);
+    pub const GLOBAL: BlockId = BlockId::GLOBAL;
 
     /// How deep blocks nest below the global block: passes and the text form recurse over blocks, on a stack of 2 MiB.
-    pub const MAX_DEPTH: usize = 64;
+    pub const MAX_DEPTH: usize = MAX_DEPTH;
 
     /// An empty program: a global block without anything in it.
     pub fn new() -> Self {
-        Program { blocks: vec![Block::default()], ..Program::default() }
+        Program {
+            vars: Vec::new(),
+            blocks: vec![Block::default()],
+            symbols: Vec::new(),
+            row_spaces: Vec::new(),
+            files: Vec::new(),
+            layers: Vec::new(),
+            startup: Vec::new(),
+            parameter_options: BTreeMap::new(),
+            gradients: Vec::new(),
+            states: Vec::new(),
+            taps: Vec::new(),
+            checks: Vec::new(),
+            shards: None,
+            names: BTreeMap::new(),
+            unwritten: BTreeSet::new(),
+        }
     }
 
     /// The value `id`.
@@ -170,12 +211,12 @@ impl Program {
     }
 
     /// The block `id`.
-    pub fn block(&self, id: BlockId) -> &Block {
+    pub fn block(&self, id: BlockId) -> &Block<O> {
         &self.blocks[id.0 as usize]
     }
 
     /// All blocks, in the order of their ids; the global block first.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[Block<O>] {
         &self.blocks
     }
 
@@ -200,7 +241,7 @@ impl Program {
     }
 
     /// The operators that initialise the parameters and the states of their updaters, one each.
-    pub fn startup(&self) -> &[Operator] {
+    pub fn startup(&self) -> &[Operator<O>] {
         &self.startup
     }
 
@@ -222,16 +263,16 @@ impl Program {
 
     /// The network's inputs, in the order in which they are fed.
     pub fn inputs(&self) -> &[VarId] {
-        &self.block(Program::GLOBAL).params
+        &self.block(BlockId::GLOBAL).params
     }
 
     /// The network's outputs: the cost first, then metrics.
     pub fn outputs(&self) -> &[VarId] {
-        &self.block(Program::GLOBAL).results
+        &self.block(BlockId::GLOBAL).results
     }
 
     /// The operator of its block that writes a value.
-    pub fn writer(&self, var: VarId) -> Option<&Operator> {
+    pub fn writer(&self, var: VarId) -> Option<&Operator<O>> {
         self.block(self.var(var).block).ops.iter().find(|operator| operator.outputs.contains(&var))
     }
 
@@ -242,13 +283,13 @@ impl Program {
     }
 
     /// The operator that initialises `parameter`.
-    pub fn initializer(&self, parameter: VarId) -> Option<&Operator> {
+    pub fn initializer(&self, parameter: VarId) -> Option<&Operator<O>> {
         self.startup.iter().find(|operator| operator.outputs == [parameter])
     }
 
     /// What is asked of a parameter beside its type and its initialiser.
-    pub fn parameter_options(&self, parameter: VarId) -> ParameterOptions {
-        self.parameter_options.get(&parameter).copied().unwrap_or_default()
+    pub fn parameter_options(&self, parameter: VarId) -> &ParameterOptions {
+        self.parameter_options.get(&parameter).unwrap_or(&ParameterOptions::DEFAULT)
     }
 
     /// The row space that operators of `block` run on: its own, or that of the nearest block around it.
@@ -298,14 +339,14 @@ impl Program {
 
     /// What an operator is called in messages: the layer that it was made for, as the user wrote it (`embedding`, of its gradient
     /// `embedding_grad`), or else its name.
-    pub fn called<'a>(&'a self, operator: &'a Operator) -> Cow<'a, str> {
+    pub fn called<'a>(&'a self, operator: &'a Operator<O>) -> Cow<'a, str> {
         let layer = operator.site.place.and_then(|place| self.layer(place));
         match (layer, operator.site.role) {
             (Some(layer), Role::Forward | Role::Loss) => layer.into(),
             (Some(layer), Role::Backward) if layer.starts_with(char::is_alphabetic) => {
                 format!("{layer}_grad").into()
             }
-            _ => operator.op.operation().called().into(),
+            _ => operator.op.called().into(),
         }
     }
 
@@ -373,8 +414,8 @@ impl Program {
     }
 }
 
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::text::print(self, false, f)
+impl<O: OpInterface> Default for Program<O> {
+    fn default() -> Self {
+        Program::new()
     }
 }

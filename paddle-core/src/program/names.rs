@@ -1,6 +1,6 @@
 //! Names that callers rely on: those of outputs, and of values that are tapped.
 
-use super::{BuildError, Definition, Program, VarId};
+use super::{BlockId, BuildError, Definition, OpInterface, Program, VarId};
 
 /// A value that can be fetched by a name, though the network does not return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Tap {
     pub var: VarId,
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// The values that can be fetched by name.
     pub fn taps(&self) -> &[Tap] {
         &self.taps
@@ -20,7 +20,7 @@ impl Program {
     /// Makes a value of the global block one that can be fetched by a name.
     pub fn tap(&mut self, name: &str, var: VarId) -> Result<(), BuildError> {
         let value = self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })?;
-        if value.block != Program::GLOBAL {
+        if value.block != BlockId::GLOBAL {
             return Err(BuildError::NotVisible { name: value.name.clone() });
         }
         if self.taps.iter().any(|tap| tap.name == name) {

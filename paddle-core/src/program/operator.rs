@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::{BlockId, VarId};
-use crate::ops::Op;
+use super::{BlockId, OpInterface, VarId};
 
 /// What an operator is there for. Passes add operators of the later roles; plans are cut along them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -86,9 +85,9 @@ pub struct Site {
 
 /// An operator: what it does, on which values, where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operator {
+pub struct Operator<O> {
     /// Kind and attributes.
-    pub op: Op,
+    pub op: O,
     /// Values read, in the order of the schema's slots.
     pub inputs: Vec<VarId>,
     /// Values written, in the order of the schema's slots.
@@ -99,11 +98,15 @@ pub struct Operator {
     pub site: Site,
 }
 
-impl Operator {
+impl<O: OpInterface> Operator<O> {
     /// The inputs whose elements it reads; of the others, only the shape counts.
     pub fn read(&self) -> impl Iterator<Item = VarId> + '_ {
-        let operation = self.op.operation();
-        self.inputs.iter().enumerate().filter(move |(k, _)| operation.reads(*k)).map(|(_, &input)| input)
+        self.inputs.iter().enumerate().filter(|(k, _)| self.op.input(*k).is_read).map(|(_, &input)| input)
+    }
+
+    /// The inputs that it changes in place.
+    pub fn changed(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.inputs.iter().enumerate().filter(|(k, _)| self.op.input(*k).is_changed).map(|(_, &input)| input)
     }
 }
 

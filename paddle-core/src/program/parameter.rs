@@ -4,12 +4,13 @@
 //! to agree with the others on type, initialiser and options; what a use leaves out agrees with anything.
 
 use super::build::{BuildError, Inferred};
-use super::{Answer, Condition, Definition, Located, Operator, Program, Site, Type, VarId};
-use crate::layers::initializers;
-use crate::ops::{Mismatch, MismatchKind, Op};
+use super::{
+    Answer, BlockId, Condition, Definition, Located, Mismatch, MismatchKind, OpInterface, Operator, Program,
+    Site, Type, VarId,
+};
 
 /// What is asked of a parameter beside its type and its initialiser.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParameterOptions {
     /// Whether its initialiser was asked for. One that was not gives way to one that was.
     pub chosen: bool,
@@ -21,15 +22,21 @@ pub struct ParameterOptions {
     pub decay: Option<f64>,
     /// The bound of each element of its gradient.
     pub clip: Option<f64>,
+    /// The name that it has in files of before: one that does not have its name is read by this.
+    pub former: Option<String>,
 }
 
 impl Default for ParameterOptions {
     fn default() -> Self {
-        ParameterOptions { chosen: false, trainable: true, lr: None, decay: None, clip: None }
+        Self::DEFAULT
     }
 }
 
 impl ParameterOptions {
+    /// Nothing is asked.
+    pub(super) const DEFAULT: Self =
+        ParameterOptions { chosen: false, trainable: true, lr: None, decay: None, clip: None, former: None };
+
     /// The numbers that can be given, by the names that they have as arguments of layers.
     pub fn numbers(&self) -> [(&'static str, Option<f64>); 3] {
         [("lr", self.lr), ("decay", self.decay), ("clip", self.clip)]
@@ -59,46 +66,47 @@ impl ParameterOptions {
     }
 
     /// The options of two uses that agree.
-    fn and(self, other: Self) -> Self {
+    fn and(&self, other: &Self) -> Self {
         ParameterOptions {
             chosen: self.chosen || other.chosen,
             trainable: self.trainable,
             lr: self.lr.or(other.lr),
             decay: self.decay.or(other.decay),
             clip: self.clip.or(other.clip),
+            former: self.former.clone().or_else(|| other.former.clone()),
         }
     }
 }
 
 /// A use of a parameter, for [`Program::create_parameter`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct ParameterUse {
+pub struct ParameterUse<O> {
     /// What initialises it, and by that its type.
-    pub initializer: Op,
+    pub initializer: O,
     /// What else is asked of it.
     pub options: ParameterOptions,
     /// Where in the user's source it is used.
     pub site: Site,
 }
 
-/// Asks for this initialiser, and for nothing else.
-impl<T: Into<Op>> From<T> for ParameterUse {
-    fn from(initializer: T) -> Self {
+impl<O> ParameterUse<O> {
+    /// Asks for this initialiser, and for nothing else.
+    pub fn of(initializer: impl Into<O>) -> Self {
         let options = ParameterOptions { chosen: true, ..ParameterOptions::default() };
         ParameterUse { initializer: initializer.into(), options, site: Site::default() }
     }
 }
 
 /// A parameter as a program uses it.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter<'a> {
-    program: &'a Program,
+#[derive(Clone, Debug)]
+pub struct Parameter<'a, O> {
+    program: &'a Program<O>,
     /// Its type.
     pub ty: &'a Type,
     /// What initialises it.
-    pub initializer: &'a Op,
+    pub initializer: &'a O,
     /// What else is asked of it.
-    pub options: ParameterOptions,
+    pub options: &'a ParameterOptions,
 }
 
 /// What two uses of a parameter disagree on: how each has it.
@@ -110,18 +118,18 @@ pub struct Disagreement {
     pub second: String,
 }
 
-impl<'a> Parameter<'a> {
+impl<'a, O: OpInterface> Parameter<'a, O> {
     pub(super) fn new(
-        program: &'a Program,
+        program: &'a Program<O>,
         ty: &'a Type,
-        initializer: &'a Op,
-        options: ParameterOptions,
+        initializer: &'a O,
+        options: &'a ParameterOptions,
     ) -> Self {
         Parameter { program, ty, initializer, options }
     }
 
     /// Its type; the shape alone beside another use that has the same elements.
-    fn show(&self, beside: &Parameter<'_>) -> String {
+    fn show(&self, beside: &Parameter<'_, O>) -> String {
         match self.ty.dtype == beside.ty.dtype {
             true => self.program.show_shape(self.ty),
             false => self.program.show(self.ty),
@@ -130,11 +138,11 @@ impl<'a> Parameter<'a> {
 
     /// Its initialiser as the language writes it, if it was asked for.
     pub fn chosen_initializer(&self) -> Option<String> {
-        self.options.chosen.then(|| initializers::show(self.initializer))
+        self.options.chosen.then(|| self.initializer.as_initializer())
     }
 
     /// The options of both uses together, if they agree.
-    pub fn agree(&self, second: &Parameter<'_>) -> Result<ParameterOptions, Disagreement> {
+    pub fn agree(&self, second: &Parameter<'_, O>) -> Result<ParameterOptions, Disagreement> {
         if self.ty != second.ty {
             return Err(Disagreement { first: self.show(second), second: second.show(self) });
         }
@@ -161,17 +169,17 @@ impl<'a> Parameter<'a> {
     }
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// Adds a parameter to the global block, and the operator that initialises it to the startup part. The second use
     /// of a name gives the same parameter, and has to agree; what the first one left out, it may ask for.
     pub fn create_parameter(
         &mut self,
         name: &str,
-        wanted: impl Into<ParameterUse>,
+        wanted: impl Into<ParameterUse<O>>,
     ) -> Result<VarId, BuildError> {
         let ParameterUse { initializer, options, site } = wanted.into();
         let not_an_initializer = || BuildError::NotAnInitializer { name: name.to_string() };
-        let Inferred { types, checks } = self.infer(Program::GLOBAL, &initializer, &[], &[], None)?;
+        let Inferred { types, checks } = self.infer(BlockId::GLOBAL, &initializer, &[], &[], None)?;
         let [ty] = &types[..] else { return Err(not_an_initializer()) };
         if let Some((option, expected)) = options.out_of_range() {
             let message = format!("`{option}` of parameter `{name}` has to be {expected}");
@@ -189,7 +197,7 @@ impl Program {
             };
             let checks: Vec<_> = open.iter().flatten().map(|open| (open.clone(), message())).collect();
             let ty = if open.is_some() { first.ty } else { ty };
-            let agreed = first.agree(&Parameter::new(self, ty, &initializer, options));
+            let agreed = first.agree(&Parameter::new(self, ty, &initializer, &options));
             let agreed = agreed.map_err(|Disagreement { first, second }| BuildError::ParameterConflict {
                 name: name.to_string(),
                 first,
@@ -208,7 +216,7 @@ impl Program {
         if ty.rows.is_some() {
             return Err(not_an_initializer());
         }
-        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::Parameter)?;
+        let var = self.add_var(name, ty.clone(), BlockId::GLOBAL, Definition::Parameter)?;
         self.record(checks, None);
         let (inputs, blocks) = (Vec::new(), Vec::new());
         self.startup.push(Operator { op: initializer, inputs, outputs: vec![var], blocks, site });
@@ -218,7 +226,7 @@ impl Program {
 
     /// Leaves a parameter as it is in training.
     pub(crate) fn keep(&mut self, parameter: VarId) {
-        let options = ParameterOptions { trainable: false, ..self.parameter_options(parameter) };
+        let options = ParameterOptions { trainable: false, ..self.parameter_options(parameter).clone() };
         self.parameter_options.insert(parameter, options);
     }
 
@@ -239,13 +247,13 @@ impl Program {
     }
 
     /// The type of what an operator initialises; `None` if it has not one output.
-    pub(crate) fn infer_initializer(&self, op: &Op) -> Result<Option<Type>, BuildError> {
-        let types = self.infer(Program::GLOBAL, op, &[], &[], None)?.types;
+    pub(crate) fn infer_initializer(&self, op: &O) -> Result<Option<Type>, BuildError> {
+        let types = self.infer(BlockId::GLOBAL, op, &[], &[], None)?.types;
         Ok(<[Type; 1]>::try_from(types).ok().map(|[ty]| ty))
     }
 
     /// A parameter as this program uses it; `None` if the value is not a parameter.
-    pub fn parameter(&self, id: VarId) -> Option<Parameter<'_>> {
+    pub fn parameter(&self, id: VarId) -> Option<Parameter<'_, O>> {
         let initializer = &self.initializer(id)?.op;
         Some(Parameter::new(self, self.ty(id), initializer, self.parameter_options(id)))
     }

@@ -3,9 +3,9 @@
 //! A value moves between two spaces by `gather_rows`, to a space whose rows are taken from its own, and back by
 //! `scatter_rows` where both have the same rows in another order.
 
-use super::{BlockId, Program, RowOrigin, RowSpace, RowsId, Type};
+use super::{BlockId, OpInterface, Program, RowOrigin, RowSpace, RowsId, Type};
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// The row space that the rows of `rows` are taken from: each of them is one of its rows.
     pub fn source_of(&self, rows: RowsId) -> Option<RowsId> {
         let space = self.row_space(rows);
@@ -159,7 +159,7 @@ impl Program {
     }
 
     /// Whether `rows` are `own`, or sequences that belong to them.
-    pub(super) fn is_local(&self, rows: RowsId, own: RowsId) -> bool {
+    pub(crate) fn is_local(&self, rows: RowsId, own: RowsId) -> bool {
         let mut at = Some(rows);
         while let Some(rows) = at.filter(|&rows| rows != own) {
             at = self.rows_of_whole_sequences(rows);
@@ -185,7 +185,7 @@ impl Program {
     }
 
     /// The outermost block that has the rows of `block`.
-    pub(super) fn holder_of_rows(&self, block: BlockId) -> BlockId {
+    pub(crate) fn holder_of_rows(&self, block: BlockId) -> BlockId {
         let mut holder = block;
         while self.block(holder).rows.is_none()
             && let Some(parent) = self.block(holder).parent

@@ -1,8 +1,7 @@
 //! States of updaters: values that belong to a parameter and live from step to step, apart from the parameters.
 
 use super::build::{BuildError, Inferred};
-use super::{Definition, Operator, Program, Site, VarId};
-use crate::ops::Op;
+use super::{BlockId, Definition, OpInterface, Operator, Program, Site, VarId};
 
 /// What an updater keeps of one parameter.
 ///
@@ -17,14 +16,14 @@ pub struct UpdaterState {
     pub slot: String,
 }
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// Adds a state of a parameter to the global block, and the operator that initialises it to the startup part. The
     /// second time, it is the same state, whose type has to be the same.
     pub fn create_state(
         &mut self,
         parameter: VarId,
         slot: &str,
-        initializer: impl Into<Op>,
+        initializer: impl Into<O>,
     ) -> Result<VarId, BuildError> {
         let initializer = initializer.into();
         if let Some(known) = self.find_state(parameter, slot) {
@@ -44,18 +43,18 @@ impl Program {
         name: &str,
         parameter: VarId,
         slot: &str,
-        initializer: Op,
+        initializer: O,
     ) -> Result<VarId, BuildError> {
         let wrong = || BuildError::NotAnInitializer { name: name.to_string() };
         if self.check_var(parameter)?.definition != Definition::Parameter {
             return Err(BuildError::NotAState { name: name.to_string() });
         }
-        let Inferred { types, checks } = self.infer(Program::GLOBAL, &initializer, &[], &[], None)?;
+        let Inferred { types, checks } = self.infer(BlockId::GLOBAL, &initializer, &[], &[], None)?;
         let [ty] = &types[..] else { return Err(wrong()) };
         if ty.rows.is_some() {
             return Err(wrong());
         }
-        let var = self.add_var(name, ty.clone(), Program::GLOBAL, Definition::State)?;
+        let var = self.add_var(name, ty.clone(), BlockId::GLOBAL, Definition::State)?;
         self.record(checks, None);
         let (inputs, blocks, site) = (Vec::new(), Vec::new(), Site::default());
         self.startup.push(Operator { op: initializer, inputs, outputs: vec![var], blocks, site });

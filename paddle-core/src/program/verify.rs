@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::build::Inferred;
-use super::{BlockId, Definition, Located, Operator, Program, RowOrigin, RowsId, SymbolId, VarId};
-use crate::ops::Schema;
+use super::{
+    BlockId, Definition, Located, OpInterface, Operator, Program, RowOrigin, RowsId, Schema, SymbolId, VarId,
+};
 
 /// One thing that is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl std::error::Error for VerifyError {}
 /// More violations than these are not collected.
 const MAX_VIOLATIONS: usize = 20;
 
-impl Program {
+impl<O: OpInterface> Program<O> {
     /// Checks that blocks form a tree owned by operators; that every value is written once, before it is read, and is
     /// read only where it is visible; that types are those of the shape rules and name only rows that exist where they
     /// stand; and that gradient blocks differentiate the blocks of an operator that has run.
@@ -65,7 +66,7 @@ impl Program {
             written: BTreeSet::new(),
             owners: BTreeMap::new(),
             chosen: BTreeSet::new(),
-            at: (Program::GLOBAL, None),
+            at: (BlockId::GLOBAL, None),
             found: Vec::new(),
         };
         check.row_spaces();
@@ -73,11 +74,10 @@ impl Program {
             return Err(VerifyError { pass: None, violations: check.found });
         }
         let operators = self.blocks().iter().flat_map(|block| &block.ops);
-        check.made_later =
-            operators.flat_map(|operator| operator.op.operation().makes(self, operator)).collect();
+        check.made_later = operators.flat_map(|operator| operator.op.makes(self, operator)).collect();
         check.sizes();
         check.startup();
-        check.block(Program::GLOBAL);
+        check.block(BlockId::GLOBAL);
         for block in (1..self.blocks().len() as u32).map(BlockId) {
             if !check.owners.contains_key(&block) {
                 check.at = (block, None);
@@ -90,8 +90,8 @@ impl Program {
     }
 }
 
-struct Check<'a> {
-    program: &'a Program,
+struct Check<'a, O> {
+    program: &'a Program<O>,
     /// The sizes that are numbers of rows.
     rows_of_sizes: BTreeMap<SymbolId, RowsId>,
     /// Tokens that operators make; others are fed.
@@ -101,7 +101,7 @@ struct Check<'a> {
     /// Values written so far.
     written: BTreeSet<VarId>,
     /// The owner of each block that has been entered.
-    owners: BTreeMap<BlockId, &'a Operator>,
+    owners: BTreeMap<BlockId, &'a Operator<O>>,
     /// Row spaces that blocks have chosen so far.
     chosen: BTreeSet<RowsId>,
     /// What is being checked.
@@ -109,7 +109,7 @@ struct Check<'a> {
     found: Vec<Violation>,
 }
 
-impl<'a> Check<'a> {
+impl<'a, O: OpInterface> Check<'a, O> {
     fn report(&mut self, message: impl Into<String>) {
         if self.found.len() == MAX_VIOLATIONS {
             return;
@@ -169,9 +169,12 @@ impl<'a> Check<'a> {
                 && operator.outputs.len() == 1
                 && operator.outputs.iter().all(parameter);
             if fits {
-                self.write(Program::GLOBAL, operator.outputs[0]);
+                self.write(BlockId::GLOBAL, operator.outputs[0]);
             } else {
-                self.report(format!("`{}` does not initialise a parameter or a state", operator.op.name()));
+                self.report(format!(
+                    "`{}` does not initialise a parameter or a state",
+                    operator.op.schema().name
+                ));
             }
         }
     }
@@ -179,7 +182,7 @@ impl<'a> Check<'a> {
     /// Checks a block and those below it. They nest at most [`Program::MAX_DEPTH`] deep.
     fn block(&mut self, id: BlockId) {
         let block = self.program.block(id);
-        let bound = if id == Program::GLOBAL { Definition::Input } else { Definition::BlockParameter };
+        let bound = if id == BlockId::GLOBAL { Definition::Input } else { Definition::BlockParameter };
         for &param in &block.params {
             self.at = (id, None);
             let var = self.program.var(param);
@@ -262,7 +265,7 @@ impl<'a> Check<'a> {
         false
     }
 
-    fn operator(&mut self, block: BlockId, operator: &'a Operator) {
+    fn operator(&mut self, block: BlockId, operator: &'a Operator<O>) {
         let here = self.at;
         for &input in &operator.inputs {
             self.read(block, input);
@@ -284,7 +287,7 @@ impl<'a> Check<'a> {
                 self.at = here;
             }
         }
-        for rows in operator.op.operation().makes(self.program, operator) {
+        for rows in operator.op.makes(self.program, operator) {
             if self.made.insert(rows, block).is_some() {
                 self.report(format!("the rows of `{}` are made twice", self.program.row_space(rows).name));
             }
@@ -293,15 +296,14 @@ impl<'a> Check<'a> {
     }
 
     /// Only parameters, states (and inputs) are changed in place, each by one operand.
-    fn changes(&mut self, operator: &Operator) {
-        for &k in operator.op.operation().changes() {
-            let Some(&changed) = operator.inputs.get(k) else { continue };
+    fn changes(&mut self, operator: &Operator<O>) {
+        for changed in operator.changed() {
             let var = self.program.var(changed);
             let lasts =
                 matches!(var.definition, Definition::Parameter | Definition::State | Definition::Input);
             let uses = operator.inputs.iter().filter(|&&input| input == changed).count();
             if !lasts || uses != 1 {
-                let name = operator.op.name();
+                let name = operator.op.schema().name;
                 self.report(format!(
                     "`{name}` cannot change `{}`: it changes parameters, apart from what it reads",
                     var.name
@@ -310,7 +312,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn outputs(&mut self, block: BlockId, operator: &Operator, schema: &Schema) {
+    fn outputs(&mut self, block: BlockId, operator: &Operator<O>, schema: &Schema) {
         match self.program.infer(block, &operator.op, &operator.inputs, &operator.blocks, None) {
             Ok(Inferred { types, .. }) if types.len() != operator.outputs.len() => {
                 let (found, expected) = (operator.outputs.len(), types.len());
@@ -357,7 +359,7 @@ impl<'a> Check<'a> {
 
     /// Gradient blocks differentiate the last blocks of one operator that stands where they see its surroundings,
     /// and run when it ran.
-    fn forwards(&mut self, block: BlockId, operator: &Operator) {
+    fn forwards(&mut self, block: BlockId, operator: &Operator<O>) {
         let forwards: Vec<BlockId> =
             operator.blocks.iter().filter_map(|&inner| self.program.block(inner).forward).collect();
         let Some(&first) = forwards.first() else {
@@ -366,23 +368,23 @@ impl<'a> Check<'a> {
         let around = self.program.block(first).parent;
         let seen = around == Some(block) || around == self.program.block(block).forward;
         let fits = self.owners.get(&first).is_some_and(|forward| {
-            let name = operator.op.name();
-            let same = forward.op.name() == name && forward.inputs == operator.inputs;
-            (same || operator.op.operation().differentiates(&forward.op))
+            let name = operator.op.schema().name;
+            let same = forward.op.schema().name == name && forward.inputs == operator.inputs;
+            (same || operator.op.differentiates(&forward.op))
                 && forwards.len() == operator.blocks.len()
                 && forward.blocks.ends_with(&forwards)
         });
         if !seen || !fits {
             self.report(format!(
                 "`{}` does not differentiate the operator of block {}",
-                operator.op.name(),
+                operator.op.schema().name,
                 first.0
             ));
         }
     }
 
     fn taps(&mut self) {
-        self.at = (Program::GLOBAL, None);
+        self.at = (BlockId::GLOBAL, None);
         for tap in self.program.taps() {
             if !self.written.contains(&tap.var) {
                 self.report(format!("the tap `{}` is of a value that is never written", tap.name));
@@ -391,11 +393,11 @@ impl<'a> Check<'a> {
     }
 
     fn gradients(&mut self) {
-        self.at = (Program::GLOBAL, None);
+        self.at = (BlockId::GLOBAL, None);
         for pair in self.program.gradients() {
             let (parameter, gradient) = (self.program.var(pair.parameter), self.program.var(pair.gradient));
             let fits = parameter.definition == Definition::Parameter
-                && gradient.block == Program::GLOBAL
+                && gradient.block == BlockId::GLOBAL
                 && gradient.ty == parameter.ty;
             if !fits {
                 self.report(format!("`{}` is not a gradient of `{}`", gradient.name, parameter.name));

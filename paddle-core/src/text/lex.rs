@@ -48,6 +48,8 @@ pub(super) const YIELD: &str = "yield";
 pub(super) const CHOSEN: &str = "chosen";
 /// See [`CHOSEN`]: it has no gradient.
 pub(super) const UNTRAINED: &str = "untrained";
+/// The name that a parameter has in files of before.
+pub(super) const FORMER: &str = "former";
 
 /// See [`YIELD`].
 pub(super) const RETURN: &str = "return";

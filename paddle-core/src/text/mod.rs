@@ -51,10 +51,10 @@ mod syntax;
 use std::fmt;
 
 pub use error::ParseError;
-pub(crate) use print::print;
+use print::print;
 pub use read::{parse, read};
 
-use crate::program::Program;
+use crate::ops::Program;
 
 /// A program to be printed with the source place behind each operator.
 pub fn with_places(program: &Program) -> impl fmt::Display + '_ {
@@ -66,6 +66,12 @@ struct WithPlaces<'a>(&'a Program);
 impl fmt::Display for WithPlaces<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print(self.0, true, f)
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(self, false, f)
     }
 }
 

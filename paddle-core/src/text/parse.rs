@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
-use super::lex::{At, CHOSEN, Lexer, RETURN, Token, UNTRAINED, YIELD};
+use super::lex::{At, CHOSEN, FORMER, Lexer, RETURN, Token, UNTRAINED, YIELD};
 use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
     PlaceText, ProgramText, RowsText, SizeDeclaration, SizeKind, SizeText, StateText, Term, TypeText,
 };
 use super::{MAX_TERMS, ParseError};
-use crate::ops::{Attribute, Number, Op};
-use crate::program::{DType, ParameterOptions, Program, Role};
+use crate::ops::{Attribute, Number, Op, Program};
+use crate::program::{DType, ParameterOptions, Role};
 
 const ROLES: [Role; 4] = [Role::Forward, Role::Loss, Role::Backward, Role::Optimize];
 
@@ -346,11 +346,13 @@ impl<'a> Parser<'a> {
                 options.chosen = true;
             } else if self.skip_word(UNTRAINED)? {
                 options.trainable = false;
+            } else if self.skip_word(FORMER)? {
+                options.former = Some(self.name("the name of a parameter")?.text.to_string());
             } else if let Some(place) = self.place()? {
                 self.mark("]")?;
                 return Ok((options, Some(place)));
             } else {
-                let what = "`chosen`, `untrained`, `lr`, `decay`, `clip`, `at` or `]`";
+                let what = "`chosen`, `untrained`, `lr`, `decay`, `clip`, `former`, `at` or `]`";
                 let unknown = self.expected(what);
                 let name = self.name(what)?;
                 let number = options.number_mut(&name.text).ok_or(unknown)?;
@@ -407,6 +409,12 @@ impl<'a> Parser<'a> {
         let ready = match like {
             Attribute::Number(_) => Attribute::Number(self.number()?),
             Attribute::Text(_) => Attribute::Text(self.text()?),
+            Attribute::Program(_) => {
+                let text = self.text()?;
+                // What is no program is told of where the operator is made.
+                super::parse(&text)
+                    .map_or(Attribute::Text(text), |program| Attribute::Program(program.into()))
+            }
             Attribute::Ints(_) => {
                 self.mark("[")?;
                 Attribute::Ints(self.list("]", Self::integer)?)

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use super::lex::{CHOSEN, RETURN, UNTRAINED, YIELD, name, quoted};
-use crate::ops::{Attribute, Op};
-use crate::program::{
-    BlockId, Check, Condition, Operator, Place, Program, Role, RowOrigin, RowsId, Type, UpdaterState, VarId,
-};
+use super::lex::{CHOSEN, FORMER, RETURN, UNTRAINED, YIELD, name, quoted};
+use crate::ops::{Attribute, Op, Operator, Program};
+use crate::program::{BlockId, Check, Condition, Place, Role, RowOrigin, RowsId, Type, UpdaterState, VarId};
 
 /// Prints a program; with the source places, if they are wanted.
 pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,7 +233,8 @@ impl Printer<'_, '_, '_> {
                 let untrained = (!options.trainable).then(|| UNTRAINED.to_string());
                 let numbers = options.numbers().into_iter();
                 let numbers = numbers.filter_map(|(name, value)| Some(format!("{name}={:?}", value?)));
-                chosen.into_iter().chain(untrained).chain(numbers).collect::<Vec<_>>()
+                let former = options.former.iter().map(|former| format!("{FORMER} {}", name(former)));
+                chosen.into_iter().chain(untrained).chain(numbers).chain(former).collect::<Vec<_>>()
             })
             .collect()
     }
@@ -266,7 +265,8 @@ impl Printer<'_, '_, '_> {
                 | Attribute::Numbers(_)
                 | Attribute::Dims(_)
                 | Attribute::DType(_)
-                | Attribute::Bytes(_) => false,
+                | Attribute::Bytes(_)
+                | Attribute::Program(_) => false,
                 Attribute::Rows(rows) => outputs.first().is_some_and(|ty| ty.rows == Some(*rows)),
             };
             let text = self.attribute(value);
@@ -289,6 +289,7 @@ impl Printer<'_, '_, '_> {
         match value {
             Attribute::Number(number) => number.to_string(),
             Attribute::Text(text) => quoted(text),
+            Attribute::Program(program) => quoted(&program.to_string()),
             Attribute::Ints(values) => format!("{values:?}"),
             Attribute::Numbers(numbers) => {
                 let numbers = numbers.iter().map(|number| number.to_string());

@@ -10,10 +10,10 @@ use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
     PlaceText, ProgramText, SizeKind, SizeText, StateText, TypeText,
 };
-use crate::ops::{Attribute, Op};
+use crate::ops::{Attribute, Op, Operator, ParameterUse, Program};
 use crate::program::{
-    BlockId, BuildError, Check, Condition, Definition, Dim, Operator, ParameterUse, Place, Program, Role,
-    RowOrigin, RowsId, Site, SymbolId, Type, VarId,
+    BlockId, BuildError, Check, Condition, Definition, Dim, Place, Role, RowOrigin, RowsId, Site, SymbolId,
+    Type, VarId,
 };
 
 /// Reads a program and verifies it.
@@ -269,7 +269,7 @@ impl Reader {
         let ParameterText { value, initializer: call, options, place } = parameter;
         let (initializer, ty) = self.initializer(value, call)?;
         let site = Site { role: Role::Forward, place: place.as_ref().map(|place| self.place(place)) };
-        let wanted = ParameterUse { initializer, options: *options, site };
+        let wanted = ParameterUse { initializer, options: options.clone(), site };
         let parameter = self.program.create_parameter(&value.name.text, wanted);
         self.initialized(parameter.map_err(build_error(call.at))?, value, &ty)
     }
@@ -365,7 +365,8 @@ impl Reader {
                 | Attribute::Numbers(_)
                 | Attribute::Dims(_)
                 | Attribute::DType(_)
-                | Attribute::Bytes(_) => None,
+                | Attribute::Bytes(_)
+                | Attribute::Program(_) => None,
             };
             if let Some(implied) = implied
                 && !call.attributes.iter().any(|(given, _)| *given == name)

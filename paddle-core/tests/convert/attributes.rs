@@ -100,6 +100,7 @@ fn hostile(like: &Attribute) -> Vec<Attribute> {
         Attribute::Types(_) => types().into_iter().map(|ty| Attribute::Types(vec![ty])).collect(),
         Attribute::Bytes(_) => [vec![], vec![255; 9]].map(Attribute::Bytes).into(),
         Attribute::Rows(_) => [0, 1, u32::MAX].map(|rows| Attribute::Rows(RowsId(rows))).into(),
+        Attribute::Program(_) => vec![Attribute::Program(paddle_core::ops::Program::new().into())],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use paddle_core::convert::{Fault, from_wire, load_params, to_wire};
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_core::wire::ProgramDesc;
 
 use crate::round_trip::check;

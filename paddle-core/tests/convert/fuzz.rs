@@ -1,7 +1,7 @@
 //! Random changes to real programs and to our own: nothing panics, and what is read is well-formed.
 
 use paddle_core::convert::{from_wire, legalise, to_wire};
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
 

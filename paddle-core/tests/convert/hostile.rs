@@ -1,7 +1,8 @@
 //! Programs that are made to do harm, or are broken: each is refused with its place and its reason.
 
 use paddle_core::convert::{ConvertError, Fault, VariableFault, from_wire, legalise, to_wire};
-use paddle_core::program::{BuildError, Program};
+use paddle_core::ops::Program;
+use paddle_core::program::BuildError;
 use paddle_core::wire::{AttrType, BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, WireError};
 
 use crate::build::{block, feed, fetch, float, holder, network, op, op2, parameter, program, var};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::convert::{ExportError, Fault, LegaliseError, export, from_wire, legalise, load_params};
-use paddle_core::ops::{Loss, LossKind};
-use paddle_core::program::{DType, Program, Site, Type};
+use paddle_core::ops::{Loss, LossKind, Program};
+use paddle_core::program::{DType, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{AttrType, ProgramDesc, TensorRecord, VarKind};
 

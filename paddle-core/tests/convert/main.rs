@@ -18,7 +18,7 @@ mod values;
 
 use std::path::Path;
 
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_core::text;
 
 /// The programs of the golden tests: control flow nested both ways, with gradients and without.

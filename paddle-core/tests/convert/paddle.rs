@@ -1,7 +1,7 @@
 //! The forms that PaddlePaddle's operators come in.
 
 use paddle_core::convert::{ConvertError, Fault, from_wire};
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind};
 
 use crate::build::{block, fetch, float, holder, network, op, op2, parameter, program, var};

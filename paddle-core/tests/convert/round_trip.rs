@@ -5,13 +5,13 @@ use std::num::NonZero;
 
 use paddle_core::convert::{from_wire, to_wire};
 use paddle_core::ops::{
-    Adam, Assign, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op, Reduce, ReduceKind,
-    Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
+    Adam, Assign, Binary, BinaryKind, Expand, Fill, Foreign, GaussianRandom, Number, Op, Program, Reduce,
+    ReduceKind, Reshape, Scale, Sgd, Size, Softmax, UniformRandom,
 };
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::backward::backward;
 use paddle_core::passes::optimize::{Settings, Update, optimize};
-use paddle_core::program::{DType, Dim, Place, Program, Role, Site, Type};
+use paddle_core::program::{DType, Dim, Place, Role, Site, Type};
 use paddle_core::text;
 use paddle_core::wire::{OpAttr, OpDesc, ProgramDesc};
 

@@ -1,7 +1,7 @@
 //! Attributes that come from values: from constants, and from shapes.
 
 use paddle_core::convert::from_wire;
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_core::wire::{OpAttr, OpDesc, VarDesc, VarKind};
 
 use crate::build::{float, network, op, var};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddle_core::ops::{Op, Sample};
+use paddle_core::ops::{Op, Sample, Slot};
 
 use crate::{is_as_written, line};
 
@@ -30,7 +30,7 @@ struct Known {
 impl Known {
     fn row(&self) -> String {
         let schema = self.ops[0].schema();
-        let slots = |slots: &[&str]| slots.join(", ");
+        let slots = |slots: &[Slot]| slots.iter().map(Slot::to_string).collect::<Vec<_>>().join(", ");
         let signature = match schema.outputs {
             [] => format!("{}({})", schema.name, slots(schema.inputs)),
             outputs => format!("{}({}) → {}", schema.name, slots(schema.inputs), slots(outputs)),
@@ -43,37 +43,33 @@ impl Known {
     fn accuracy(&self) -> String {
         let mut classes = Vec::new();
         for op in &self.ops {
-            let results = op.schema().outputs.len() + op.operation().changes().len();
-            for class in (0..results).map(|k| op.operation().accuracy(k)) {
-                let class = format!("*{}*: {}", class.name(), class.reason());
-                if !classes.contains(&class) {
-                    classes.push(class);
-                }
+            let class = op.operation().accuracy();
+            let class = format!("*{}*: {}", class.name(), class.reason());
+            if !classes.contains(&class) {
+                classes.push(class);
             }
         }
         classes.join("; or ")
     }
 
     fn gradient(&self) -> String {
-        let (op, schema) = (self.ops[0].operation(), self.ops[0].schema());
-        if schema.outputs.iter().any(|slot| slot.ends_with("@GRAD")) {
+        let schema = self.ops[0].schema();
+        if schema.effects.blocks {
+            return "of its blocks".into();
+        }
+        if schema.outputs.iter().any(|slot| slot.name.ends_with("@GRAD")) {
             return "is one".into();
         }
         if schema.effects.state && schema.outputs.is_empty() {
             return "updates".into();
         }
-        if !op.is_differentiable() {
+        if !schema.effects.differentiable {
             return "none".into();
         }
         let passes: BTreeSet<usize> = self.samples.iter().flat_map(passes).collect();
-        let slot = |&k: &usize| schema.inputs[k.min(schema.inputs.len() - 1)];
-        let mut slots: Vec<&str> = passes.iter().map(slot).collect();
+        let mut slots: Vec<String> = passes.iter().map(|&k| schema.input(k).to_string()).collect();
         slots.dedup();
-        match (&slots[..], schema.effects.blocks) {
-            (_, true) => "of its blocks".into(),
-            ([], _) => "none".into(),
-            (slots, _) => slots.join(", "),
-        }
+        if slots.is_empty() { "none".into() } else { slots.join(", ") }
     }
 }
 
@@ -84,8 +80,11 @@ fn passes(sample: &Sample) -> Vec<usize> {
         return Vec::new();
     }
     let is_float = |k: &usize| sample.inputs[sample.slots[*k]].dtype.is_float();
-    let op = sample.op.operation();
-    (0..sample.slots.len()).filter(is_float).filter(|&k| op.passes_gradient(k) && op.reads(k)).collect()
+    let passes = |k: &usize| {
+        let slot = sample.op.operation().input(*k);
+        slot.passes_gradient && slot.is_read
+    };
+    (0..sample.slots.len()).filter(is_float).filter(passes).collect()
 }
 
 #[test]
@@ -100,4 +99,35 @@ fn the_table_lists_the_operators() {
     Op::samples().into_iter().for_each(|sample| known(sample.op.clone(), Some(sample)));
     let table: String = all.values().map(Known::row).collect();
     is_as_written("OPERATORS.md", &format!("{HEAD}{table}"));
+}
+
+#[test]
+fn what_slots_say_fits_their_operators() {
+    for op in Op::prototypes() {
+        let schema = op.schema();
+        for slots in [schema.inputs, schema.outputs] {
+            let before = slots.split_last().map_or(slots, |(_, before)| before);
+            let is_early = before.iter().any(|slot| slot.is_variadic);
+            assert!(!is_early, "`{}`: only the last slot takes any number", schema.name);
+        }
+        let is_changed = schema.inputs.iter().any(|slot| slot.is_changed);
+        assert!(!is_changed || schema.effects.state, "`{}` changes an input, which is state", schema.name);
+        let of_inputs = schema.inputs.iter().any(|slot| slot.is_intermediate);
+        let of_outputs = schema.outputs.iter().any(|slot| slot.is_changed || !slot.is_read);
+        assert!(!of_inputs && !of_outputs, "`{}` says of a slot what is of others", schema.name);
+    }
+}
+
+macro_rules! names {
+    ($($name:ident,)*) => {
+        [$(stringify!($name)),*]
+    };
+}
+
+#[test]
+fn the_list_that_is_passed_on_has_every_operator() {
+    let listed = BTreeSet::from(paddle_core::with_operators!(names));
+    let shown: Vec<String> = Op::prototypes().iter().map(|op| format!("{op:?}")).collect();
+    let variants: BTreeSet<&str> = shown.iter().filter_map(|op| op.split('(').next()).collect();
+    assert_eq!(listed, variants);
 }

@@ -18,11 +18,11 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use paddle_core::ops::Sample;
+use paddle_core::ops::{Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Layout, Location, Memory, Operand,
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Location, Memory, Operand, OperandType,
 };
-use paddle_core::program::{DType, Dim, Program, Type};
+use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
 
 /// How long each is launched again and again, and how long a round of launches is.
@@ -94,15 +94,15 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
     let outputs = layouts(&operator.outputs).ok_or("sizes are known")?;
     let (mut sizes, mut slots, mut offsets) = (sample.row_counts(), sample.slots.clone(), Vec::new());
     let operation = operator.op.operation();
-    for &slot in operation.sequences() {
+    for slot in operation.schema().offsets() {
         let of_input = sample.inputs[sample.slots[slot]].offsets().ok_or("a sample of sequences")?;
         slots.push(inputs.len());
-        inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+        inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
         sizes.push(of_input.len());
         offsets.push(of_input);
     }
     let is_read =
-        |input: usize| slots.iter().enumerate().any(|(k, &slot)| slot == input && operation.reads(k));
+        |input: usize| slots.iter().enumerate().any(|(k, &slot)| slot == input && operation.input(k).is_read);
     let (mut end, mut bytes, mut locations) = (0, 0, Vec::new());
     for (i, layout) in inputs.iter().chain(&outputs).enumerate() {
         locations.push(Location { memory: Memory::Arena, offset: end });
@@ -135,7 +135,7 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
     for (offsets, location) in offsets.iter().zip(&locations[sample.inputs.len()..]) {
         cpu.upload(HostSlice::I64(offsets), &mut buffers[location.memory as usize], location.offset);
     }
-    let group = Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 0 };
+    let group = Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 0 };
     let kernel = cpu.compile(&group).map_err(|error| error.message)?;
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     while start.elapsed() < TIME {
@@ -156,9 +156,9 @@ fn processor_seconds() -> f64 {
     text.split_whitespace().next().and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
 }
 
-fn layout(ty: &Type) -> Option<Layout> {
+fn layout(ty: &Type) -> Option<OperandType> {
     let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
     let dims = ty.dims.iter().map(|dim: &Dim| Some(Extent::Fixed(usize::try_from(dim.constant()?).ok()?)));
     let shape = rows.map(Some).into_iter().chain(dims).collect::<Option<_>>()?;
-    Some(Layout { dtype: ty.dtype, shape })
+    Some(OperandType { dtype: ty.dtype, shape })
 }

@@ -19,7 +19,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let (epsilon, begin_norm_axis) = (1e-5, 1);
         let forward = on(Sample::of(LayerNorm { epsilon, begin_norm_axis })).dense(&[size]).dense(&[size]);
         push("layer_norm", forward);
-        let grad = on(Sample::of(LayerNormGrad { epsilon, begin_norm_axis })).dense(&[size]);
+        let grad = on(Sample::of(LayerNormGrad(LayerNorm { epsilon, begin_norm_axis }))).dense(&[size]);
         let grad = grad.rows(rows as usize, &[]).rows(rows as usize, &[]).within(0.5, 1.5);
         push("layer_norm gradient", on(grad));
         push("softmax", on(Sample::of(Softmax)));

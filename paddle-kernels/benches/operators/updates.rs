@@ -1,7 +1,9 @@
 //! Updates of a million parameters; and of a table of a million rows, of which a batch looks up a few thousand: of the rows
 //! alone, and with the gradient of all of it.
 
-use paddle_core::ops::{Adagrad, Adam, AdamW, LookupTableGrad, Momentum, Sample, Sgd, Update, UpdateRows};
+use paddle_core::ops::{
+    Adagrad, Adam, AdamW, LookupTable, LookupTableGrad, Momentum, Sample, Sgd, Update, UpdateRows,
+};
 use paddle_core::program::DType;
 
 use crate::Case;
@@ -43,7 +45,7 @@ pub(crate) fn cases() -> Vec<Case> {
         let name = format!("… of the whole table: {}", Sample::of(update).op.name());
         cases.push(Case::time(name, dense(update, &TABLE)));
     }
-    let grad = Sample::of(LookupTableGrad { padding_idx: -1 }).rows(IDS, &[]).dtype(DType::I64);
+    let grad = Sample::of(LookupTableGrad(LookupTable { padding_idx: -1 })).rows(IDS, &[]).dtype(DType::I64);
     let grad = grad.within(0.0, entries as f64).dense(&TABLE).rows(IDS, &[size]);
     cases.push(Case::time("… its gradient".into(), grad));
     cases

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::{Extent, Layout, Unsupported};
+use paddle_core::plan::{Extent, OperandType, Unsupported};
 
 use super::kernel::Single;
 use super::number::Float;
@@ -19,7 +19,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Of a value with rows and channels.
-    pub(super) fn new(single: &Single<'_>, layout: &Layout) -> Result<Shape, Unsupported> {
+    pub(super) fn new(single: &Single<'_>, layout: &OperandType) -> Result<Shape, Unsupported> {
         match &layout.shape[..] {
             [rows, channels, inner @ ..] => {
                 Ok(Shape { rows: *rows, channels: *channels, inner: inner.to_vec() })

@@ -2,78 +2,27 @@
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
 mod accumulate;
-mod accuracy;
 mod along;
-mod assign_value;
-mod auc;
-mod batch_norm;
 mod broadcast;
 mod channels;
 mod classes;
-mod concat;
-mod conv2d;
-mod crf_decoding;
-mod cross_entropy;
-mod cumsum;
-mod custom;
-mod dropout;
-mod elementwise;
-mod expand;
-mod fill;
 mod fold;
-mod gather;
-mod interpolate;
 pub mod isa;
 mod kernel;
-mod linear_chain_crf;
-mod lookup_table;
 mod math;
 mod matmul;
-mod normalise;
 mod number;
-mod one_hot;
 mod operands;
+mod ops;
 mod pieces;
-mod pool2d;
-mod product;
-mod random;
 mod real;
-mod reduce;
-mod reshape;
-mod row_numbers;
 mod rows;
-mod scatter;
 mod scratch;
-mod sequence_align;
-mod sequence_concat;
-mod sequence_expand_as;
-mod sequence_gather;
-mod sequence_length;
-mod sequence_pad;
-mod sequence_pool;
-mod sequence_product;
-mod sequence_range;
-mod sequence_reshape;
-mod sequence_reverse;
-mod sequence_softmax;
-mod sequence_where;
-mod sequence_window;
 mod sequences;
 mod share;
-mod slice;
-mod softmax;
-mod softmax_with_cross_entropy;
-mod store;
 mod sum;
-mod take_along_axis;
-mod tile;
-mod top_k;
-mod transpose;
-mod update;
-mod update_rows;
 mod vector;
 mod view;
-mod warpctc;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -235,11 +184,11 @@ impl Backend for Cpu {
     }
 
     fn supports(&self, op: &Op) -> bool {
-        Kernel::supports(op)
+        ops::supports(op)
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        Kernel::compile(group)
+        Ok(Kernel::new(ops::compile(group)?))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {

@@ -4,7 +4,7 @@
 //! something else, is a mistake of the plan that no user can make: it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
-use paddle_core::plan::{ALIGNMENT, Launch, Layout, Location, Memory};
+use paddle_core::plan::{ALIGNMENT, Launch, Location, Memory, OperandType};
 
 use super::number::{Element, Plain};
 use crate::memory::{self, Buffer};
@@ -79,12 +79,12 @@ impl<'a> Memories<'a> {
 
 /// The number of elements; more than there can be where it does not fit.
 #[inline]
-pub(super) fn elements(layout: &Layout, sizes: &[usize]) -> usize {
+pub(super) fn elements(layout: &OperandType, sizes: &[usize]) -> usize {
     layout.shape.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
 }
 
 /// An operand of a kernel: which of the launch's locations, and what is there.
-pub(super) type Slot = (usize, Layout);
+pub(super) type Slot = (usize, OperandType);
 
 /// What a kernel reads and writes.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What an operator's arithmetic sees of a launch.
 
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Layout, Operand};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, OperandType};
 use paddle_core::program::DType;
 
 use super::shape::broadcast;
@@ -27,7 +27,7 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn layout(&self, operand: Operand) -> &Layout {
+    fn layout(&self, operand: Operand) -> &OperandType {
         match operand {
             Operand::Input(i) => &self.group.inputs[i],
             Operand::Output(i) => &self.group.outputs[i],

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::{Group, GroupOp, Launch, Layout, Location, Memory, Operand};
+use paddle_core::plan::{Group, GroupOp, Launch, Location, Memory, Operand, OperandType};
 
 use super::Reference;
 
 struct Placed<'a> {
-    layout: &'a Layout,
+    layout: &'a OperandType,
     memory: Memory,
     bytes: Range<usize>,
 }
@@ -30,9 +30,9 @@ impl Placed<'_> {
 
 pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>) {
     let names: Vec<&str> = group.ops.iter().map(|op| op.op.name()).collect();
-    let layouts: Vec<&'a Layout> = group.inputs.iter().chain(&group.outputs).collect();
+    let layouts: Vec<&'a OperandType> = group.inputs.iter().chain(&group.outputs).collect();
     assert_eq!(layouts.len(), launch.locations.len(), "{names:?} needs one location per input and output");
-    let place = |(&layout, location): (&&'a Layout, &Location)| {
+    let place = |(&layout, location): (&&'a OperandType, &Location)| {
         let element = backend.stored(layout.dtype).bytes();
         assert_eq!(location.offset % element, 0, "an operand of {names:?} is not aligned");
         let bytes = layout.elements(launch.sizes) * backend.stored(layout.dtype).bytes();
@@ -41,7 +41,8 @@ pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>
     let operands: Vec<Placed<'_>> = layouts.iter().zip(launch.locations).map(place).collect();
     let (inputs, outputs) = operands.split_at(group.inputs.len());
     let is_read = |i: usize| {
-        let reads = |op: &GroupOp, k: usize| op.op.operation().reads(k) && op.inputs[k] == Operand::Input(i);
+        let reads =
+            |op: &GroupOp, k: usize| op.op.operation().input(k).is_read && op.inputs[k] == Operand::Input(i);
         group.ops.iter().any(|op| (0..op.inputs.len()).any(|k| reads(op, k)))
     };
     let read: Vec<&Placed<'_>> =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use paddle_core::program::Program;
+use paddle_core::ops::Program;
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -34,7 +34,7 @@ fn only_along_contracted_axes_may_both_factors_be_turned() {
     for sample in own_samples() {
         let program = sample.program().unwrap();
         let operator = &program.block(Program::GLOBAL).ops[0];
-        let Some(said) = operator.op.operation().contraction(&program, operator) else { continue };
+        let Some(said) = operator.contraction(&program) else { continue };
         let case = Case::of(&sample, &mut draw);
         let shape = |k: usize| -> Vec<usize> {
             let layout = &case.group.inputs[sample.slots[said.factors[k].input]];

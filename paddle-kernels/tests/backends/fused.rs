@@ -4,7 +4,7 @@ use paddle_core::ops::{
     Assign, Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Not, Number, Op, Scale,
     Unary, UnaryGrad, UnaryKind,
 };
-use paddle_core::plan::{Backend, Extent, Group, GroupOp, Layout, Operand};
+use paddle_core::plan::{Backend, Extent, Group, GroupOp, Operand, OperandType};
 use paddle_core::program::{DType, Type};
 use paddle_kernels::reference::Reference;
 
@@ -63,7 +63,7 @@ impl Builder<'_> {
             shape.drain(..lead);
         }
         let full = shape == self.shape;
-        let layout = Layout { dtype, shape };
+        let layout = OperandType { dtype, shape };
         let count = layout.elements(&self.case.sizes);
         self.case.inputs.push(self.draw.elements(dtype, count, (-2.0, 2.0)));
         self.case.group.inputs.push(layout);
@@ -75,7 +75,7 @@ impl Builder<'_> {
     fn push(&mut self, op: impl Into<Op>, inputs: Vec<Operand>, dtype: DType) {
         let group = &mut self.case.group;
         let outputs = vec![Operand::Temporary(group.temporaries.len())];
-        group.temporaries.push(Layout { dtype, shape: self.shape.clone() });
+        group.temporaries.push(OperandType { dtype, shape: self.shape.clone() });
         self.values.push((outputs[0], dtype, true));
         group.ops.push(GroupOp { op: op.into(), inputs, outputs });
     }
@@ -197,7 +197,7 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
         inputs: Vec::new(),
         outputs: Vec::new(),
         temporaries: Vec::new(),
-        stream: 0,
+        random_stream: 0,
     };
     let case = Case { group, sizes: vec![rows], inputs: Vec::new(), in_place: Vec::new() };
     let operators = 2 + draw.below(if chain == Chain::Exact { 11 } else { 5 });

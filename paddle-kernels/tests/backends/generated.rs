@@ -1,11 +1,11 @@
 //! Programs that nobody wrote: branches and loops nested at random around arithmetic that stays bounded.
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Op, Reduce, ReduceKind, Scale,
-    Softmax, Unary, UnaryKind, While,
+    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Op, Program, Reduce, ReduceKind,
+    Scale, Softmax, Unary, UnaryKind, While,
 };
 use paddle_core::plan::Backend;
-use paddle_core::program::{BlockId, DType, Program, Site, Type, VarId};
+use paddle_core::program::{BlockId, DType, Site, Type, VarId};
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddle_core::ops::{Op, Sample};
+use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
-use paddle_core::program::{DType, Program, Type, VarId};
+use paddle_core::program::{DType, Type, VarId};
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
 
@@ -182,7 +182,7 @@ pub(crate) fn gradient_error(sample: &Sample, draw: &mut Draw) -> Option<f64> {
     let program = sample.program().unwrap();
     let is_float = |dtype: DType| dtype == DType::F32;
     let float_out = program.outputs().iter().any(|&output| is_float(program.ty(output).dtype));
-    let is_gradient = sample.op.schema().outputs.iter().any(|slot| slot.ends_with("@GRAD"));
+    let is_gradient = sample.op.schema().outputs.iter().any(|slot| slot.name.ends_with("@GRAD"));
     if is_gradient || !float_out || !sample.inputs.iter().any(|input| is_float(input.dtype)) {
         return None;
     }

@@ -67,11 +67,11 @@ fn large() -> BTreeMap<&'static str, Vec<Sample>> {
 
 /// What is wrong with a result. Looking for what each element is a sum of would take long (`terms`): as if the largest
 /// element were one of a sum of everything. What pieces get wrong is off by more than that.
-fn distance(case: &Case, result: usize, found: &Host, exact: &Host) -> Distance {
+fn distance(case: &Case, found: &Host, exact: &Host) -> Distance {
     let floats = if exact.is_float() { exact.floats() } else { Vec::new() };
     let size = floats.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
     let terms = vec![Terms { count: ELEMENTS, size }; exact.len()];
-    tolerance::distance(case.op().operation().accuracy(result), found, exact, &terms)
+    tolerance::distance(case.op().operation().accuracy(), found, exact, &terms)
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn large_results_are_right_and_the_same_on_any_number_of_threads() {
             assert!(one == three && one == seven, "the number of threads tells: {sample:?}");
             let (found, exact) = (case.run(&machines[0]).unwrap(), case.run(&Reference::double()).unwrap());
             for (k, (found, exact)) in found.iter().zip(&exact).enumerate() {
-                let Distance { share, element } = distance(&case, k, found, exact);
+                let Distance { share, element } = distance(&case, found, exact);
                 assert!(share <= 1.0, "element {element} of result {k} is off by {share} times: {sample:?}");
             }
         }

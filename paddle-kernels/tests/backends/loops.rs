@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use paddle_core::ops::Program;
 use paddle_core::passes::hoist::hoist;
 use paddle_core::passes::sink::sink;
 use paddle_core::passes::split::split;
 use paddle_core::plan::Backend;
-use paddle_core::program::{DType, Program, RowOrigin, RowsId, Type};
+use paddle_core::program::{DType, RowOrigin, RowsId, Type};
 use paddle_core::text;
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;

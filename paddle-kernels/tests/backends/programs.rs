@@ -1,7 +1,8 @@
 //! Programs with branches and loops: their gradients, and their results on every backend.
 
+use paddle_core::ops::Program;
 use paddle_core::plan::Backend;
-use paddle_core::program::{DType, Program};
+use paddle_core::program::DType;
 use paddle_core::text;
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;

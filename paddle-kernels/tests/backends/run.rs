@@ -1,10 +1,10 @@
 //! One launch of one group.
 
-use paddle_core::ops::{Op, Sample};
+use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, KernelError, Launch, Layout, Location, Memory, Operand,
+    ALIGNMENT, Backend, Extent, Group, GroupOp, KernelError, Launch, Location, Memory, Operand, OperandType,
 };
-use paddle_core::program::{DType, Program, Type};
+use paddle_core::program::{DType, Type};
 
 use crate::draw::Draw;
 use crate::host::Host;
@@ -20,11 +20,11 @@ pub(crate) struct Case {
 }
 
 /// The layout of a value of a sample: the sizes of its row spaces are the sizes of the launch.
-fn layout(ty: &Type) -> Layout {
+fn layout(ty: &Type) -> OperandType {
     let size = |dim: &paddle_core::program::Dim| dim.constant().expect("samples have known sizes") as usize;
     let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
     let shape = rows.into_iter().chain(ty.dims.iter().map(|dim| Extent::Fixed(size(dim)))).collect();
-    Layout { dtype: ty.dtype, shape }
+    OperandType { dtype: ty.dtype, shape }
 }
 
 impl Case {
@@ -39,10 +39,10 @@ impl Case {
         let mut slots = sample.slots.clone();
         let mut values: Vec<Host> = sample.inputs.iter().map(|input| draw.input(input)).collect();
         let mut sizes = sample.row_counts();
-        for &slot in operator.op.operation().sequences() {
+        for slot in operator.op.schema().offsets() {
             let offsets = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
-            inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
             sizes.push(offsets.len());
             values.push(Host::I64(offsets));
         }
@@ -53,7 +53,7 @@ impl Case {
         };
         let in_place = vec![None; outputs.len()];
         Case {
-            group: Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), stream: 11 },
+            group: Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 11 },
             sizes,
             inputs: values,
             in_place,
@@ -123,20 +123,19 @@ impl<'a, B: Backend> Placed<'a, B> {
     }
 
     /// What is written: the outputs, then the state that is changed.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (&'a Layout, Location)> {
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'a OperandType, Location)> {
         let Group { ops, inputs, outputs, .. } = &self.case.group;
-        let changes = ops[0].op.operation().changes().iter();
-        let changed = changes.map(|&k| match ops[0].inputs[k] {
+        let changed = ops[0].changed().map(|operand| match operand {
             Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });
         let operands = (inputs.len()..self.locations.len()).chain(changed);
-        let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
+        let layouts: Vec<&OperandType> = inputs.iter().chain(outputs).collect();
         operands.map(move |i| (layouts[i], self.locations[i])).collect::<Vec<_>>().into_iter()
     }
 
     pub(crate) fn results(&self) -> Vec<Host> {
-        let read = |(layout, location): (&Layout, Location)| {
+        let read = |(layout, location): (&OperandType, Location)| {
             let mut host =
                 Host::zeros(kept_as(self.backend, layout.dtype), layout.elements(&self.case.sizes));
             self.backend.download(&self.buffers[location.memory as usize], location.offset, host.slice_mut());

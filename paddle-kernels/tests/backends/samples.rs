@@ -112,8 +112,8 @@ fn of_labels() -> Vec<Sample> {
     for (rows, classes) in [(3, 4), (17, 33), (0, 4)] {
         for soft_label in [false, true] {
             let ops: [Op; 2] = [
-                CrossEntropyGrad { soft_label, ignore_index: 1 }.into(),
-                SoftmaxWithCrossEntropyGrad { soft_label, ignore_index: 1 }.into(),
+                CrossEntropyGrad(CrossEntropy { soft_label, ignore_index: 1 }).into(),
+                SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy { soft_label, ignore_index: 1 }).into(),
             ];
             samples.extend(ops.map(|op| {
                 let values = Sample::of(op).rows(rows, &[classes]).within(0.1, 0.9);
@@ -134,7 +134,7 @@ fn of_places() -> Vec<Sample> {
         Sample::of(SliceGrad(Slice::of(axes.into(), starts.into(), ends.into())))
     };
     let table = |padding_idx, count, dims: [i64; 2]| {
-        let ids = Sample::of(LookupTableGrad { padding_idx }).rows(count, &[]).dtype(DType::I64);
+        let ids = Sample::of(LookupTableGrad(LookupTable { padding_idx })).rows(count, &[]).dtype(DType::I64);
         ids.within(0.0, dims[0] as f64).dense(&dims).rows(count, &[dims[1]])
     };
     let strided = |axes: &[i64], starts: &[i64], ends: &[i64], strides: &[i64]| {
@@ -175,7 +175,7 @@ fn wide() -> Vec<Sample> {
         let count = channels * inner;
         let (dims, epsilon) = ([channels, inner], 1e-3);
         let layers = |begin_norm_axis| LayerNorm { epsilon, begin_norm_axis };
-        let layers_grad = |begin_norm_axis| LayerNormGrad { epsilon, begin_norm_axis };
+        let layers_grad = |begin_norm_axis| LayerNormGrad(LayerNorm { epsilon, begin_norm_axis });
         samples.extend([
             Sample::of(layers(1)).rows(rows, &dims).dense(&[count]).dense(&[count]),
             Sample::of(layers(2)).rows(rows, &dims).dense(&[inner]).dense(&[inner]),
@@ -189,7 +189,8 @@ fn wide() -> Vec<Sample> {
         ]);
         for groups in [1, 2, channels].into_iter().filter(|groups| channels % groups == 0) {
             let op = Sample::of(GroupNorm { epsilon, groups }).rows(rows, &dims);
-            let grad = Sample::of(GroupNormGrad { epsilon, groups }).rows(rows, &dims).dense(&[channels]);
+            let grad =
+                Sample::of(GroupNormGrad(GroupNorm { epsilon, groups })).rows(rows, &dims).dense(&[channels]);
             samples.extend([
                 op.dense(&[channels]).dense(&[channels]),
                 grad.rows(rows, &[groups]).rows(rows, &[groups]).within(0.5, 1.5).rows(rows, &dims),
@@ -441,7 +442,10 @@ fn refuses_class_ids_without_a_class<B: Backend>(backend: &B) {
 
 fn refuses_ids_without_an_entry<B: Backend>(backend: &B) {
     let forward = Sample::of(LookupTable { padding_idx: 1 }).rows(3, &[]).dtype(DType::I64).dense(&[4, 2]);
-    let grad = Sample::of(LookupTableGrad { padding_idx: 1 }).rows(3, &[]).dtype(DType::I64).dense(&[4, 2]);
+    let grad = Sample::of(LookupTableGrad(LookupTable { padding_idx: 1 }))
+        .rows(3, &[])
+        .dtype(DType::I64)
+        .dense(&[4, 2]);
     for (sample, bad) in [(&forward, 4), (&forward, -1), (&grad.rows(3, &[2]), i64::MIN)] {
         let mut case = Case::of(sample, &mut Draw::new(1));
         case.inputs[0] = crate::host::Host::I64(vec![1, 0, bad]);
@@ -482,7 +486,7 @@ fn draws_the_same_numbers_in_every_precision<B: Backend>(backend: &B) {
             let case = Case::of(&sample, &mut Draw::new(1));
             case.run(backend).unwrap().remove(0)
         });
-        let class = sample.op.operation().accuracy(0);
+        let class = sample.op.operation().accuracy();
         let distance = tolerance::distance(class, &narrow, &wide, &[]);
         assert_eq!(distance.share, 0.0, "{sample:?}");
     }

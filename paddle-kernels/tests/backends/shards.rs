@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use paddle_core::ops::{OfShards, Op, Sample};
-use paddle_core::program::Program;
+use paddle_core::ops::{Form, OfShards, Op, Program, Sample};
 use paddle_kernels::reference::Reference;
 
 use crate::draw::Draw;
@@ -123,13 +122,18 @@ fn what_is_linear_is_the_sum_of_what_it_gives() {
     let mut draw = Draw::new(47);
     for sample in own_samples() {
         let operation = sample.op.operation();
+        let program = sample.program().unwrap();
+        let affine = match program.block(Program::GLOBAL).ops[0].form(&program) {
+            Some(Form::Affine(op, constant)) => Some((op, constant)),
+            _ => None,
+        };
         let own: BTreeSet<usize> = sample.slots.iter().copied().collect();
         if own.len() < sample.slots.len() || sample.inputs.len() > 3 {
             continue;
         }
         for among in 1..1 << sample.inputs.len() {
             let inputs: Vec<usize> = (0..sample.inputs.len()).filter(|k| among >> k & 1 == 1).collect();
-            let (linear, affine) = (operation.is_linear(&inputs), operation.affine());
+            let linear = operation.linear().is_in(&inputs);
             let of_numbers = inputs.iter().all(|&k| sample.inputs[k].dtype.is_float());
             if !(linear || affine.is_some()) || !of_numbers {
                 continue;
@@ -153,7 +157,7 @@ fn what_is_linear_is_the_sum_of_what_it_gives() {
                 case.group.ops[0].op = op.clone();
                 results(&case)
             };
-            let (op, constant) = affine.unwrap_or((sample.op.clone(), 0.0));
+            let (op, constant) = affine.clone().unwrap_or((sample.op.clone(), 0.0));
             for (k, found) in of(&sample.op, &cases[2]).into_iter().enumerate() {
                 let [x, y] = [0, 1].map(|i| of(&op, &cases[i]).swap_remove(k));
                 let expected: Vec<_> = x.iter().zip(&y).map(|(x, y)| x + y + constant).collect();

@@ -48,7 +48,7 @@ fn table() {
     println!("| --- | --- | --- | --- | --- |");
     for (name, (op, row)) in &all {
         let gradient = row.gradient.map_or("–".into(), |error| format!("{error:.0e}"));
-        let class = op.operation().accuracy(0).name();
+        let class = op.operation().accuracy().name();
         println!("| `{name}` | {} | {class} | {:.2} | {gradient} |", row.samples, row.share);
     }
     println!(

@@ -32,7 +32,7 @@ pub(crate) fn terms(
 ) -> Vec<Vec<Terms>> {
     let case = &apart(case);
     let mut all: Vec<Vec<Terms>> = exact.iter().map(itself).collect();
-    let is_read = |k: &usize| case.op().operation().reads(*k);
+    let is_read = |k: &usize| case.op().operation().input(*k).is_read;
     let operands = (0..case.inputs.len()).filter(|&k| case.inputs[k].is_float()).filter(is_read);
     for (operand, groups) in operands.flat_map(|operand| GROUPS.map(|groups| (operand, groups))) {
         if is_enough(&all) {

@@ -18,7 +18,7 @@ pub(crate) fn check(case: &Case, found: &[Host], exact: &[Host], what: &dyn Debu
     assert!(
         share <= 1.0,
         "element {element} of result {k} is off by {share:e} times what is allowed ({}): {:?}, not {:?}: {what:?}",
-        case.op().operation().accuracy(k).name(),
+        case.op().operation().accuracy().name(),
         found[k].element(element),
         exact[k].element(element),
     );
@@ -32,8 +32,8 @@ pub(crate) fn share(case: &Case, found: &[Host], exact: &[Host]) -> f64 {
 /// The result that is off most.
 fn worst(case: &Case, found: &[Host], exact: &[Host], terms: &[Vec<Terms>]) -> (usize, Distance) {
     assert_eq!(found.len(), exact.len());
-    let class = |k: usize| case.op().operation().accuracy(k);
-    let distances = (0..found.len()).map(|k| (k, distance(class(k), &found[k], &exact[k], &terms[k])));
+    let class = case.op().operation().accuracy();
+    let distances = (0..found.len()).map(|k| (k, distance(class, &found[k], &exact[k], &terms[k])));
     let none = (0, Distance { share: 0.0, element: 0 });
     distances.fold(none, |worst, next| if next.1.share > worst.1.share { next } else { worst })
 }

@@ -14,7 +14,7 @@ fn share(case: &Case, compute: impl Fn(&[Vec<f32>]) -> Vec<f32>) -> f64 {
     let narrow = |host: &Host| host.floats().into_iter().map(|x| x as f32).collect();
     let inputs: Vec<Vec<f32>> = case.inputs.iter().map(narrow).collect();
     let exact = case.run(&Reference::double()).unwrap();
-    let class = case.op().operation().accuracy(0);
+    let class = case.op().operation().accuracy();
     distance(class, &Host::F32(compute(&inputs)), &exact[0], &terms(case, &exact, &|_| false)[0]).share
 }
 

@@ -17,8 +17,8 @@ const OF_NUMBERS: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil cos c
 /// `dropout` computes once.
 const MAY_CALL: [&str; 3] = [
     "paddle_kernels::cpu::math::library::",
-    "<paddle_kernels::cpu::random::",
-    "paddle_kernels::cpu::dropout::compile",
+    "<paddle_kernels::cpu::ops::random::",
+    "paddle_kernels::cpu::ops::dropout::compile",
 ];
 
 /// What is called when something is wrong, or takes memory.
@@ -51,7 +51,7 @@ fn of_numbers<'a>(program: &'a Program, function: &'a Function) -> Vec<&'a str> 
 /// What is wrong with a copy: with what it calls, and what that calls.
 fn faults(program: &Program, address: u64, copy: &Function) -> Vec<String> {
     let isa = instruction_set(&copy.name).expect("a copy");
-    let is_loop = copy.name.contains("paddle_kernels::cpu::elementwise::loops::");
+    let is_loop = copy.name.contains("paddle_kernels::cpu::ops::elementwise::loops::");
     let (mut seen, mut open, mut faults) = (BTreeSet::from([address]), vec![address], Vec::new());
     while let Some(function) = open.pop().and_then(|address| program.functions().get(&address)) {
         let is_own = instruction_set(&function.name) == Some(isa);

@@ -1,8 +1,8 @@
 //! Chains of element-wise operators of any length.
 
-use paddle_core::ops::Scale;
+use paddle_core::ops::{Program, Scale};
 use paddle_core::plan::{Backend, Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
-use paddle_core::program::{DType, Program, Site, Type};
+use paddle_core::program::{DType, Site, Type};
 use paddle_kernels::Cpu;
 
 /// A thousand operators, each with constants of its own: more than one group can hold at a time.

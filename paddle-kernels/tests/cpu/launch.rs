@@ -1,11 +1,11 @@
 //! One launch on memory that held something else before.
 
-use paddle_core::ops::{Op, Sample};
+use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, KernelError, Launch, Layout, Location, Memory,
-    Operand,
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, KernelError, Launch, Location, Memory, Operand,
+    OperandType,
 };
-use paddle_core::program::{DType, Program};
+use paddle_core::program::DType;
 use paddle_kernels::Cpu;
 
 /// A group with its operands, all in one memory.
@@ -52,10 +52,10 @@ impl Values {
 }
 
 /// A size that is known, or, for `rows`, the first of the launch.
-pub(crate) fn layout(dtype: DType, shape: &[usize], rows: bool) -> Layout {
+pub(crate) fn layout(dtype: DType, shape: &[usize], rows: bool) -> OperandType {
     let extent =
         |(i, size): (usize, &usize)| if rows && i == 0 { Extent::Bound(0) } else { Extent::Fixed(*size) };
-    Layout { dtype, shape: shape.iter().enumerate().map(extent).collect() }
+    OperandType { dtype, shape: shape.iter().enumerate().map(extent).collect() }
 }
 
 pub(crate) fn apply(op: impl Into<Op>, inputs: &[Operand], outputs: &[Operand]) -> GroupOp {
@@ -64,7 +64,7 @@ pub(crate) fn apply(op: impl Into<Op>, inputs: &[Operand], outputs: &[Operand]) 
 
 impl Case {
     /// One operator on dense values of these shapes.
-    pub(crate) fn of(op: impl Into<Op>, inputs: &[Layout], outputs: &[Layout]) -> Case {
+    pub(crate) fn of(op: impl Into<Op>, inputs: &[OperandType], outputs: &[OperandType]) -> Case {
         let from: Vec<_> = (0..inputs.len()).map(Operand::Input).collect();
         let to: Vec<_> = (0..outputs.len()).map(Operand::Output).collect();
         Case::chain(vec![apply(op, &from, &to)], inputs, outputs, &[])
@@ -73,9 +73,9 @@ impl Case {
     /// Operators on arbitrary values.
     pub(crate) fn chain(
         ops: Vec<GroupOp>,
-        inputs: &[Layout],
-        outputs: &[Layout],
-        temporaries: &[Layout],
+        inputs: &[OperandType],
+        outputs: &[OperandType],
+        temporaries: &[OperandType],
     ) -> Case {
         let values = inputs.iter().enumerate().map(|(i, layout)| {
             let count = layout.shape.iter().map(|extent| extent.get(&[])).product();
@@ -88,7 +88,7 @@ impl Case {
                 inputs: inputs.to_vec(),
                 outputs: outputs.to_vec(),
                 temporaries: temporaries.to_vec(),
-                stream: 77,
+                random_stream: 77,
             },
             sizes: Vec::new(),
             in_place: Vec::new(),
@@ -99,11 +99,11 @@ impl Case {
     pub(crate) fn sample(sample: &Sample) -> Case {
         let program = sample.program().expect("a sample fits its operator");
         let operator = &program.block(Program::GLOBAL).ops[0];
-        let layouts = |vars: &[_]| -> Vec<Layout> {
+        let layouts = |vars: &[_]| -> Vec<OperandType> {
             let of = |var: &_| {
                 let ty = program.ty(*var);
                 let dims = ty.dims.iter().map(|dim| Extent::Fixed(dim.constant().expect("known") as usize));
-                Layout {
+                OperandType {
                     dtype: ty.dtype,
                     shape: ty
                         .rows
@@ -118,10 +118,10 @@ impl Case {
         let (mut inputs, outputs) = (layouts(program.inputs()), layouts(&operator.outputs));
         let (mut sizes, mut slots) = (sample.row_counts(), sample.slots.clone());
         let mut offsets = Vec::new();
-        for &slot in operator.op.operation().sequences() {
+        for slot in operator.op.schema().offsets() {
             let of_input = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
-            inputs.push(Layout { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
             sizes.push(of_input.len());
             offsets.push(Values::I64(of_input));
         }
@@ -179,12 +179,12 @@ impl Case {
         }
         let mut expected = buffers[0].bytes().to_vec();
         cpu.launch(&kernel, Launch { sizes: &self.sizes, locations: &locations, seed: 3 }, &mut buffers)?;
-        let changed = ops[0].op.operation().changes().iter().map(|&k| match ops[0].inputs[k] {
+        let changed = ops[0].changed().map(|operand| match operand {
             Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });
         let results = (inputs.len()..locations.len()).chain(changed);
-        let layouts: Vec<&Layout> = inputs.iter().chain(outputs).collect();
+        let layouts: Vec<&OperandType> = inputs.iter().chain(outputs).collect();
         let bytes = results.map(|i| {
             let (start, layout) = (locations[i].offset, layouts[i]);
             let range = start..start + layout.elements(&self.sizes) * layout.dtype.bytes();

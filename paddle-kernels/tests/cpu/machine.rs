@@ -69,7 +69,7 @@ fn large() -> Vec<Case> {
     let looked_up = [dense(&[301, 257])];
     cases.push(Case::of(LookupTable { padding_idx: 0 }, &[ids.clone(), table.clone()], &looked_up));
     let add = [ids, table.clone(), looked_up[0].clone()];
-    cases.push(Case::of(LookupTableGrad { padding_idx: 0 }, &add, &[table]));
+    cases.push(Case::of(LookupTableGrad(LookupTable { padding_idx: 0 }), &add, &[table]));
     cases.extend(places().iter().map(Case::sample));
     let ty = Type::scalar(F32);
     cases.push(Case::of(
@@ -101,13 +101,15 @@ fn places() -> Vec<Sample> {
         top(None, 1).rows(301, &[70, 3]),
         Sample::of(CumSum { axis: 1, exclusive: false, reverse: true }).rows(301, &[70, 3]),
         ids(Sample::of(Gather { axis: 0 }).dense(&[40, 257]).rows(301, &[]), 40.0),
-        ids(Sample::of(GatherGrad { axis: 0 }).dense(&[4000, 33]).rows(301, &[]), 4000.0).rows(301, &[33]),
-        ids(Sample::of(GatherGrad { axis: 1 }).rows(301, &[5, 33]).rows(301, &[7]), 5.0).rows(301, &[7, 33]),
+        ids(Sample::of(GatherGrad(Gather { axis: 0 })).dense(&[4000, 33]).rows(301, &[]), 4000.0)
+            .rows(301, &[33]),
+        ids(Sample::of(GatherGrad(Gather { axis: 1 })).rows(301, &[5, 33]).rows(301, &[7]), 5.0)
+            .rows(301, &[7, 33]),
         ids(Sample::of(GatherNd).dense(&[9, 9, 257]).dense(&[301, 2]), 9.0),
         ids(Sample::of(ScatterNdAdd).dense(&[9, 90, 57]).dense(&[301, 2]), 9.0).dense(&[301, 57]),
         ids(Sample::of(Scatter).dense(&[90, 257]).dense(&[301]), 90.0).dense(&[301, 257]),
         ids(Sample::of(TakeAlongAxis { axis: 1 }).rows(301, &[70]).rows(301, &[90]), 70.0),
-        ids(Sample::of(TakeAlongAxisGrad { axis: 1 }).rows(301, &[70]).rows(301, &[90]), 70.0)
+        ids(Sample::of(TakeAlongAxisGrad(TakeAlongAxis { axis: 1 })).rows(301, &[70]).rows(301, &[90]), 70.0)
             .rows(301, &[90]),
         Sample::of(Tile { repeat_times: [3, 5].map(Dim::from).into() }).rows(301, &[7, 9]),
         Sample::of(Pad { paddings: vec![0, 0, 2, 3, 1, 0], pad_value: 1.5 }).rows(301, &[7, 19]),
@@ -182,7 +184,7 @@ fn square(count: usize, from: usize, to: usize) {
         inputs: vec![layout(F32, &[count], false)],
         outputs: vec![layout(F32, &[count], false)],
         temporaries: Vec::new(),
-        stream: 0,
+        random_stream: 0,
     };
     let kernel = cpu.compile(&group).unwrap();
     let mut buffers = [cpu.allocate(1024).unwrap()];

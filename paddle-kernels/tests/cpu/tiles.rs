@@ -4,8 +4,8 @@ use paddle_core::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, Not, Number, Scale, Sgd, Unary,
     UnaryKind,
 };
-use paddle_core::plan::Layout;
 use paddle_core::plan::Operand::{Input, Output, Temporary};
+use paddle_core::plan::OperandType;
 use paddle_core::program::{DType, Type};
 use paddle_kernels::Cpu;
 
@@ -13,7 +13,7 @@ use crate::launch::{Case, Values, apply, layout};
 
 const F32: DType = DType::F32;
 
-fn dense(shape: &[usize]) -> Layout {
+fn dense(shape: &[usize]) -> OperandType {
     layout(F32, shape, false)
 }
 
@@ -54,7 +54,7 @@ fn operands_of_every_shape_are_spread_over_tiles() {
 /// for the last time.
 fn chain(count: usize, columns: usize) -> Case {
     let (whole, bias) = (dense(&[count, columns]), dense(&[columns]));
-    let mask = Layout { dtype: DType::Bool, ..whole.clone() };
+    let mask = OperandType { dtype: DType::Bool, ..whole.clone() };
     let three = Fill { value: Number::Float(3.0), ty: Type::scalar(F32) };
     let ops = vec![
         apply(three, &[], &[Temporary(0)]),
@@ -171,7 +171,7 @@ fn comparisons_follow_ieee() {
     let (x, y): (Vec<f32>, Vec<f32>) = numbers.iter().flat_map(|&x| numbers.map(|y| (x, y))).unzip();
     for &kind in CompareKind::ALL {
         let values = dense(&[x.len()]);
-        let truth = Layout { dtype: DType::Bool, ..values.clone() };
+        let truth = OperandType { dtype: DType::Bool, ..values.clone() };
         let mut case = Case::of(Compare { kind }, &[values.clone(), values], &[truth]);
         case.inputs = vec![Values::F32(x.clone()), Values::F32(y.clone())];
         for ((x, y), found) in x.iter().zip(&y).zip(&case.run(&cpu, 0xFF).unwrap()[0]) {

@@ -1,11 +1,10 @@
 //! Constants of the code around: their elements, for the runtime to bind.
 
 use paddle_core::program::{DType, Type};
+use paddle_language::ast::{OutsideSize, SizeOrigin};
+use paddle_language::lower::Lowered;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
-
-use crate::ast::{OutsideSize, SizeOrigin};
-use crate::lower::Lowered;
 
 /// The constants of all topologies, each once. Like the paths of sizes they are evaluated where the user wrote the network.
 pub(super) struct Constants<'a> {

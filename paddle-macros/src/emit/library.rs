@@ -1,12 +1,11 @@
 //! The layers of the library as documented functions, for editors: what the ghost of a model calls.
 
 use paddle_core::layers::LIBRARY;
+use paddle_language::names;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use crate::names;
-
-/// `pub mod library`, of the crate's module `language`.
+/// `pub mod library`, of the crate's module `ghost`.
 pub(crate) fn functions() -> TokenStream {
     let files = LIBRARY.iter().filter_map(|layer| {
         let file = syn::parse_str::<syn::File>(layer.source).ok()?;
@@ -53,7 +52,7 @@ fn layer(function: &syn::ItemFn) -> (TokenStream, TokenStream) {
     let named = quote! {
         #[doc = #about]
         pub mod #ident {
-            use crate::language::{Value, Var, v};
+            use crate::ghost::{Value, Var, v};
 
             #(
                 #[doc = #field_docs]

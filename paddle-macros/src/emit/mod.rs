@@ -10,17 +10,17 @@ mod row;
 mod sizes;
 mod spec;
 
+use paddle_language::Analysis;
+use paddle_language::ast::{Constant, Function, Import, Network, text};
+use paddle_language::configure::ConfiguredOut;
+use paddle_language::lower::Lowered;
+use paddle_language::parse::{Form, Source};
+use paddle_language::sharing;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-use crate::ast::{Constant, Function, Import, Network, text};
-use crate::configure::ConfiguredOut;
 use crate::errors;
-use crate::expand::Analysis;
-use crate::ghost::ghost;
-use crate::lower::Lowered;
-use crate::parse::{Form, Source};
-use crate::sharing;
+use crate::ghost::{ghost, quiet};
 use operators::Operators;
 use params::Names;
 use row::{column, row_alias, row_struct, tuple};
@@ -45,7 +45,9 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
     let uses = quote!(#uses #(#doubts)*);
-    let ghost = item(&ghost, broken);
+    // Of a network with mistakes rustc only says what follows from them.
+    let read = if broken { Some(Vec::new()) } else { quiet(network) };
+    let ghost = item(&ghost, read.as_deref());
     match &source.form {
         Form::Expression => {
             let operators = Operators::of(network, operators, !reports.is_empty());
@@ -107,26 +109,29 @@ fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
     let checks = topologies.iter().enumerate().skip(1).map(|(at, ident)| {
         let (others, function) = (&topologies[..at], quote!(::paddle::sharing::agree_with));
         let params = quote! {
-            &[#(<#others::Spec as ::paddle::Spec>::PARAMS),*], <#ident::Spec as ::paddle::Spec>::PARAMS
+            &[#(<#others::Spec as ::paddle::Spec>::PARAMS),*], &<#ident::Spec as ::paddle::Spec>::PARAMS
         };
         errors::call(ident.span().into(), &function, &params)
     });
     quote!(#(const _: () = #checks;)*)
 }
 
-/// The ghost as an item. Of a network with mistakes it is for editors only: rust-analyzer sets the `cfg`, rustc drops the item.
+/// The ghost as an item; for editors only where rustc is to be told no more than which `const`s it reads: rust-analyzer sets the
+/// `cfg`, rustc drops the item.
 ///
 /// Both take as many characters: an editor looks up where it is in what was right by where it is in what is typed.
-fn item(ghost: &TokenStream, broken: bool) -> TokenStream {
-    let attribute = match broken {
-        true => quote!(#[cfg(rust_analyzer)]),
-        false => quote!(#[allow(clippy::all)]),
+fn item(ghost: &TokenStream, read: Option<&[Ident]>) -> TokenStream {
+    let attribute = match read {
+        Some(_) => quote!(#[cfg(rust_analyzer)]),
+        None => quote!(#[allow(clippy::all)]),
     };
+    let read = read.unwrap_or_default();
     quote! {
         #[allow(unexpected_cfgs)]
         const _: () = {
             #attribute
             const _: () = { #ghost };
+            #(let _ = #read;)*
         };
     }
 }

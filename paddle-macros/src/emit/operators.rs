@@ -5,10 +5,9 @@
 //! whichever path.
 
 use paddle_core::ops::Custom;
+use paddle_language::ast::{Function, Import, Network, UnitId, text};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
-
-use crate::ast::{Function, Import, Network, UnitId, text};
 
 /// The operators that a module, or a network in the expression form, may use.
 pub(super) struct Operators<'a> {

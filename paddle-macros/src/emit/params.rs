@@ -2,45 +2,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paddle_core::program::{Program, VarId};
-use proc_macro2::{Ident, Span, TokenStream};
+use paddle_core::ops::{Parameter, Program};
+use paddle_core::program::VarId;
+use paddle_language::names::identifier;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use super::sizes::Sizes;
-use crate::names::identifier;
 
-/// The constants of a network about its parameters.
+/// What is written down of the parameters of a network: names and places as one text, where they begin as one string of bytes, and
+/// each way of using a parameter once. (As a struct for each they would be a quarter of what rustc does for a network.)
 pub(super) fn constants(program: Option<&Program>, sizes: &Sizes<'_>) -> TokenStream {
     let Some(program) = program else { return TokenStream::new() };
     let mut parameters: Vec<VarId> = program.parameters().collect();
     parameters.sort_by_key(|&parameter| &program.var(parameter).name);
-    let specs = parameters.into_iter().filter_map(|parameter| spec(program, parameter, sizes));
+    let (mut texts, mut parts, mut uses) = (String::new(), Vec::new(), Vec::<Parameter<'_>>::new());
+    for id in parameters {
+        let Some(parameter) = program.parameter(id) else { continue };
+        let name = texts.len();
+        texts += &program.var(id).name;
+        let place = texts.len();
+        texts += &program.parameter_place(id).map(|place| place.to_string()).unwrap_or_default();
+        let known = uses.iter().position(|known| is_same(known, &parameter));
+        let usage = known.unwrap_or(uses.len());
+        if known.is_none() {
+            uses.push(parameter);
+        }
+        // No text is too long for four bytes.
+        parts.extend([name, place, usage].into_iter().flat_map(|part| (part as u32).to_le_bytes()));
+    }
+    let (parts, uses) = (Literal::byte_string(&parts), uses.iter().map(|usage| self::usage(usage, sizes)));
     quote! {
-        const PARAMS: &'static [::paddle::sharing::ParamSpec] = &[#(#specs),*];
+        const PARAMS: ::paddle::sharing::ParamSpecs =
+            ::paddle::sharing::ParamSpecs { texts: #texts, parts: #parts, uses: &[#(#uses),*] };
     }
 }
 
-fn spec(program: &Program, var: VarId, sizes: &Sizes<'_>) -> Option<TokenStream> {
-    let (name, parameter) = (&program.var(var).name, program.parameter(var)?);
+fn is_same(a: &Parameter<'_>, b: &Parameter<'_>) -> bool {
+    (a.ty, a.options, a.chosen_initializer()) == (b.ty, b.options, b.chosen_initializer())
+}
+
+fn usage(parameter: &Parameter<'_>, sizes: &Sizes<'_>) -> TokenStream {
     let dtype = parameter.ty.dtype.to_string();
     let dims = parameter.ty.dims.iter();
-    let dims = dims.map(|dim| sizes.value(dim).unwrap_or(quote!(::paddle::sharing::ParamSpec::UNKNOWN)));
+    let dims = dims.map(|dim| sizes.value(dim).unwrap_or(quote!(::paddle::sharing::ParamUse::UNKNOWN)));
     let initializer = optional(parameter.chosen_initializer());
     let trainable = parameter.options.trainable;
     let options = parameter.options.numbers();
     let options = options.into_iter().map(|(_, number)| optional(number.map(|number| format!("{number:?}"))));
-    let place = program.parameter_place(var).map(|place| place.to_string()).unwrap_or_default();
-    Some(quote! {
-        ::paddle::sharing::ParamSpec {
-            name: #name,
+    quote! {
+        ::paddle::sharing::ParamUse {
             dtype: #dtype,
             shape: &[#(#dims),*],
             initializer: #initializer,
             trainable: #trainable,
             options: [#(#options),*],
-            place: #place,
         }
-    })
+    }
 }
 
 fn optional(text: Option<String>) -> TokenStream {
@@ -94,16 +112,13 @@ impl Names {
         items
     }
 
-    /// The name of the parameter, or the group.
-    fn value(&self) -> TokenStream {
-        let prefix = &self.prefix;
-        match self.parameter {
-            true => {
-                let name = prefix.trim_end_matches('.');
-                quote!(::paddle::ParameterName(#name))
-            }
-            false => quote!(::paddle::ParameterGroup(#prefix)),
-        }
+    /// The type of its name, that of a parameter or a group, and the text of that.
+    fn value(&self) -> (Ident, &str) {
+        let (ty, text) = match self.parameter {
+            true => ("ParameterName", self.prefix.trim_end_matches('.')),
+            false => ("ParameterGroup", &*self.prefix),
+        };
+        (Ident::new(ty, Span::mixed_site()), text)
     }
 
     /// The module `params`: a constant for each name, and a module of that name for what is below.
@@ -120,14 +135,13 @@ impl Names {
 
     fn module_items(&self) -> TokenStream {
         let item = |(ident, names): (Ident, &Names)| {
-            let value = names.value();
-            let ty = if names.parameter { quote!(ParameterName) } else { quote!(ParameterGroup) };
+            let (ty, text) = names.value();
             let module = (!names.children.is_empty()).then(|| {
                 let items = names.module_items();
                 quote!(pub mod #ident { #items })
             });
             quote! {
-                pub const #ident: ::paddle::#ty = #value;
+                pub const #ident: ::paddle::#ty = ::paddle::#ty(#text);
                 #module
             }
         };
@@ -145,7 +159,10 @@ impl Names {
         let (mut names, mut types, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (ident, child) in self.items() {
             let (ty, value) = match child.children.is_empty() {
-                true => (quote!(::paddle::ParameterName), child.value()),
+                true => {
+                    let (ty, text) = child.value();
+                    (quote!(::paddle::#ty), quote!(::paddle::#ty(#text)))
+                }
                 false => {
                     let (ty, value) = child.field_struct(structs);
                     (quote!(#ty), value)
@@ -158,11 +175,11 @@ impl Names {
         let (ident, prefix) =
             (Ident::new(&format!("Params{}", structs.len()), Span::mixed_site()), &self.prefix);
         let as_name = self.parameter.then(|| {
-            let value = self.value();
+            let (ty, text) = self.value();
             quote! {
                 impl ::core::convert::AsRef<str> for #ident {
                     fn as_ref(&self) -> &str {
-                        const NAME: ::paddle::ParameterName = #value;
+                        const NAME: ::paddle::#ty = ::paddle::#ty(#text);
                         ::core::convert::AsRef::<str>::as_ref(&NAME)
                     }
                 }

@@ -1,12 +1,12 @@
 //! The typed row of a network: what one sample is.
 
 use paddle_core::program::{DType, Dim};
+use paddle_language::ast::text;
+use paddle_language::lower::Input;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::sizes::Sizes;
-use crate::ast::text;
-use crate::lower::Input;
 
 /// The type of a row without names, and its value from variables of the inputs' names.
 pub(super) fn tuple(inputs: &[Input], columns: &[TokenStream]) -> (TokenStream, TokenStream) {

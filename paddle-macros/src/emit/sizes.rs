@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use paddle_core::program::{Check, Condition, Dim, Program, SymbolId};
+use paddle_core::ops::Program;
+use paddle_core::program::{Check, Condition, Dim, SymbolId};
+use paddle_language::ast::{Function, OutsideSize, SizeOrigin, UnitId};
+use paddle_language::lower::Lowered;
+use paddle_language::report::Blame;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use super::constants::Constants;
 use super::dim;
-use crate::ast::{Function, OutsideSize, SizeOrigin, UnitId};
 use crate::errors;
-use crate::lower::Lowered;
-use crate::report::Blame;
+use crate::files::files;
 
 /// The paths of all topologies, each once. They are evaluated where the user wrote the network, so that `super::N` is
 /// what it is there.
@@ -81,7 +83,7 @@ pub(super) struct Sizes<'a> {
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(lowered: &'a Lowered, paths: &'a Paths<'a>, inside: bool) -> Self {
-        let crate::lower::Sizes { outside, constants, blames } = &lowered.sizes;
+        let paddle_language::lower::Sizes { outside, constants, blames } = &lowered.sizes;
         Sizes { outside, constants, blames, program: lowered.program.as_ref(), paths, inside }
     }
 
@@ -206,7 +208,7 @@ impl<'a> Sizes<'a> {
         let pieces = check.pieces(&name, &|_| true);
         let values = pieces.iter().map(|(_, symbol)| value(*symbol)).collect::<Option<Vec<_>>>()?;
         let pieces = pieces.iter().map(|(piece, _)| piece);
-        let trail = blame.trail();
+        let trail = blame.trail(&files());
         let text = quote!(
             ::paddle::const_text::Text::new().str(#message) #(.str(#pieces).int(#values))*.str(#trail).as_str()
         );

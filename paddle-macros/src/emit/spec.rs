@@ -1,15 +1,15 @@
 //! The program of a network as data, and the type that stands for it.
 
 use paddle_core::convert::to_wire;
+use paddle_language::lower::Lowered;
+use paddle_language::report::Extent;
+use paddle_language::training::{Refusal, refusal};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
 use super::params;
 use super::sizes::Sizes;
 use crate::errors;
-use crate::lower::Lowered;
-use crate::report::Extent;
-use crate::training::{Refusal, refusal};
 
 /// The type that stands for a network.
 pub(super) struct Spec<'a> {
@@ -36,8 +36,11 @@ impl Spec<'_> {
             .as_ref()
             .map(|operators| quote!(const OPERATORS: ::paddle::operator::Operators = #operators;));
         let wire = lowered.program.as_ref().map(to_wire).unwrap_or_default();
-        let main = Literal::byte_string(&wire.main.encode_to_vec());
-        let startup = Literal::byte_string(&wire.startup.encode_to_vec());
+        // As `&*`: what is no more than a literal is printed once more for the crate's metadata.
+        let [main, startup] = [wire.main.encode_to_vec(), wire.startup.encode_to_vec()].map(|bytes| {
+            let bytes = Literal::byte_string(&bytes);
+            quote!(&*#bytes)
+        });
         let values = sizes.values();
         let (items, method) = match (values.is_empty(), sizes.run_time().next().is_some()) {
             (true, _) => (None, None),
@@ -89,7 +92,7 @@ impl Spec<'_> {
     /// It beside another one, at the place of its name: the type, and what stands before the implementation.
     fn beside(&self) -> (TokenStream, TokenStream) {
         let beside = Ident::new("Beside", Span::mixed_site());
-        let params = quote!(&[Other::PARAMS], This::PARAMS);
+        let params = quote!(&[Other::PARAMS], &This::PARAMS);
         let agree = errors::call(self.at, &quote!(::paddle::sharing::agree_with), &params);
         let items = quote! {
             #[doc(hidden)]

@@ -1,11 +1,11 @@
 //! Calls of layers, sub-networks and initialisers.
 
 use paddle_core::layers::{Kind, LIBRARY, Layer};
+use paddle_language::ast::{Call, Expr, ExprKind, Meaning, Named, Network, Origin, Param, text};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::{delimited, expr, helper, language, language_scope, unfinished};
-use crate::ast::{Call, Expr, ExprKind, Meaning, Named, Network, Origin, Param, text};
 
 pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
     let arguments = call.positional.iter().enumerate();

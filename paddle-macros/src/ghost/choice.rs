@@ -1,10 +1,10 @@
 //! `match`: an expression of the ghost whose arms compare.
 
+use paddle_language::ast::{Arm, Case, CaseKind, Expr, Network};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::{expr, helper, language, valued, var};
-use crate::ast::{Arm, Case, CaseKind, Expr, Network};
 
 /// `match`: literals are no patterns of a `Var`, so that they stand in guards.
 pub(super) fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) -> TokenStream {

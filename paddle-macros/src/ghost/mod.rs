@@ -6,17 +6,20 @@
 
 mod call;
 mod choice;
+mod quiet;
 mod shown;
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
-
-use crate::ast::{
+use paddle_language::ast::{
     Block, Choice, Closure, Constant, CustomOperator, DimExpr, DimKind, Expr, ExprKind, Function, Import,
     Infix, Meaning, Network, Param, Pattern, PatternKind, Piece, Statement, Target, TargetKind, TypeExpr,
     TypeKind,
 };
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+
 use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind};
+
+pub(crate) use quiet::quiet;
 
 /// The ghosts of all functions.
 pub(crate) fn ghost(network: &Network) -> TokenStream {
@@ -26,7 +29,7 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     // The caller's sizes have no value here, and nothing that is made of them is evaluated.
     let by_caller =
         network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
-    let sizes = by_caller.map(
+    let sizes = by_caller.filter(|constant| !constant.is_captured()).map(
         |Constant { ident, .. }| quote!(#[allow(dead_code, non_upper_case_globals)] const #ident: usize = 0;),
     );
     let types = shown::types(network);
@@ -49,16 +52,16 @@ fn import(import: &Import) -> TokenStream {
     quote!(fn #name<T>(_: T) -> #var { #none })
 }
 
-/// A function of `paddle::language`. The last segment has the place of what it stands for.
+/// A function of `paddle::ghost`. The last segment has the place of what it stands for.
 fn language(name: &str, at: Span) -> TokenStream {
     let name = Ident::new(name, at);
     let here = Span::mixed_site();
-    quote_spanned!(here=> ::paddle::language::#name)
+    quote_spanned!(here=> ::paddle::ghost::#name)
 }
 
 fn language_scope() -> TokenStream {
     let here = Span::mixed_site();
-    quote_spanned!(here=> ::paddle::language)
+    quote_spanned!(here=> ::paddle::ghost)
 }
 
 fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
@@ -67,7 +70,7 @@ fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
 }
 
 /// A name that stands for nothing: perhaps the beginning of one, which an editor is to complete, by a variable, a layer, or a function
-/// of one of these modules of `paddle::language`. Of a network with mistakes the ghost is seen by editors only.
+/// of one of these modules of `paddle::ghost`. Of a network with mistakes the ghost is seen by editors only.
 fn unfinished(name: &Ident, modules: &[TokenStream]) -> TokenStream {
     if modules.is_empty() {
         return helper("v", name);
@@ -103,12 +106,16 @@ fn function(function: &Function, network: &Network) -> TokenStream {
         quote!(let #name: #ty = #default;)
     });
     let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
+    // A variable of the network may have the name of a captured one, but not that of an item.
+    let captured = network.constants.iter().filter(|constant| constant.is_captured());
+    let captured = captured.map(|Constant { ident, .. }| quote!(let #ident: usize = 0;));
     let body = value_block(body, network);
     let var = var();
     quote! {
         #[allow(#lints)]
         #wanted
         fn #ident #generics(#(#inputs),*) -> #var {
+            #(#captured)*
             #(#named)*
             #(#types)*
             #body
@@ -427,7 +434,7 @@ fn repeated(head: TokenStream, body: &Block, network: &Network) -> TokenStream {
     quote!({ #head { let _ = { #body }; } #value })
 }
 
-/// A function of `paddle::language::operator`, in the place of the sign.
+/// A function of `paddle::ghost::operator`, in the place of the sign.
 fn operator(name: &str, at: Span) -> TokenStream {
     let (module, name) = (language("operator", Span::mixed_site()), Ident::new(name, at));
     quote!(#module::#name)

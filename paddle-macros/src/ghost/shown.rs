@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use paddle_language::ast::{BindingId, Network, Shown, ShownDim};
+use paddle_language::names::identifier;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 use super::{language, var};
-use crate::ast::{BindingId, Network, Shown, ShownDim};
-use crate::names::identifier;
 
-/// The most dimensions of a type in `paddle::language::tensor`.
+/// The most dimensions of a type in `paddle::ghost::tensor`.
 const MOST_DIMS: usize = 5;
 
 /// A module with each type once: numbers in types are looked at wherever they stand.
@@ -87,7 +87,7 @@ fn ty(shown: &Shown) -> TokenStream {
                 }
                 ShownDim::Any => language("Any", Span::mixed_site()),
             });
-            quote!(::paddle::language::tensor::#(#modules)*Tensor<#element #(, #dims)*>)
+            quote!(::paddle::ghost::tensor::#(#modules)*Tensor<#element #(, #dims)*>)
         }
         Shown::Value | Shown::Tensor { .. } => var(),
         Shown::Sequence(items) => {

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::analyse;
 use super::mutations::MODELS;
-use crate::expand::{analyse, expand};
-use crate::ghost::ghost;
+use crate::expand::expand;
+use crate::ghost::{ghost, quiet};
 
 /// Words of Rust, of types and of the language's own grammar, which stand for nothing that an editor could show.
 const GRAMMAR: [&str; 13] =
@@ -31,7 +32,7 @@ fn each_token_of_the_user_stands_once_in_its_place() {
         let tokens: TokenStream = model.parse().unwrap();
         let mut written = Vec::new();
         words(tokens.clone(), &mut written);
-        let source = analyse(tokens, TokenStream::new()).source.unwrap();
+        let source = analyse(tokens).source.unwrap();
         let mut stands = Vec::new();
         words(ghost(&source.network), &mut stands);
         // The `const`s of a module stand in the module, not in the ghost.
@@ -73,4 +74,56 @@ fn an_editor_sees_the_ghost_of_a_broken_network() {
         let place = (from..from + word.len(), word.to_string());
         assert!(stands.contains(&place), "{word}");
     }
+}
+
+/// What rustc may have something to say of comes to it, and what it surely has not does not.
+#[test]
+fn rustc_sees_a_ghost_that_it_may_speak_of() {
+    let reads = |source: &str| {
+        let source = analyse(source.parse().unwrap()).source.unwrap();
+        quiet(&source.network)
+            .map(|names| names.iter().map(|name| name.to_string()).collect::<Vec<_>>().join(" "))
+    };
+    let closure = |body: &str| reads(&format!("|x: Tensor<f32, _, 4>, c: Tensor<bool, _>| {{ {body} }}"));
+    for quiet in [
+        "let mut h = select(c, x, -x); h = h + 1.0; h += 2.0; h",
+        "let (a, _b) = if c { let y = x; (y, 1) } else { (-x, 2) }; let _ = tanh(a); a",
+        "let (mut a, mut b) = (x, x); if c { a = b; } else { b = a; } (a, b)",
+        "let (mut a, mut b) = (x, x); while c { b = a; a = tanh(b); } (a, b)",
+        "let mut h = x; for i in 0..3 { h = fc(h, 4, param = \"block{i}\"); } (h, c)",
+        "let mut n = 0; while c { if n > 4 { break; } n += 1; } mean(x) + n",
+    ] {
+        assert_eq!(closure(quiet), Some(String::new()), "{quiet}");
+    }
+    for loud in [
+        "let y = tanh(x); (x, c)",
+        "mean(x)",
+        "let mut y = select(c, x, x); y",
+        "let y = select(c, x, x); y = tanh(y); y",
+        "let mut y = select(c, x, x); let z = y; y = x; z",
+        "let mut y = x; y = select(c, x, x); y",
+        "let mut y = x; if c { y = tanh(x); } x",
+        "let (mut a, mut b) = (x, x); while c { b = tanh(a); b = a; a = b; } a",
+        "for i in 0..3 { let _ = fc(x, 4, param = \"shared\"); } (x, c)",
+        "let aB = select(c, x, x); aB",
+        "x + 1.0; (x, c)",
+        "let y; if c { y = x; } else { y = -x; } y",
+        "let f = |y| y + x; select(c, f(x), x)",
+        "const TWO: i32 = 2; select(c, x, TWO)",
+    ] {
+        assert_eq!(closure(loud), None, "{loud}");
+    }
+    let nested = |loops: usize| {
+        format!("let mut n = 0; {} n += 1; {} mean(x) + n", "while c {".repeat(loops), "}".repeat(loops))
+    };
+    assert_eq!(closure(&nested(3)), Some(String::new()));
+    assert_eq!(closure(&nested(30)), None);
+    let module = |items: &str| {
+        let network = "pub fn cost(x: Tensor<f32, _, 4>) -> _ { let y: Tensor<f32, _, N> = part(x); y }";
+        reads(&format!("pub mod line {{ const N: usize = 4; const M: i32 = 3; {items} {network} }}"))
+    };
+    assert_eq!(module("fn part(x: _) -> _ { x * M }").as_deref(), Some("N M"));
+    assert_eq!(module("fn part(x: _) -> _ { x }").as_deref(), Some("N"));
+    assert_eq!(module("fn part(x: _) -> _ { x } fn other(x: _) -> _ { x }"), None);
+    assert_eq!(module("#[allow(unused_variables)] fn part(x: _) -> _ { x }"), None);
 }

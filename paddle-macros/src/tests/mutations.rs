@@ -3,7 +3,8 @@
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 
-use crate::expand::{analyse, expand};
+use super::analyse;
+use crate::expand::expand;
 
 /// Models with everything that the language has.
 pub(super) const MODELS: [&str; 3] = [
@@ -57,7 +58,7 @@ pub(super) const MODELS: [&str; 3] = [
 #[test]
 fn the_models_are_right() {
     for model in MODELS {
-        let reports = analyse(model.parse().unwrap(), TokenStream::new()).reports;
+        let reports = analyse(model.parse().unwrap()).reports;
         assert!(reports.is_empty(), "{reports:?}");
     }
 }
@@ -119,7 +120,7 @@ fn mutations(tokens: TokenStream, mutate: &dyn Fn(&mut Vec<TokenTree>, usize)) -
 
 fn check(tokens: TokenStream) {
     let source = tokens.to_string();
-    let analysis = analyse(tokens.clone(), TokenStream::new());
+    let analysis = analyse(tokens.clone());
     for (_, lowered) in &analysis.lowered {
         match &lowered.program {
             Some(program) => program.verify().unwrap_or_else(|error| panic!("{source}\n{error}")),

@@ -1,7 +1,7 @@
 //! A client of rust-analyzer's protocol, as small as the questions are.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -25,10 +25,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A server that knows a package with this source; `None` where there is none to start.
+    /// A server that knows a package with this source; `None` where there is none to start, or where it would not know the
+    /// standard library.
     pub(crate) fn start(package: &str, source: &str) -> Option<Client> {
         let installed = Command::new("rust-analyzer").arg("--version").output();
         installed.ok().filter(|output| output.status.success())?;
+        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?.stdout;
+        let sources = Path::new(str::from_utf8(&sysroot).ok()?.trim()).join("lib/rustlib/src/rust/library");
+        sources.is_dir().then_some(())?;
         // The package with its lock file, and what it depends on built.
         let rest = "[[bin]]\nname = \"editor\"\npath = \"main.rs\"\n";
         let folder = rustc::package_folder(package);
@@ -42,7 +46,6 @@ impl Client {
     fn connect(folder: &PathBuf, source: &str) -> Client {
         let mut server = Command::new("rust-analyzer")
             .current_dir(folder)
-            .env("CARGO_NET_OFFLINE", "true")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,5 +1,5 @@
 //! What an editor knows inside of a network, asked of rust-analyzer by its protocol. Where it is not installed
-//! (`rustup component add rust-analyzer`), that is said, and nothing is tested.
+//! (`rustup component add rust-analyzer rust-src`), that is said, and nothing is tested.
 
 mod client;
 
@@ -69,8 +69,7 @@ fn main() {
 fn an_editor_knows_a_network() {
     let Some(mut editor) = Client::start("editor", SOURCE) else {
         // Not by `eprintln!`, which the test harness would keep to itself.
-        let text =
-            "\n*** SKIPPED: rust-analyzer is not installed: rustup component add rust-analyzer ***\n\n";
+        let text = "\n*** SKIPPED: rust-analyzer is not installed: rustup component add rust-analyzer rust-src ***\n\n";
         std::io::stderr().lock().write_all(text.as_bytes()).unwrap();
         return;
     };

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use ndarray::{ArrayD, IxDyn};
+use paddle::core::ops::Program;
 use paddle::core::plan::Backend;
-use paddle::core::program::{DType, Program, VarId};
+use paddle::core::program::{DType, VarId};
 use paddle::core::wire::TensorRecord;
 use paddle::{
     Batch, Cpu, Dynamic, Element, Error, Network, Options, Outputs, Parameters, Sgd, Spec, Trainer,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use paddle::core::convert::export;
+use paddle::core::ops::Program;
 use paddle::core::passes::test_mode::test_mode;
-use paddle::core::program::Program;
 
 use crate::MODELS;
 use crate::process::{Case, is_wanted, run, write};

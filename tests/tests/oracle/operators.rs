@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle::core::convert::export;
-use paddle::core::ops::{Op, Sample, SampleInput};
+use paddle::core::ops::{Op, Program, Sample, SampleInput};
 use paddle::core::passes::test_mode::test_mode;
-use paddle::core::program::{DType, Program};
+use paddle::core::program::DType;
 use paddle_kernels::reference::Reference;
 
 use crate::process::{Case, is_wanted, run, write};

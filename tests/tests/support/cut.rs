@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle::core::convert::{Fault, VariableFault, from_wire, is_known};
-use paddle::core::ops::Op;
+use paddle::core::ops::{Op, Program};
 use paddle::core::passes::backward::gradients;
 use paddle::core::plan::Backend;
-use paddle::core::program::{Program, Role, VarId};
+use paddle::core::program::{Role, VarId};
 use paddle::core::wire::{OpAttr, OpDesc, ProgramDesc};
 
 use super::runner::Runner;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use paddle::core::ops::Program;
 use paddle::core::plan::{Backend, Executor, Part, Storage, initialize};
-use paddle::core::program::Program;
 
 use super::tensor::{Tensor, Values};
 

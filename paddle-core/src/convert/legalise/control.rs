@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::super::types::element;
 use super::rows::{Chosen, Known};
 use super::{LegaliseError, Legaliser, mask_type};
-use crate::ops::Fill;
-use crate::program::{BlockId, DType, Operator, Type, VarId};
+use crate::ops::{Fill, Operator};
+use crate::program::{BlockId, DType, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
 impl Legaliser<'_> {

@@ -6,10 +6,10 @@ use super::super::types::wire_dims;
 use super::operators::small;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{
-    Binary, BinaryKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Padding, Pool2d, PoolKind,
-    Scale, Unary, UnaryKind,
+    Binary, BinaryKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Operator, Padding, Pool2d,
+    PoolKind, Scale, Unary, UnaryKind,
 };
-use crate::program::{DType, Operator, Type, VarId};
+use crate::program::{DType, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// PaddlePaddle's normalisation of layers takes no larger one.

@@ -5,8 +5,8 @@ use super::super::types::{element, wire_dims};
 use super::rows::{Chosen, Known};
 use super::sequences::at_least_column;
 use super::{LegaliseError, Legaliser};
-use crate::ops::Number;
-use crate::program::{DType, Operator, Type, VarId};
+use crate::ops::{Number, Operator};
+use crate::program::{DType, Type, VarId};
 use crate::wire::{LodTensorArrayDesc, OpAttr, OpDesc, TensorDesc, VarDesc, VarKind, VarType};
 
 impl Legaliser<'_> {

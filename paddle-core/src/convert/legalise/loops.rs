@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::to_wire::holder;
 use super::{LegaliseError, Legaliser};
-use crate::ops::Number;
-use crate::program::{BlockId, DType, Dim, Operator, Type, VarId};
+use crate::ops::{Number, Operator};
+use crate::program::{BlockId, DType, Dim, Type, VarId};
 use crate::wire::{OpAttr, OpDesc, VarKind};
 
 impl Legaliser<'_> {

@@ -4,8 +4,8 @@ use super::parts::list;
 use super::rows::Known;
 use super::sequences::at_least_column;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Binary, BinaryKind, Number, Scale, SequencePad};
-use crate::program::{DType, Dim, Operator, RowsId, Type};
+use crate::ops::{Binary, BinaryKind, Number, Operator, Scale, SequencePad};
+use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {

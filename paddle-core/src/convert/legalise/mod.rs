@@ -49,8 +49,8 @@ use self::rows::{Chosen, Known};
 use super::names::{EMPTY, OURS};
 use super::to_wire::holder;
 use super::types::tensor_type;
-use crate::ops::{Op, SequenceWindow};
-use crate::program::{BlockId, DType, Located, Operator, Program, RowsId, Type, VarId, VerifyError};
+use crate::ops::{Op, Operator, Program, SequenceWindow};
+use crate::program::{BlockId, DType, Located, RowsId, Type, VarId, VerifyError};
 use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
 
 /// The version that is written: 2.6.2.

@@ -1,13 +1,14 @@
 //! Operators without blocks.
 
-use super::super::describe::{describe, fill_value};
-use super::super::places::is_plain_gather;
+use super::super::describe::{describe, fill_value, is_plain_gather};
 use super::super::types::{element, wire_dims};
 use super::parts::list;
 use super::rows::Known;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Range, Size, Unary, UnaryKind};
-use crate::program::{DType, Dim, Operator, RowsId, Type};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, RowsId, Type};
 use crate::wire::{OpAttr, OpDesc};
 
 /// For operators that a program has only after `backward`.

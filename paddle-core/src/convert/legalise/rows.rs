@@ -12,8 +12,8 @@ use super::super::describe::{describe, fill_value};
 use super::super::types::element;
 use super::sequences::lod_reset;
 use super::{LegaliseError, Legaliser};
-use crate::ops::{Cast, Number, Op};
-use crate::program::{DType, Operator, RowOrigin, RowsId, Type, VarId};
+use crate::ops::{Cast, Number, Op, Operator};
+use crate::program::{DType, RowOrigin, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 /// What a variable says of a row space.

@@ -6,10 +6,10 @@ use super::parts::list;
 use super::rows::Known;
 use super::{LegaliseError, Legaliser};
 use crate::ops::{
-    Binary, BinaryKind, Fill, Matmul, PoolType, SequenceExpandAs, SequencePool, SequenceSoftmax,
-    SequenceWindow, Unary, UnaryKind,
+    Binary, BinaryKind, Fill, Matmul, Operator, PoolType, Program, SequenceExpandAs, SequencePool,
+    SequenceSoftmax, SequenceWindow, Unary, UnaryKind,
 };
-use crate::program::{DType, Dim, Operator, Program, RowsId, Type, VarId};
+use crate::program::{DType, Dim, RowsId, Type, VarId};
 use crate::wire::{OpAttr, OpDesc};
 
 impl Legaliser<'_> {

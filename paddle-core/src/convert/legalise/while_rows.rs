@@ -4,8 +4,8 @@
 use super::parts::list;
 use super::rows::{Chosen, Known};
 use super::{LegaliseError, Legaliser, mask_type};
-use crate::ops::{Binary, BinaryKind, Fill, Number, Scale};
-use crate::program::{BlockId, DType, Operator, RowsId, Type, VarId};
+use crate::ops::{Binary, BinaryKind, Fill, Number, Operator, Scale};
+use crate::program::{BlockId, DType, RowsId, Type, VarId};
 
 /// A row and an iteration as one number: rows are this far apart, which is more iterations than a loop has.
 const ITERATIONS: f64 = 4_294_967_296.0;

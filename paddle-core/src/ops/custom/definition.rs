@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::ops::{Attribute, AttributeValue, GradientError, Infer, Mismatch, MismatchKind, Op};
-use crate::program::{Arithmetic, DType, Dim, DimOverflow, Program, RowsId, SymbolId, Type, VarId};
-use crate::text;
+use crate::ops::{Attribute, AttributeValue, GradientError, Infer, Mismatch, MismatchKind, Op, Program};
+use crate::program::{Arithmetic, DType, Dim, DimOverflow, OpInterface, RowsId, SymbolId, Type, VarId};
 
 /// Products of more sizes than this are refused: substituted by sums of many terms, they would not end.
 const MOST_FACTORS: u32 = 2;
@@ -346,12 +345,12 @@ impl Binding {
 
 impl AttributeValue for Definition {
     fn to_attribute(&self) -> Attribute {
-        Attribute::Text(self.0.to_string())
+        Attribute::Program(Arc::clone(&self.0))
     }
 
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
         match attribute {
-            Attribute::Text(text) => Definition::new(text::parse(text).ok()?).ok(),
+            Attribute::Program(program) => Definition::new(Program::clone(program)).ok(),
             _ => None,
         }
     }

@@ -3,13 +3,16 @@
 use super::select::divide;
 use super::{Compare, CompareKind, Real, Unary, UnaryKind, class};
 use crate::ops::{
-    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample, Scale,
-    Schema,
+    Attributes, Effects, Fill, Form, Gradient, GradientError, Infer, Linear, Mismatch, Number, Operation,
+    Operator, Program, Sample, Scale, Schema, Slot,
 };
-use crate::program::{Operator, Type, VarId};
+use crate::program::{Type, VarId};
 
 macro_rules! binary {
-    ($d:tt $($(#[doc = $doc:literal])* $kind:ident $name:literal [$class:ident] |$x:ident, $y:ident| $formula:expr;)*) => {
+    ($d:tt $(
+        $(#[doc = $doc:literal])*
+        $kind:ident $name:literal [$class:ident $($effect:ident: $value:expr)?] |$x:ident, $y:ident| $formula:expr;
+    )*) => {
         /// Element-wise arithmetic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum BinaryKind {
@@ -28,20 +31,17 @@ macro_rules! binary {
                 }
             }
 
-            fn accuracy(self) -> AccuracyClass {
-                match self {
-                    $(BinaryKind::$kind => class::$class,)*
-                }
-            }
-
             fn schema(self) -> &'static Schema {
                 match self {
-                    $(BinaryKind::$kind => &Schema {
-                        name: $name,
-                        doc: concat!($($doc),*),
-                        inputs: &["X", "Y"],
-                        outputs: &["Out"],
-                        effects: Effects::ELEMENT_WISE,
+                    $(BinaryKind::$kind => const {
+                        &Schema {
+                            name: $name,
+                            doc: concat!($($doc),*),
+                            inputs: binary!(@inputs $kind),
+                            outputs: &[Slot::of("Out")],
+                            accuracy: class::$class,
+                            effects: Effects { $($effect: $value,)? ..Effects::ELEMENT_WISE },
+                        }
                     },)*
                 }
             }
@@ -60,17 +60,20 @@ macro_rules! binary {
             };
         }
     };
+    // It is constant on both sides of the jump that is at 0.
+    (@inputs Heaviside) => { &[Slot::of("X").without_gradient(), Slot::of("Y")] };
+    (@inputs $kind:ident) => { &[Slot::of("X"), Slot::of("Y")] };
 }
 
 binary! { $
     /// x + y.
-    Add "elementwise_add" [EXACT] |x, y| x + y;
+    Add "elementwise_add" [EXACT linear: Linear::In(&[0, 1])] |x, y| x + y;
     /// x - y.
-    Sub "elementwise_sub" [EXACT] |x, y| x - y;
+    Sub "elementwise_sub" [EXACT linear: Linear::In(&[0, 1])] |x, y| x - y;
     /// x · y.
-    Mul "elementwise_mul" [EXACT] |x, y| x * y;
+    Mul "elementwise_mul" [EXACT linear: Linear::InEach(&[0, 1])] |x, y| x * y;
     /// x / y; of integers, rounded towards zero.
-    Div "elementwise_div" [EXACT] |x, y| x / y;
+    Div "elementwise_div" [EXACT linear: Linear::In(&[0])] |x, y| x / y;
     /// The larger one.
     Max "elementwise_max" [EXACT] |x, y| x.max(y);
     /// The smaller one.
@@ -85,7 +88,7 @@ binary! { $
     /// The remainder of x / y, with the sign of y.
     Mod "elementwise_mod" [ACCUMULATING] |x, y| x - y * (x / y).floor();
     /// ⌊x / y⌋.
-    FloorDiv "elementwise_floordiv" [EXACT] |x, y| (x / y).floor();
+    FloorDiv "elementwise_floordiv" [EXACT differentiable: false] |x, y| (x / y).floor();
     /// x to the power of y; of integers, 0 where it is a fraction.
     Pow "elementwise_pow" [ROUNDING] |x, y| x.pow(y);
 }
@@ -143,7 +146,7 @@ pub struct Binary {
     pub kind: BinaryKind,
 }
 
-attributes!(Binary: kind);
+attributes!(Binary: kind in BinaryKind::ALL);
 
 /// The gradient of the one that a comparison takes.
 fn divide_where(
@@ -232,34 +235,9 @@ impl Operation for Binary {
         Ok(vec![g.sum_to_input(dx, 0)?, g.sum_to_input(dy, 1)?])
     }
 
-    fn passes_gradient(&self, k: usize) -> bool {
-        self.kind != BinaryKind::Heaviside || k == 1
-    }
-
-    fn is_differentiable(&self) -> bool {
-        self.kind != BinaryKind::FloorDiv
-    }
-
-    fn quotient(&self, operator: &Operator) -> Option<[VarId; 2]> {
-        (self.kind == BinaryKind::Div).then_some([operator.inputs[0], operator.inputs[1]])
-    }
-
-    fn is_linear(&self, inputs: &[usize]) -> bool {
-        match self.kind {
-            BinaryKind::Add | BinaryKind::Sub => inputs == [0, 1],
-            BinaryKind::Mul => inputs.len() == 1,
-            BinaryKind::Div => inputs == [0],
-            BinaryKind::Max | BinaryKind::Min | BinaryKind::FMax | BinaryKind::FMin => false,
-            BinaryKind::Heaviside | BinaryKind::Mod | BinaryKind::FloorDiv | BinaryKind::Pow => false,
-        }
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.kind.accuracy()
-    }
-
-    fn prototypes() -> Vec<Self> {
-        BinaryKind::ALL.iter().map(|&kind| Binary { kind }).collect()
+    fn form(&self, _: &Program, operator: &Operator) -> Option<Form> {
+        let quotient = || Form::Quotient([operator.inputs[0], operator.inputs[1]]);
+        (self.kind == BinaryKind::Div).then(quotient)
     }
 
     fn samples() -> Vec<Sample> {

@@ -22,13 +22,13 @@ macro_rules! bind {
 /// The default of an attribute of a row.
 macro_rules! number {
     (Number $default:literal) => {
-        Number::Float($default)
+        $crate::ops::Number::Float($default)
     };
     (Int $default:literal) => {
-        Number::Int($default)
+        $crate::ops::Number::Int($default)
     };
     (Flag $default:literal) => {
-        Number::Bool($default)
+        $crate::ops::Number::Bool($default)
     };
 }
 

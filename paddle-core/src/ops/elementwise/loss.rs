@@ -3,8 +3,8 @@
 use super::coefficients::{self, Coefficients, Named};
 use super::{Real, class};
 use crate::ops::{
-    AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, Number, Operation, Sample, Schema,
+    Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError, Infer,
+    Mismatch, Operation, Sample, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 use crate::with_losses;
@@ -65,20 +65,6 @@ macro_rules! loss {
                 }
             }
 
-            /// Whether the label gets a gradient too, which is the opposite of the prediction's.
-            fn is_of_difference(self) -> bool {
-                match self {
-                    $(LossKind::$kind => or!(false $(, stringify!($opposite) == "opposite")?),)*
-                }
-            }
-
-            /// How accurate the loss is, and its gradient.
-            fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
-                match self {
-                    $(LossKind::$kind => (class::$class, class::$slope_class),)*
-                }
-            }
-
             /// Where samples of the prediction and the label are.
             fn tested(self) -> [(f64, f64); 2] {
                 match self {
@@ -88,12 +74,18 @@ macro_rules! loss {
 
             fn schema(self) -> &'static Schema {
                 match self {
-                    $(LossKind::$kind => &Schema {
-                        name: stringify!($name),
-                        doc: concat!($($doc),*),
-                        inputs: &[stringify!($prediction), stringify!($label_slot)],
-                        outputs: &[stringify!($out)],
-                        effects: Effects::ELEMENT_WISE,
+                    $(LossKind::$kind => const {
+                        &Schema {
+                            name: stringify!($name),
+                            doc: concat!($($doc),*),
+                            inputs: &[
+                                Slot::of(stringify!($prediction)),
+                                loss!(@label $($opposite)? Slot::of(stringify!($label_slot))),
+                            ],
+                            outputs: &[Slot::of(stringify!($out))],
+                            accuracy: class::$class,
+                            effects: Effects::ELEMENT_WISE,
+                        }
                     },)*
                 }
             }
@@ -101,16 +93,19 @@ macro_rules! loss {
             /// Schema of the gradient.
             fn gradient_schema(self) -> &'static Schema {
                 match self {
-                    $(LossKind::$kind => &Schema {
-                        name: concat!(stringify!($name), "_grad"),
-                        doc: concat!("Gradient of `", stringify!($name), "` by the prediction."),
-                        inputs: &[
-                            stringify!($prediction),
-                            stringify!($label_slot),
-                            concat!(stringify!($out), "@GRAD"),
-                        ],
-                        outputs: &[concat!(stringify!($prediction), "@GRAD")],
-                        effects: Effects::ELEMENT_WISE,
+                    $(LossKind::$kind => const {
+                        &Schema {
+                            name: concat!(stringify!($name), "_grad"),
+                            doc: concat!("Gradient of `", stringify!($name), "` by the prediction."),
+                            inputs: &[
+                                Slot::of(stringify!($prediction)),
+                                Slot::of(stringify!($label_slot)),
+                                Slot::of(concat!(stringify!($out), "@GRAD")),
+                            ],
+                            outputs: &[Slot::of(concat!(stringify!($prediction), "@GRAD"))],
+                            accuracy: class::$slope_class,
+                            effects: Effects::ELEMENT_WISE,
+                        }
                     },)*
                 }
             }
@@ -129,6 +124,9 @@ macro_rules! loss {
             };
         }
     };
+    // Of a difference, the label's gradient is the opposite of the prediction's.
+    (@label opposite $slot:expr) => { $slot };
+    (@label $slot:expr) => { $slot.without_gradient() };
 }
 
 with_losses!(loss($));
@@ -168,6 +166,10 @@ macro_rules! attributes_of {
             fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
                 Ok($loss { coefficients: coefficients::read(self.kind.attributes(), reader)?, ..*self })
             }
+
+            fn prototypes() -> Vec<Self> {
+                LossKind::ALL.iter().map(|&kind| $loss::of(kind)).collect()
+            }
         }
     )*};
 }
@@ -188,23 +190,11 @@ impl Operation for Loss {
         let op = LossGrad { kind: self.kind, coefficients: self.coefficients };
         let inputs = [g.input(0), g.input(1), g.grad(0)?];
         let dx = g.emit(op, &inputs)?;
-        let dy = match self.passes_gradient(1) && g.wants(1) {
+        let dy = match self.input(1).passes_gradient && g.wants(1) {
             true => Some(g.negate(dx)?),
             false => None,
         };
         Ok(vec![g.sum_to_input(Some(dx), 0)?, g.sum_to_input(dy, 1)?])
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k == 0 || self.kind.is_of_difference()
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.kind.accuracy().0
-    }
-
-    fn prototypes() -> Vec<Self> {
-        LossKind::ALL.iter().map(|&kind| Loss::of(kind)).collect()
     }
 
     fn samples() -> Vec<Sample> {
@@ -238,17 +228,5 @@ impl Operation for LossGrad {
         let out = cx.broadcast(0, 1)?;
         cx.need_type(2, &out)?;
         Ok(vec![out])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.kind.accuracy().1
-    }
-
-    fn prototypes() -> Vec<Self> {
-        LossKind::ALL.iter().map(|&kind| LossGrad::of(kind)).collect()
     }
 }

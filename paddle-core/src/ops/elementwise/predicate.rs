@@ -1,10 +1,8 @@
 //! What holds of numbers.
 
 use super::Real;
-use crate::ops::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
-};
-use crate::program::{DType, Type, VarId};
+use crate::ops::{AccuracyClass, Attributes, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 macro_rules! predicate {
     ($($(#[doc = $doc:literal])* $kind:ident $name:literal |$x:ident| $formula:expr;)*) => {
@@ -28,12 +26,15 @@ macro_rules! predicate {
 
             fn schema(self) -> &'static Schema {
                 match self {
-                    $(PredicateKind::$kind => &Schema {
-                        name: $name,
-                        doc: concat!($($doc),*),
-                        inputs: &["X"],
-                        outputs: &["Out"],
-                        effects: Effects::ELEMENT_WISE,
+                    $(PredicateKind::$kind => const {
+                        &Schema {
+                            name: $name,
+                            doc: concat!($($doc),*),
+                            inputs: &[Slot::of("X")],
+                            outputs: &[Slot::of("Out")],
+                            accuracy: AccuracyClass::Exact("truth values"),
+                            effects: Effects { differentiable: false, ..Effects::ELEMENT_WISE },
+                        }
                     },)*
                 }
             }
@@ -57,7 +58,7 @@ pub struct Predicate {
     pub kind: PredicateKind,
 }
 
-attributes!(Predicate: kind);
+attributes!(Predicate: kind in PredicateKind::ALL);
 
 impl Operation for Predicate {
     fn schema(&self) -> &'static Schema {
@@ -67,18 +68,6 @@ impl Operation for Predicate {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         Ok(vec![cx.ty(0).with_dtype(DType::Bool)])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("truth values")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        PredicateKind::ALL.iter().map(|&kind| Predicate { kind }).collect()
     }
 
     fn samples() -> Vec<Sample> {

@@ -1,9 +1,7 @@
 //! Comparisons and truth functions.
 
-use crate::ops::{
-    AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema,
-};
-use crate::program::{DType, Type, VarId};
+use crate::ops::{AccuracyClass, Attributes, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
+use crate::program::{DType, Type};
 
 macro_rules! relation {
     ($enum:ident, $doc_enum:literal, [$($generic:tt)*] $on:ty;
@@ -28,12 +26,15 @@ macro_rules! relation {
 
             fn schema(self) -> &'static Schema {
                 match self {
-                    $($enum::$kind => &Schema {
-                        name: $name,
-                        doc: concat!($($doc),*),
-                        inputs: &["X", "Y"],
-                        outputs: &["Out"],
-                        effects: Effects::ELEMENT_WISE,
+                    $($enum::$kind => const {
+                        &Schema {
+                            name: $name,
+                            doc: concat!($($doc),*),
+                            inputs: &[Slot::of("X"), Slot::of("Y")],
+                            outputs: &[Slot::of("Out")],
+                            accuracy: AccuracyClass::Exact("truth values"),
+                            effects: Effects { differentiable: false, ..Effects::ELEMENT_WISE },
+                        }
                     },)*
                 }
             }
@@ -83,8 +84,8 @@ pub struct Logical {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Not;
 
-attributes!(Compare: kind);
-attributes!(Logical: kind);
+attributes!(Compare: kind in CompareKind::ALL);
+attributes!(Logical: kind in LogicalKind::ALL);
 attributes!(Not {});
 
 impl Operation for Compare {
@@ -95,18 +96,6 @@ impl Operation for Compare {
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.same_dtype(0, 1)?;
         Ok(vec![cx.broadcast(0, 1)?.with_dtype(DType::Bool)])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None, None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("truth values")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        CompareKind::ALL.iter().map(|&kind| Compare { kind }).collect()
     }
 
     fn samples() -> Vec<Sample> {
@@ -125,18 +114,6 @@ impl Operation for Logical {
         Ok(vec![cx.broadcast(0, 1)?])
     }
 
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None, None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("truth values")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        LogicalKind::ALL.iter().map(|&kind| Logical { kind }).collect()
-    }
-
     fn samples() -> Vec<Sample> {
         let case = |op: Logical, dims: &[i64]| {
             Sample::of(op).rows(5, &[2]).dtype(DType::Bool).rows(5, dims).dtype(DType::Bool)
@@ -147,30 +124,21 @@ impl Operation for Logical {
 
 impl Operation for Not {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "logical_not",
-            doc: "not x.",
-            inputs: &["X"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "logical_not",
+                doc: "not x.",
+                inputs: &[Slot::of("X")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("truth values"),
+                effects: Effects { differentiable: false, ..Effects::ELEMENT_WISE },
+            }
         }
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_dtype(0, DType::Bool)?;
         Ok(vec![cx.ty(0).clone()])
-    }
-
-    fn gradient(&self, _: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Ok(vec![None])
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("truth values")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Not]
     }
 
     fn samples() -> Vec<Sample> {

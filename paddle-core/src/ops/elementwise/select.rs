@@ -1,7 +1,8 @@
 //! `where`: of two values, one or the other.
 
 use crate::ops::{
-    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample, Schema,
+    AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample,
+    Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
@@ -15,12 +16,15 @@ attributes!(Select {});
 
 impl Operation for Select {
     fn schema(&self) -> &'static Schema {
-        &Schema {
-            name: "where",
-            doc: "x where a condition holds, else y.",
-            inputs: &["Condition", "X", "Y"],
-            outputs: &["Out"],
-            effects: Effects::ELEMENT_WISE,
+        const {
+            &Schema {
+                name: "where",
+                doc: "x where a condition holds, else y.",
+                inputs: &[Slot::of("Condition").without_gradient(), Slot::of("X"), Slot::of("Y")],
+                outputs: &[Slot::of("Out")],
+                accuracy: AccuracyClass::Exact("a copy"),
+                effects: Effects::ELEMENT_WISE,
+            }
         }
     }
 
@@ -46,18 +50,6 @@ impl Operation for Select {
         let (condition, grad) = (g.input(0), g.grad(0)?);
         let [dx, dy] = divide(g, condition, grad, [1, 2])?;
         Ok(vec![None, g.sum_to_input(dx, 1)?, g.sum_to_input(dy, 2)?])
-    }
-
-    fn passes_gradient(&self, k: usize) -> bool {
-        k != 0
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        AccuracyClass::Exact("a copy")
-    }
-
-    fn prototypes() -> Vec<Self> {
-        vec![Select]
     }
 
     fn samples() -> Vec<Sample> {

@@ -6,7 +6,7 @@ use super::coefficients::{self, Coefficients, Named};
 use super::{BinaryKind, Real, class};
 use crate::ops::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, Attributes, Effects, Gradient, GradientError,
-    Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema,
+    Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 use crate::with_functions;
@@ -108,7 +108,7 @@ macro_rules! unary {
             }
 
             /// What its derivative is written in; `None` if it has none, being constant between jumps.
-            fn saved(self) -> Option<Saved> {
+            const fn saved(self) -> Option<Saved> {
                 match self {
                     $(UnaryKind::$kind => or!(None $(, Some(Saved::$saved))?),)*
                 }
@@ -130,12 +130,18 @@ macro_rules! unary {
 
             fn schema(self) -> &'static Schema {
                 match self {
-                    $(UnaryKind::$kind => &Schema {
-                        name: stringify!($name),
-                        doc: concat!($($doc),*),
-                        inputs: &["X"],
-                        outputs: &["Out"],
-                        effects: Effects::ELEMENT_WISE,
+                    $(UnaryKind::$kind => const {
+                        &Schema {
+                            name: stringify!($name),
+                            doc: concat!($($doc),*),
+                            inputs: &[Slot::of("X")],
+                            outputs: &[Slot::of("Out")],
+                            accuracy: class::$class,
+                            effects: Effects {
+                                differentiable: UnaryKind::$kind.saved().is_some(),
+                                ..Effects::ELEMENT_WISE
+                            },
+                        }
                     },)*
                 }
             }
@@ -143,12 +149,15 @@ macro_rules! unary {
             /// Schema of the gradient.
             fn gradient_schema(self) -> &'static Schema {
                 match self {
-                    $(UnaryKind::$kind => &Schema {
-                        name: concat!(stringify!($name), "_grad"),
-                        doc: concat!("Gradient of `", stringify!($name), "`."),
-                        inputs: &[or!("X" $(, stringify!($saved))?), "Out@GRAD"],
-                        outputs: &["X@GRAD"],
-                        effects: Effects::ELEMENT_WISE,
+                    $(UnaryKind::$kind => const {
+                        &Schema {
+                            name: concat!(stringify!($name), "_grad"),
+                            doc: concat!("Gradient of `", stringify!($name), "`."),
+                            inputs: &[Slot::of(or!("X" $(, stringify!($saved))?)), Slot::of("Out@GRAD")],
+                            outputs: &[Slot::of("X@GRAD")],
+                            accuracy: class::$slope_class,
+                            effects: Effects::ELEMENT_WISE,
+                        }
                     },)*
                 }
             }
@@ -202,7 +211,7 @@ pub struct UnaryGrad {
 }
 
 macro_rules! attributes_of {
-    ($($function:ident)*) => {$(
+    ($($function:ident: $kinds:expr;)*) => {$(
         impl $function {
             /// With the attributes that it has by default.
             pub const fn of(kind: UnaryKind) -> Self {
@@ -218,10 +227,17 @@ macro_rules! attributes_of {
             fn with_attributes(&self, reader: AttributeReader<'_>) -> Result<Self, AttributeError> {
                 Ok($function { coefficients: coefficients::read(self.kind.attributes(), reader)?, ..*self })
             }
+
+            fn prototypes() -> Vec<Self> {
+                $kinds.map(|&kind| $function::of(kind)).collect()
+            }
         }
     )*};
 }
-attributes_of!(Unary UnaryGrad);
+attributes_of! {
+    Unary: UnaryKind::ALL.iter();
+    UnaryGrad: UnaryKind::ALL.iter().filter(|kind| kind.saved().is_some());
+}
 
 impl Operation for Unary {
     fn schema(&self) -> &'static Schema {
@@ -248,18 +264,6 @@ impl Operation for Unary {
         let grad = g.grad(0)?;
         let op = UnaryGrad { kind: self.kind, coefficients: self.coefficients };
         Ok(vec![Some(g.emit(op, &[saved, grad])?)])
-    }
-
-    fn is_differentiable(&self) -> bool {
-        self.kind.saved().is_some()
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.kind.accuracy().0
-    }
-
-    fn prototypes() -> Vec<Self> {
-        UnaryKind::ALL.iter().map(|&kind| Unary::of(kind)).collect()
     }
 
     fn samples() -> Vec<Sample> {
@@ -295,18 +299,5 @@ impl Operation for UnaryGrad {
         cx.need_float(0)?;
         cx.same_dtype(0, 1)?;
         Ok(vec![cx.broadcast(0, 1)?])
-    }
-
-    fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
-        Err(g.second_order())
-    }
-
-    fn accuracy(&self, _output: usize) -> AccuracyClass {
-        self.kind.accuracy().1
-    }
-
-    fn prototypes() -> Vec<Self> {
-        let differentiable = UnaryKind::ALL.iter().filter(|kind| kind.saved().is_some());
-        differentiable.map(|&kind| UnaryGrad::of(kind)).collect()
     }
 }

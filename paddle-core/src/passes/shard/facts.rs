@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Refused;
-use crate::ops::{OfShards, Op};
-use crate::program::{
-    BlockId, Definition, Dim, Operator, Program, Role, RowOrigin, RowsId, SymbolId, Type, VarId,
-};
+use crate::ops::{Form, OfShards, Op, Operator, Program};
+use crate::program::{BlockId, Definition, Dim, Role, RowOrigin, RowsId, SymbolId, Type, VarId};
 
 /// What the value of a shard is to that of the whole batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,16 +159,16 @@ impl Facts {
 
     /// The values that pass between an operator and its blocks.
     fn pass_blocks(&mut self, program: &Program, operator: &Operator, reason: &dyn Fn(Why) -> Fact) {
-        let operation = operator.op.operation();
+        let Some(control) = operator.op.operation().control() else { return };
         // Of a condition for each row, each shard has its rows.
-        let decided = operation.decided_by(program, operator).map(|var| self.get(var));
+        let decided = control.decided_by(program, operator).map(|var| self.get(var));
         let goes_apart = match decided {
             // Until it is known, nothing speaks against it: it may depend on what passes.
             Some(None | Some(Fact::Same | Fact::Rows)) => None,
             Some(Some(Fact::Part)) | None => Some(reason(Why::AllRows)),
             Some(Some(other)) => Some(other),
         };
-        for (from, to) in operation.flow(program, operator) {
+        for (from, to) in control.flow(program, operator) {
             if let Some(fact) = self.get(from) {
                 let fact = goes_apart.unwrap_or(fact);
                 let otherwise = if matches!(fact, Fact::Other(_)) { fact } else { reason(Why::Ways) };
@@ -249,21 +247,22 @@ impl Facts {
         let operation = operator.op.operation();
         let is = |fact| {
             let of = operator.inputs.iter().enumerate();
-            let of = of.filter(move |(k, var)| operation.reads(*k) && self.get(**var) == Some(fact));
+            let of = of.filter(move |(k, var)| operation.input(*k).is_read && self.get(**var) == Some(fact));
             of.map(|(k, _)| k).collect::<Vec<_>>()
         };
         let (parts, same) = (is(Fact::Part), is(Fact::Same));
-        if operation.is_linear(&parts) {
+        if operation.linear().is_in(&parts) {
             return Some(Linear::Plain);
         }
         let mut all = [&parts[..], &same].concat();
         all.sort_unstable();
-        if operation.is_linear(&all) && same.iter().all(|&k| program.ty(operator.inputs[k]).dtype.is_float())
+        if operation.linear().is_in(&all)
+            && same.iter().all(|&k| program.ty(operator.inputs[k]).dtype.is_float())
         {
             return Some(Linear::Shared(same));
         }
-        let (op, constant) = operation.affine()?;
-        op.operation().is_linear(&parts).then_some(Linear::Affine(op, constant))
+        let Some(Form::Affine(op, constant)) = operator.form(program) else { return None };
+        op.operation().linear().is_in(&parts).then_some(Linear::Affine(op, constant))
     }
 }
 

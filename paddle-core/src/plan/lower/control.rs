@@ -4,8 +4,8 @@ use super::super::backend::{Backend, Extent};
 use super::super::code::{IfCode, Instruction, JoinCode};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::ops::If;
-use crate::program::{BlockId, Operator, RowsId};
+use crate::ops::{If, Operator};
+use crate::program::{BlockId, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
     pub(super) fn conditional(&mut self, operator: &Operator) -> Result<Instruction<B::Kernel>, PlanError> {

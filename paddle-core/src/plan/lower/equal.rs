@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Condition, Dim, Program, SymbolId};
+use crate::ops::Program;
+use crate::program::{Condition, Dim, SymbolId};
 
-/// For each size the one that stands for it.
+/// Maps each size to the representative of its class.
 pub(super) struct Equalities {
     symbols: BTreeMap<SymbolId, Dim>,
     /// Sizes that are not symbols, after substitution.
@@ -23,7 +24,7 @@ impl Equalities {
         equal
     }
 
-    /// The size that stands for `size`.
+    /// The representative of a size.
     pub(super) fn size(&self, size: &Dim) -> Dim {
         let own = |symbol| self.symbols.get(&symbol).cloned().unwrap_or_else(|| Dim::symbol(symbol));
         // One that overflows stays what it is.
@@ -31,7 +32,7 @@ impl Equalities {
         self.sizes.get(&size).cloned().unwrap_or(size)
     }
 
-    /// Makes two sizes one, of which a number is the first choice.
+    /// Merges the classes of two sizes. If one of them is a number, it represents the class.
     fn add(&mut self, a: Dim, b: Dim) {
         if a == b {
             return;

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::super::backend::{Backend, Group, GroupOp, Layout, Operand};
+use super::super::backend::{Backend, Group, GroupOp, Operand, OperandType};
 use super::super::code::{Instruction, Origin, Product};
 use super::super::error::PlanError;
 use super::super::live::At;
 use super::super::storage::stream;
 use super::Lowering;
-use crate::ops::{Fill, Op};
-use crate::program::{BlockId, Operator, Program, RowsId, VarId};
+use crate::ops::{Fill, Op, Operator, Program};
+use crate::program::{BlockId, RowsId, VarId};
 
 /// The tokens of the sequences that an operator goes along, in the order of its offsets.
 fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = RowsId> {
     let operand = |k: usize| operator.inputs.iter().chain(&operator.outputs).nth(k);
-    let operands = operator.op.operation().sequences().iter();
-    operands.filter_map(move |&k| program.ty(*operand(k)?).rows)
+    operator.op.schema().offsets().filter_map(move |k| program.ty(*operand(k)?).rows)
 }
 
 impl<'a, B: Backend> Lowering<'a, B> {
@@ -34,7 +33,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             temporaries: Vec::new(),
-            stream: match (first.op.operation().stream(), first.outputs.first()) {
+            random_stream: match (first.op.operation().stream(), first.outputs.first()) {
                 (Some(name), _) => stream(name),
                 (None, Some(&output)) => stream(&program.var(output).name),
                 (None, None) => 0,
@@ -51,7 +50,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     None => match self.constant(input).filter(|_| fused) {
                         Some(fill) => {
                             let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
-                            let layout = Layout { dtype: ty.dtype, ..self.layout(operator.outputs[0]) };
+                            let layout = OperandType { dtype: ty.dtype, ..self.layout(operator.outputs[0]) };
                             group.temporaries.push(layout);
                             let operand = Operand::Temporary(group.temporaries.len() - 1);
                             let op = Fill { value: fill.value, ty }.into();
@@ -116,7 +115,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     /// What is counted of an operator.
     fn product(&mut self, operator: &Operator) -> Option<Product> {
         let program = self.program;
-        let [first, _] = operator.op.operation().contraction(program, operator)?.factors;
+        let [first, _] = operator.contraction(program)?.factors;
         let rows = *self.layout(operator.inputs[first.input]).shape.first()?;
         let place = operator.site.place.map(|place| program.locate(place));
         Some(Product { counter: self.stats.counter(place, operator.site.role), rows })

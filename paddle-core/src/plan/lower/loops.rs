@@ -2,12 +2,13 @@
 
 use super::super::backend::Backend;
 use super::super::code::{
-    Collected, Copy, Home, Instruction, LoopCode, LoopId, LoopKind, Prefix, Rebase, RowsOfWhile, Slot, SlotId,
+    Collected, Home, Instruction, LoopCode, LoopId, LoopKind, Prefix, Rebase, RowsOfWhile, Slot, SlotId,
+    Transfer,
 };
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::ops::{Op, Parts};
-use crate::program::{BlockId, Definition, Operator, RowOrigin, RowsId, VarId};
+use crate::ops::{Op, Operator, Parts};
+use crate::program::{BlockId, Definition, RowOrigin, RowsId, VarId};
 
 impl<'a, B: Backend> Lowering<'a, B> {
     /// The loop with this body.
@@ -123,10 +124,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             if states.contains(&from) {
                 let detour = self.working(result);
-                detours.push(Instruction::Copy(Copy { from, to: detour }));
+                detours.push(Instruction::Copy(Transfer { from, to: detour }));
                 from = detour;
             }
-            copies.push(Instruction::Copy(Copy { from, to: state }));
+            copies.push(Instruction::Copy(Transfer { from, to: state }));
         }
         detours.extend(copies);
         Ok(detours)
@@ -142,7 +143,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut save = Vec::new();
         for (&param, &state) in params.iter().zip(states) {
             if is_recorded && self.is_saved(param) {
-                save.push(Instruction::Copy(Copy { from: state, to: self.define(param)? }));
+                save.push(Instruction::Copy(Transfer { from: state, to: self.define(param)? }));
             } else {
                 self.slot_of.insert(param, state);
             }
@@ -216,7 +217,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut advance = self.advance(next, &states)?;
         for (result, to) in copied {
             // In front, as the state changes.
-            advance.insert(0, Instruction::Copy(Copy { from: self.read(result)?, to }));
+            advance.insert(0, Instruction::Copy(Transfer { from: self.read(result)?, to }));
         }
         self.touch_all(&states);
         self.touch_all(&outputs);
@@ -287,7 +288,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             Some(_) => operator.outputs[..finals.len()].iter().map(|&like| self.working(like)).collect(),
         };
         let copies = inputs.iter().zip(&states);
-        let enter = copies.map(|(&from, &to)| Instruction::Copy(Copy { from, to })).collect();
+        let enter = copies.map(|(&from, &to)| Instruction::Copy(Transfer { from, to })).collect();
         let rows = match own_rows {
             None => None,
             Some((tested, active)) => {
@@ -313,7 +314,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.now += 1;
         let mut advance = self.advance(next, &states)?;
         for (result, to) in copied {
-            advance.insert(0, Instruction::Copy(Copy { from: self.read(result)?, to }));
+            advance.insert(0, Instruction::Copy(Transfer { from: self.read(result)?, to }));
         }
         self.touch_all(&states);
         self.touch_all(&outputs);

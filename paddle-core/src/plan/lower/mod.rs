@@ -4,20 +4,20 @@ mod control;
 mod equal;
 mod group;
 mod loops;
-mod most;
 mod slots;
 mod spaces;
 mod unwind;
+mod upper_bounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equal::Equalities;
-use self::most::Makers;
 use self::slots::OpenLoop;
+use self::upper_bounds::Makers;
 use super::backend::Backend;
 use super::code::{
-    Copy, Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, MadeSize, Order, Origin, Output, Plan,
-    Sequences, Slot, SlotId, Space, Taken,
+    Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, MadeSize, Order, Origin, Output, Plan,
+    Sequences, Slot, SlotId, Space, Taken, Transfer,
 };
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
@@ -25,8 +25,8 @@ use super::live::{At, live};
 use super::numbers::Numbers;
 use super::stats::RunStats;
 use super::storage::Storage;
-use crate::ops::{Custom, Op};
-use crate::program::{BlockId, Dim, Operator, Program, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
+use crate::ops::{Custom, Op, Operator, Program};
+use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
 /// Plans a program for a backend.
 pub(super) fn lower<B: Backend>(
@@ -369,7 +369,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             if let Home::Parameter(_) | Home::State(_) = self.slots[slot.0].home {
                 // The caller has them again when outputs are fetched.
                 let to = self.slot_like(var, Home::Pool);
-                code.push(Instruction::Copy(Copy { from: slot, to }));
+                code.push(Instruction::Copy(Transfer { from: slot, to }));
                 slot = to;
             }
             let ty = program.ty(var);
@@ -440,14 +440,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
 impl<B: Backend> Lowering<'_, B> {
     /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
-    fn kept_values(&mut self) -> Vec<Copy> {
+    fn kept_values(&mut self) -> Vec<Transfer> {
         let program = self.program;
         let operators = self.live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let computing = operators.filter(|operator| operator.site.role != Role::Optimize);
-        let changed = computing.flat_map(|operator| {
-            operator.op.operation().changes().iter().filter_map(|&k| operator.inputs.get(k))
-        });
-        let changed: BTreeSet<VarId> = changed.copied().collect();
+        let changed: BTreeSet<VarId> = computing.flat_map(Operator::changed).collect();
         let mut kept = Vec::new();
         for var in changed {
             if let Some(&from) = self.slot_of.get(&var)
@@ -455,7 +452,7 @@ impl<B: Backend> Lowering<'_, B> {
             {
                 let to = self.slot_like(var, Home::Arena);
                 self.slots[to.0].life = (0, self.now);
-                kept.push(Copy { from, to });
+                kept.push(Transfer { from, to });
             }
         }
         kept

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::backend::{Backend, Extent, Layout};
+use super::super::backend::{Backend, Extent, OperandType};
 use super::super::code::{Home, Lane, LaneId, LoopId, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{BlockId, DType, Definition, Dim, Program, RowsId, SymbolId, VarId};
+use crate::ops::Program;
+use crate::program::{BlockId, DType, Definition, Dim, RowsId, SymbolId, VarId};
 
 /// A loop being lowered. What lived before it began and is read in it lives to its end.
 pub(super) struct OpenLoop {
@@ -30,10 +31,10 @@ impl<B: Backend> Lowering<'_, B> {
         }
     }
 
-    pub(super) fn layout(&mut self, var: VarId) -> Layout {
+    pub(super) fn layout(&mut self, var: VarId) -> OperandType {
         let ty = self.program.ty(var);
         let shape = self.program.shape(ty).iter().map(|dim| self.extent(dim)).collect();
-        Layout { dtype: ty.dtype, shape }
+        OperandType { dtype: ty.dtype, shape }
     }
 
     pub(super) fn add_slot(&mut self, slot: Slot) -> SlotId {
@@ -43,7 +44,7 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// A slot of a value's type that begins to live now.
     pub(super) fn slot_like(&mut self, var: VarId, home: Home) -> SlotId {
-        let Layout { dtype, shape } = self.layout(var);
+        let OperandType { dtype, shape } = self.layout(var);
         let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
         let life = (self.now, self.now);
         self.add_slot(Slot { name, shape, element_bytes, dtype: Some(dtype), home, life })
@@ -155,14 +156,14 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     /// The layout of the offsets of the sequences whose tokens are `rows`.
-    pub(super) fn offsets_layout(&mut self, rows: RowsId) -> Result<Layout, PlanError> {
+    pub(super) fn offsets_layout(&mut self, rows: RowsId) -> Result<OperandType, PlanError> {
         let program = self.program;
         let unbound =
             || PlanError::UnboundSize { symbol: program.row_space(rows).name.clone(), outside: false };
         let sequences = program.row_space(rows).parent.ok_or_else(unbound)?;
         let count = &Dim::symbol(program.row_space(sequences).size) + &Dim::from(1);
         let shape = vec![self.extent(&count.map_err(|_| unbound())?)];
-        Ok(Layout { dtype: DType::I64, shape })
+        Ok(OperandType { dtype: DType::I64, shape })
     }
 
     /// The slot of these offsets, which are read now. They are there from the beginning.
@@ -170,7 +171,7 @@ impl<B: Backend> Lowering<'_, B> {
         let slot = match self.offsets_of.get(&rows) {
             Some(&slot) => slot,
             None => {
-                let Layout { dtype, shape } = self.offsets_layout(rows)?;
+                let OperandType { dtype, shape } = self.offsets_layout(rows)?;
                 let slot = self.add_slot(Slot {
                     name: format!("offsets of {}", self.program.row_space(rows).name),
                     shape,

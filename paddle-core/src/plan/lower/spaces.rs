@@ -4,7 +4,8 @@ use super::super::backend::{Backend, Extent};
 use super::super::code::{Home, Instruction, LoopId, Made, Order, Prefix, Slot, SlotId, Space, Taken};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::program::{BlockId, DType, Operator, RowOrigin, RowsId};
+use crate::ops::Operator;
+use crate::program::{BlockId, DType, RowOrigin, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
     /// The space of rows that have one, which are read now.

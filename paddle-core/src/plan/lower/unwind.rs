@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::super::backend::Backend;
-use super::super::code::{Copy, Instruction, LoopGradCode, SlotId};
+use super::super::code::{Instruction, LoopGradCode, SlotId, Transfer};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::ops::{Captured, LoopGrad};
-use crate::program::{Operator, RowOrigin};
+use crate::ops::{Captured, LoopGrad, Operator};
+use crate::program::RowOrigin;
 
 impl<B: Backend> Lowering<'_, B> {
     pub(super) fn loop_grad(
@@ -47,7 +47,7 @@ impl<B: Backend> Lowering<'_, B> {
         for (k, &from) in finals.iter().enumerate() {
             enter.push(match is_sorted {
                 true => Instruction::Gather { space: self.need_space(rows)?, from, to: states[k] },
-                false => Instruction::Copy(Copy { from, to: states[k] }),
+                false => Instruction::Copy(Transfer { from, to: states[k] }),
             });
         }
         if is_sorted && let Some(rows) = rows.and_then(|rows| Some((rows, program.source_of(rows)?))) {
@@ -93,18 +93,18 @@ impl<B: Backend> Lowering<'_, B> {
             if states.contains(&from) && !matches!(how, Captured::Whole) {
                 // State has room for all rows. Those that this iteration is without add nothing.
                 let detour = self.working(result);
-                after.push(Instruction::Copy(Copy { from, to: detour }));
+                after.push(Instruction::Copy(Transfer { from, to: detour }));
                 from = detour;
             }
             after.push(match how {
                 Captured::Rows { inside, .. } if !is_sorted => {
                     Instruction::AddRows { space: self.need_space(Some(inside))?, from, to }
                 }
-                _ => Instruction::Add(Copy { from, to }),
+                _ => Instruction::Add(Transfer { from, to }),
             });
         }
         for (result, to) in copied {
-            after.push(Instruction::Copy(Copy { from: self.read(result)?, to }));
+            after.push(Instruction::Copy(Transfer { from: self.read(result)?, to }));
         }
         if rows.is_some() && !is_sorted {
             for (&result, &to) in next.iter().zip(&states) {

@@ -13,10 +13,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use paddle_core::convert::{from_wire, to_wire};
+use paddle_core::ops::Program;
 use paddle_core::passes::hoist::hoist;
 use paddle_core::passes::sink::sink;
 use paddle_core::passes::split::split;
-use paddle_core::program::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
 

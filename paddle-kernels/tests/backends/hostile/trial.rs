@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use paddle_core::ops::Op;
+use paddle_core::ops::{Op, Program};
 use paddle_core::plan::{Backend, Executor, Part, RunError, Storage, initialize};
-use paddle_core::program::{Program, RowOrigin, RowsId, SymbolId, Type};
+use paddle_core::program::{RowOrigin, RowsId, SymbolId, Type};
 use paddle_kernels::Cpu;
 use paddle_kernels::reference::Reference;
 

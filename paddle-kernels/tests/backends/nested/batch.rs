@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use paddle_core::program::{DType, Program, RowsId};
+use paddle_core::ops::Program;
+use paddle_core::program::{DType, RowsId};
 
 use super::build::Built;
 use crate::draw::Draw;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Fill, If, Matmul, Number, Op, Reduce, ReduceKind,
-    Scale, Unary, UnaryKind, While,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Fill, If, Matmul, Number, Op, Program, Reduce,
+    ReduceKind, Scale, Unary, UnaryKind, While,
 };
-use paddle_core::program::{BlockId, DType, FileId, Place, Program, RowsId, Site, Type, VarId};
+use paddle_core::program::{BlockId, DType, FileId, Place, RowsId, Site, Type, VarId};
 
 use super::outline::{Form, Outline};
 use crate::draw::Draw;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::panic::{RefUnwindSafe, catch_unwind};
 
 use paddle_core::convert::{from_wire, to_wire};
+use paddle_core::ops::Program;
 use paddle_core::passes::hoist::hoist;
 use paddle_core::passes::sink::sink;
 use paddle_core::passes::split::split;
-use paddle_core::program::Program;
 use paddle_core::text;
 use paddle_core::wire::ProgramDesc;
 use paddle_kernels::Cpu;

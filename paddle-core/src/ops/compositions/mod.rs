@@ -1,0 +1,109 @@
+//! What several operators compute together, for layers and for rules of the wire alike.
+
+pub(crate) mod initializers;
+pub mod made_sequences;
+
+use crate::ops::{
+    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Number, Op, Range, Reduce, ReduceKind, Reshape,
+    Scale, Select, SequenceLength, StopGradient, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, Type, VarId};
+
+/// `ln Σ exp x` over axes, which are ascending; without any, over everything. The largest is subtracted first.
+pub(crate) fn log_sum_exp<E>(
+    x: VarId,
+    axes: Vec<i64>,
+    keep_dim: bool,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let over = |kind, keep_dim| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+    let top = emit(over(ReduceKind::Max, true), &[x])?;
+    // Its gradients cancel.
+    let top = emit(StopGradient.into(), &[top])?;
+    let shifted = emit(Binary { kind: BinaryKind::Sub }.into(), &[x, top])?;
+    let exps = emit(Unary::of(UnaryKind::Exp).into(), &[shifted])?;
+    let sum = emit(over(ReduceKind::Sum, true), &[exps])?;
+    let log = emit(Unary::of(UnaryKind::Log).into(), &[sum])?;
+    let out = emit(Binary { kind: BinaryKind::Add }.into(), &[log, top])?;
+    // Over axes of size 1, only these go.
+    if keep_dim { Ok(out) } else { emit(over(ReduceKind::Sum, false), &[out]) }
+}
+
+/// The elements of matrices, the last two axes of `x`, of type `ty`, on a diagonal and to one side of it, and 0 in place of the
+/// others. Diagonal `d` has the elements whose column is `d` more than their row; `lower` keeps what is left of it.
+pub(crate) fn triangle<E>(
+    (x, ty): (VarId, &Type),
+    lower: bool,
+    diagonal: i64,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<Option<VarId>, E> {
+    let [.., rows, columns] = &ty.dims[..] else { return Ok(None) };
+    let mut numbers = |from: i64, size: &Dim, dims: [Dim; 2]| {
+        let ty = Type { dtype: DType::I64, rows: None, dims: vec![size.clone()] };
+        let range = emit(Range { start: Number::Int(from), step: Number::Int(1), ty }.into(), &[])?;
+        emit(Reshape { dims: dims.into() }.into(), &[range])
+    };
+    let row = numbers(diagonal, rows, [rows.clone(), Dim::from(1)])?;
+    let column = numbers(0, columns, [Dim::from(1), columns.clone()])?;
+    let kind = if lower { CompareKind::GreaterEqual } else { CompareKind::LessEqual };
+    let kept = emit(Compare { kind }.into(), &[row, column])?;
+    let zero = emit(Fill::zeros(Type::scalar(ty.dtype)).into(), &[])?;
+    emit(Select.into(), &[kept, x, zero]).map(Some)
+}
+
+/// The mean of the squared distances from the mean over axes, or with `unbiased` their sum divided by one less than their number
+/// (but by 1 at least).
+pub(crate) fn variance<E>(
+    (x, dtype): (VarId, DType),
+    axes: Vec<i64>,
+    unbiased: bool,
+    keep_dim: bool,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let over = |kind, keep_dim| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+    let mean = emit(over(ReduceKind::Mean, true), &[x])?;
+    let distance = emit(Binary { kind: BinaryKind::Sub }.into(), &[x, mean])?;
+    let squares = emit(Unary::of(UnaryKind::Square).into(), &[distance])?;
+    if !unbiased {
+        return emit(over(ReduceKind::Mean, keep_dim), &[squares]);
+    }
+    let sum = emit(over(ReduceKind::Sum, keep_dim), &[squares])?;
+    let count = emit(crate::ops::Size { axes: axes.clone() }.into(), &[x])?;
+    let others = emit(Scale { scale: 1.0, bias: -1.0 }.into(), &[count])?;
+    let one = Fill { value: Number::Float(1.0), ty: Type::scalar(dtype) };
+    let one = emit(one.into(), &[])?;
+    let others = emit(Binary { kind: BinaryKind::Max }.into(), &[others, one])?;
+    emit(Binary { kind: BinaryKind::Div }.into(), &[sum, others])
+}
+
+/// The losses of sequences, `[_, 1]`, whose gradients are divided by the number of tokens, while they themselves are not:
+/// `norm_by_times` of PaddlePaddle's connectionist temporal classification.
+pub(crate) fn by_times<E>(
+    loss: VarId,
+    (tokens, dtype): (VarId, DType),
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let times = emit(SequenceLength.into(), &[tokens])?;
+    let times = emit(Cast { dtype }.into(), &[times])?;
+    let times = emit(Reshape { dims: vec![Dim::from(1)] }.into(), &[times])?;
+    // A sequence without tokens has a loss of 0.
+    let one = emit(Fill { value: Number::Float(1.0), ty: Type::scalar(dtype) }.into(), &[])?;
+    let times = emit(Binary { kind: BinaryKind::Max }.into(), &[times, one])?;
+    let divided = emit(Binary { kind: BinaryKind::Div }.into(), &[loss, times])?;
+    let rest = emit(Binary { kind: BinaryKind::Sub }.into(), &[loss, divided])?;
+    let rest = emit(StopGradient.into(), &[rest])?;
+    emit(Binary { kind: BinaryKind::Add }.into(), &[divided, rest])
+}
+
+/// Whether each of `0..longest` is below the lengths of sequences, of type `ty`: truth values `[.., longest]`.
+pub(crate) fn sequence_mask<E>(
+    (lengths, ty): (VarId, &Type),
+    longest: &Dim,
+    mut emit: impl FnMut(Op, &[VarId]) -> Result<VarId, E>,
+) -> Result<VarId, E> {
+    let places = Type { dtype: ty.dtype, rows: None, dims: vec![longest.clone()] };
+    let places = emit(Range { start: Number::Int(0), step: Number::Int(1), ty: places }.into(), &[])?;
+    let dims = ty.dims.iter().cloned().chain([Dim::from(1)]).collect();
+    let lengths = emit(Reshape { dims }.into(), &[lengths])?;
+    emit(Compare { kind: CompareKind::LessThan }.into(), &[places, lengths])
+}

@@ -1,0 +1,19 @@
+//! What operators are defined with: what one says of itself, its attributes, its gradient rule, its samples.
+
+// The macro of this module is used by the operators.
+#[macro_use]
+mod attribute;
+
+mod control_flow;
+mod form;
+mod gradient;
+mod interface;
+mod operation;
+mod sample;
+
+pub use attribute::{Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Number};
+pub use control_flow::ControlFlow;
+pub use form::{Contraction, Factor, Form, SumOfRows};
+pub use gradient::{Gradient, GradientError};
+pub use operation::{Mode, Operation};
+pub use sample::{Sample, SampleInput};

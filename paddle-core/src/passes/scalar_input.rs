@@ -1,0 +1,15 @@
+//! Numbers that a step is fed with, beside the batch.
+
+use crate::ops::Program;
+use crate::program::{BuildError, DType, Type, VarId};
+
+/// Adds an input of one element, with the first free name.
+pub(super) fn create_scalar(program: &mut Program, wanted: &str, dtype: DType) -> Result<VarId, BuildError> {
+    let mut name = wanted.to_string();
+    let mut suffix = 0;
+    while program.find(&name).is_some() {
+        suffix += 1;
+        name = format!("{wanted}_{suffix}");
+    }
+    program.create_input(&name, Type::scalar(dtype))
+}

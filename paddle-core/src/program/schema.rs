@@ -1,0 +1,149 @@
+//! What an operator looks like from outside: name, slots, accuracy, effects.
+
+use std::fmt;
+
+use super::{AccuracyClass, Effects};
+
+/// A slot of an operator, and what is true of the values in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Its name in PaddlePaddle's registry (`X`, `Out`).
+    pub name: &'static str,
+    /// It takes any number of values. Only the last slot does.
+    pub is_variadic: bool,
+    /// The operator reads the elements of this input, and not its shape only.
+    pub is_read: bool,
+    /// The operator goes along its sequences. Behind its inputs it reads the offsets of these slots, those of inputs first.
+    pub has_offsets: bool,
+    /// Gradients pass to this input. They do not pass to labels.
+    pub passes_gradient: bool,
+    /// The operator changes this input in place. It is a parameter, or a state.
+    pub is_changed: bool,
+    /// This output is there for the gradient of the others, and has no gradient of its own.
+    pub is_intermediate: bool,
+}
+
+impl Slot {
+    /// One value, which is read if it is an input, and to which gradients pass.
+    pub const fn of(name: &'static str) -> Slot {
+        Slot {
+            name,
+            is_variadic: false,
+            is_read: true,
+            has_offsets: false,
+            passes_gradient: true,
+            is_changed: false,
+            is_intermediate: false,
+        }
+    }
+
+    /// Any number of values.
+    pub const fn variadic(self) -> Slot {
+        Slot { is_variadic: true, ..self }
+    }
+
+    /// An input of which only the shape is read.
+    pub const fn shape_only(self) -> Slot {
+        Slot { is_read: false, ..self }
+    }
+
+    /// A value along whose sequences the operator goes.
+    pub const fn with_offsets(self) -> Slot {
+        Slot { has_offsets: true, ..self }
+    }
+
+    /// An input that no gradient passes to.
+    pub const fn without_gradient(self) -> Slot {
+        Slot { passes_gradient: false, ..self }
+    }
+
+    /// An input that is changed in place.
+    pub const fn changed(self) -> Slot {
+        Slot { is_changed: true, ..self }
+    }
+
+    /// An output that is there for the gradient of the others.
+    pub const fn intermediate(self) -> Slot {
+        Slot { is_intermediate: true, ..self }
+    }
+
+    /// The slot that value `k` is in. A value behind the slots has one without a name.
+    fn at(slots: &[Slot], k: usize) -> Slot {
+        let variadic = slots.last().filter(|last| last.is_variadic);
+        slots.get(k).or(variadic).copied().unwrap_or(Slot::of(""))
+    }
+}
+
+/// The name; behind it `*`, if the slot takes any number of values.
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.name, if self.is_variadic { "*" } else { "" })
+    }
+}
+
+/// The schema of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// Its name: PaddlePaddle's newest one, where it has the operator.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub doc: &'static str,
+    /// Input slots, in order.
+    pub inputs: &'static [Slot],
+    /// Output slots, likewise.
+    pub outputs: &'static [Slot],
+    /// How near to the exact results its results are, and why.
+    pub accuracy: AccuracyClass,
+    /// Effects.
+    pub effects: Effects,
+}
+
+impl Schema {
+    /// Whether `n` values fit the slots.
+    pub fn accepts(slots: &[Slot], n: usize) -> bool {
+        match slots.last() {
+            Some(last) if last.is_variadic => n + 1 >= slots.len(),
+            _ => n == slots.len(),
+        }
+    }
+
+    /// The slot of input `k`.
+    pub fn input(&self, k: usize) -> Slot {
+        Slot::at(self.inputs, k)
+    }
+
+    /// The slot of output `k`.
+    pub fn output(&self, k: usize) -> Slot {
+        Slot::at(self.outputs, k)
+    }
+
+    /// The values whose offsets the operator reads behind its inputs, in this order: numbers of inputs, and behind them of
+    /// outputs.
+    pub fn offsets(&self) -> impl Iterator<Item = usize> {
+        let slots = self.inputs.iter().chain(self.outputs).enumerate();
+        slots.filter(|(_, slot)| slot.has_offsets).map(|(k, _)| k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_slot_has_what_follows_if_it_takes_any_number() {
+        let schema = Schema {
+            name: "",
+            doc: "",
+            inputs: const { &[Slot::of("X").with_offsets(), Slot::of("Rest").variadic().shape_only()] },
+            outputs: const { &[Slot::of("Out").with_offsets()] },
+            accuracy: AccuracyClass::MOVED,
+            effects: Effects::PURE,
+        };
+        assert_eq!([0, 1, 7].map(|k| schema.input(k).name), ["X", "Rest", "Rest"]);
+        assert_eq!([0, 1].map(|k| schema.output(k).name), ["Out", ""]);
+        assert_eq!([0, 1, 2, 9].map(|n| Schema::accepts(schema.inputs, n)), [false, true, true, true]);
+        assert_eq!([0, 1, 2].map(|n| Schema::accepts(schema.outputs, n)), [false, true, false]);
+        assert_eq!(schema.offsets().collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(schema.inputs[1].to_string(), "Rest*");
+    }
+}

@@ -1,0 +1,297 @@
+//! `conv2d`, its gradients, and its transpose, which is one of them: matrix products with matrices that are nowhere in
+//! memory. Panels of them are made from the images as the product needs them, in the thread's own cache.
+//!
+//! | | a row of C | a column of C | summed over |
+//! | --- | --- | --- | --- |
+//! | forward | a filter | a window of an image | channels, elements of the filter |
+//! | for the images | a channel | an element of an image | elements of the filter, filters |
+//! | for the filters | a filter | a channel, an element of the filter | images, windows |
+//!
+//! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel are no matrices; see
+//! `depthwise`.
+#![allow(unsafe_code, reason = "calls the matrix product")]
+
+mod depthwise;
+mod panels;
+
+use std::marker::PhantomData;
+
+use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
+use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+
+use self::panels::{Elements, Plane, Slide, Windows};
+use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::matmul::{Grid, Operand, Product};
+use crate::cpu::number::Float;
+use crate::cpu::operands::Operands;
+
+/// What is computed.
+#[derive(Clone, Copy)]
+enum Pass {
+    Forward,
+    Grad(Conv2dGradKind),
+}
+
+struct Convolution<T> {
+    conv: Conv2d,
+    pass: Pass,
+    /// Images, channels, height, width.
+    input: [Extent; 4],
+    /// Filters, channels of a group, height, width.
+    filter: [Extent; 4],
+    /// Images, filters, height, width.
+    output: [Extent; 4],
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile(single: &Single<'_>, op: &Conv2d) -> Result<Compiled, Unsupported> {
+    let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
+    let layouts = [&input.1, &filter.1, &output.1];
+    let body = body(single, *op, Pass::Forward, layouts)?;
+    Ok((single.signature([input, filter], [output]), body))
+}
+
+pub(super) fn compile_grad(single: &Single<'_>, op: &Conv2dGrad) -> Result<Compiled, Unsupported> {
+    let (input, filter, grad) = (single.input(0)?, single.input(1)?, single.input(2)?);
+    let out = single.output(0)?;
+    let body = body(single, op.conv, Pass::Grad(op.of), [&input.1, &filter.1, &grad.1])?;
+    let other = match op.of {
+        Conv2dGradKind::Input => filter,
+        Conv2dGradKind::Filter => input,
+    };
+    Ok((single.signature([other, grad], [out]), body))
+}
+
+pub(super) fn compile_transpose(single: &Single<'_>, op: &Conv2dTranspose) -> Result<Compiled, Unsupported> {
+    let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
+    // What the convolution is given is the result here, and what it gives is the input.
+    let layouts = [&output.1, &filter.1, &input.1];
+    let body = body(single, op.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
+    Ok((single.signature([filter, input], [output]), body))
+}
+
+fn body(
+    single: &Single<'_>,
+    conv: Conv2d,
+    pass: Pass,
+    layouts: [&OperandType; 3],
+) -> Result<Box<dyn Body>, Unsupported> {
+    let dtype = layouts[0].dtype;
+    let [Some(input), Some(filter), Some(output)] =
+        layouts.map(|layout| <[Extent; 4]>::try_from(layout.shape.as_slice()).ok())
+    else {
+        return single.refuse("of values that are not images");
+    };
+    Ok(with_float!(single, dtype, T => Box::new(Convolution::<T> {
+        conv, pass, input, filter, output, element: PhantomData,
+    })))
+}
+
+/// A convolution in a launch.
+#[derive(Clone, Copy)]
+struct Sizes {
+    images: usize,
+    groups: usize,
+    /// Of a group.
+    channels: usize,
+    /// Of a group.
+    filters: usize,
+    input: Plane,
+    filter: Plane,
+    output: Plane,
+    strides: [usize; 2],
+    dilations: [usize; 2],
+    /// Above and on the left.
+    padding: [usize; 2],
+}
+
+impl<T: Float> Convolution<T> {
+    fn sizes(&self, sizes: &[usize]) -> Sizes {
+        let get = |extents: [Extent; 4]| extents.map(|extent| extent.get(sizes));
+        let ([images, _, h, w], [filters, channels, fh, fw]) = (get(self.input), get(self.filter));
+        let [_, _, oh, ow] = get(self.output);
+        let groups = self.conv.groups as usize;
+        let window = self.conv.window([fh as i64, fw as i64]);
+        let planes = [[h, w], [fh, fw], [oh, ow]].map(|[height, width]| Plane { height, width });
+        let [mut input, filter, mut output] = planes;
+        // Windows of one element that are at every element: they may as well lie in one line.
+        if filter.len() == 1 && window.stride == [1, 1] && [h, w] == [oh, ow] {
+            [input, output] = [input, output].map(|plane| Plane { height: 1, width: plane.len() });
+        }
+        Sizes {
+            images,
+            groups,
+            channels,
+            filters: filters / groups,
+            input,
+            filter,
+            output,
+            strides: window.stride.map(|stride| stride as usize),
+            dilations: window.dilation.map(|dilation| dilation as usize),
+            padding: [window.around(0, h)[0], window.around(1, w)[0]],
+        }
+    }
+}
+
+impl<T: Float> Body for Convolution<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let s = self.sizes(operands.sizes());
+        let (reads, writes) = operands.split();
+        let (first, second, out) = (reads.get::<T>(0), reads.get::<T>(1), writes.one::<T>());
+        let images = s.images * s.groups * s.channels * s.input.len();
+        let filters = s.groups * s.filters * s.channels * s.filter.len();
+        let outputs = s.images * s.groups * s.filters * s.output.len();
+        let expected = match self.pass {
+            Pass::Forward => [images, filters, outputs],
+            Pass::Grad(Conv2dGradKind::Input) => [filters, outputs, images],
+            Pass::Grad(Conv2dGradKind::Filter) => [images, outputs, filters],
+        };
+        assert_eq!([first.len(), second.len(), out.len()], expected, "the shapes that were compiled");
+        match self.pass {
+            Pass::Forward => s.forward(machine, first, second, out),
+            Pass::Grad(Conv2dGradKind::Input) => s.grad_input(machine, first, second, out),
+            Pass::Grad(Conv2dGradKind::Filter) => s.grad_filter(machine, first, second, out),
+        }
+        Ok(())
+    }
+}
+
+/// An output that threads write tiles of.
+struct Shared<T>(*mut T);
+
+// SAFETY: tiles do not overlap.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn at(&self, offset: usize) -> *mut T {
+        self.0.wrapping_add(offset)
+    }
+}
+
+impl Sizes {
+    /// Where the windows of output element (y, x) are along both axes.
+    fn slides(&self) -> [Slide; 2] {
+        [0, 1].map(|axis| Slide {
+            step: self.strides[axis] as isize,
+            tap: self.dilations[axis] as isize,
+            start: -(self.padding[axis] as isize),
+            divisor: 1,
+        })
+    }
+
+    fn forward<T: Float>(&self, machine: &Machine, input: &[T], filter: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_channels() {
+            return self.forward_alone(machine, channel, [input, filter], out);
+        }
+        let Machine { team, isa } = machine;
+        let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
+        let grid = Grid::new::<T>(self.filters, windows, depth);
+        let out = Shared(out.as_mut_ptr());
+        team.run(self.images * self.groups * grid.tiles(), &|index| {
+            let (image, tile) = (index / grid.tiles(), index % grid.tiles());
+            let group = image % self.groups;
+            let (rows, columns) = grid.tile(tile);
+            let product = Product {
+                k: depth,
+                a: Operand { start: filter[group * self.filters * depth..].as_ptr(), row: depth, column: 1 },
+                b: Windows {
+                    planes: &input[image * self.channels * self.input.len()..]
+                        [..self.channels * self.input.len()],
+                    source: self.input,
+                    filter: self.filter,
+                    result: self.output,
+                    slides: self.slides(),
+                },
+                c: out.at(image * self.filters * windows),
+                c_row: windows,
+                accumulate: false,
+            };
+            // SAFETY: the tile is inside the result for this image and group, and no other overlaps it.
+            unsafe { product.compute(*isa, rows, columns) };
+        });
+    }
+
+    fn grad_input<T: Float>(&self, machine: &Machine, filter: &[T], grad: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_gradients() {
+            return self.grad_input_alone(machine, channel, [filter, grad], out);
+        }
+        let Machine { team, isa } = machine;
+        let (depth, elements) = (self.channels * self.filter.len(), self.input.len());
+        let grid = Grid::new::<T>(self.channels, elements, self.filters * self.filter.len());
+        let out = Shared(out.as_mut_ptr());
+        team.run(self.images * self.groups * grid.tiles(), &|index| {
+            let (image, tile) = (index / grid.tiles(), index % grid.tiles());
+            let group = image % self.groups;
+            let (rows, columns) = grid.tile(tile);
+            let filter = &filter[group * self.filters * depth..][..self.filters * depth];
+            for tap in 0..self.filter.len() {
+                // The window in which an element is the `tap`-th one, if there is one.
+                let taps = [tap / self.filter.width, tap % self.filter.width];
+                let slides = [0, 1].map(|axis| Slide {
+                    step: 1,
+                    tap: 0,
+                    start: self.padding[axis] as isize - (taps[axis] * self.dilations[axis]) as isize,
+                    divisor: self.strides[axis] as isize,
+                });
+                let product = Product {
+                    k: self.filters,
+                    a: Operand { start: filter[tap..].as_ptr(), row: self.filter.len(), column: depth },
+                    b: Windows {
+                        planes: &grad[image * self.filters * self.output.len()..]
+                            [..self.filters * self.output.len()],
+                        source: self.output,
+                        filter: Plane { height: 1, width: 1 },
+                        result: self.input,
+                        slides,
+                    },
+                    c: out.at(image * self.channels * elements),
+                    c_row: elements,
+                    accumulate: tap > 0,
+                };
+                // SAFETY: the tile is inside the images of this group, and no other overlaps it.
+                unsafe { product.compute(*isa, rows.clone(), columns.clone()) };
+            }
+        });
+    }
+
+    fn grad_filter<T: Float>(&self, machine: &Machine, input: &[T], grad: &[T], out: &mut [T]) {
+        if let Some(channel) = self.over_channels() {
+            return self.grad_filter_alone(machine, channel, [input, grad], out);
+        }
+        let Machine { team, isa } = machine;
+        let (depth, windows) = (self.channels * self.filter.len(), self.output.len());
+        if self.images == 0 {
+            return out.fill(T::ZERO);
+        }
+        let grid = Grid::new::<T>(self.filters, depth, self.images * windows);
+        let out = Shared(out.as_mut_ptr());
+        team.run(self.groups * grid.tiles(), &|index| {
+            let (group, tile) = (index / grid.tiles(), index % grid.tiles());
+            let (rows, columns) = grid.tile(tile);
+            for image in 0..self.images {
+                let at = image * self.groups + group;
+                let product = Product {
+                    k: windows,
+                    a: Operand {
+                        start: grad[at * self.filters * windows..].as_ptr(),
+                        row: windows,
+                        column: 1,
+                    },
+                    b: Elements {
+                        planes: &input[at * self.channels * self.input.len()..]
+                            [..self.channels * self.input.len()],
+                        source: self.input,
+                        filter: self.filter,
+                        result: self.output,
+                        slides: self.slides(),
+                    },
+                    c: out.at(group * self.filters * depth),
+                    c_row: depth,
+                    accumulate: image > 0,
+                };
+                // SAFETY: the tile is inside the filters of this group, and no other overlaps it.
+                unsafe { product.compute(*isa, rows.clone(), columns.clone()) };
+            }
+        });
+    }
+}

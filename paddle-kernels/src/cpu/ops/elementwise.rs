@@ -1,0 +1,269 @@
+//! Chains of element-wise operators as one kernel: a small program that runs over tiles which stay in the cache.
+//!
+//! Values inside the chain live in scratch of one tile. Constants, single elements and repeated operands are spread
+//! over such a tile, so that every loop runs over plain slices of one length.
+#![allow(unsafe_code, reason = "runs loops over operands whose type is known only when a group is compiled")]
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+use paddle_core::ops::Coefficients;
+use paddle_core::plan::{KernelError, OperandType};
+use paddle_core::program::DType;
+
+use super::fill;
+use crate::cpu::broadcast::Broadcast;
+use crate::cpu::kernel::{Body, Machine};
+use crate::cpu::operands::{Operands, elements};
+
+mod compile;
+mod loops;
+
+pub(super) use compile::compile;
+use loops::{Loop, SOURCES};
+
+/// Bytes of scratch, on the stack of the thread: half of a first-level cache.
+const SCRATCH: usize = 16 * 1024;
+/// Elements of a tile, where scratch does not make it smaller.
+const LONGEST_TILE: usize = 2048;
+/// The distance between values in scratch is a multiple of a cache line.
+const LINE: usize = 64;
+/// times steps, that one thread takes at a time: some microseconds of work.
+const CHUNK: usize = 1 << 15;
+
+/// Where a step finds or puts a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// An operand that is read, of the shape of the group.
+    Read(usize),
+    /// The same, if no output is on top of it; else what was saved of it.
+    Saved(usize),
+    /// An operand that is written.
+    Write(usize),
+    /// A tile of scratch.
+    Scratch(usize),
+}
+
+/// One loop over a tile.
+#[derive(Debug)]
+struct Step {
+    run: Loop,
+    from: [Place; SOURCES],
+    coefficients: Coefficients,
+    to: Place,
+}
+
+/// A tile of one value.
+#[derive(Debug)]
+struct Constant {
+    bits: u64,
+    bytes: usize,
+    to: usize,
+}
+
+/// A tile of an operand of another shape than the group.
+#[derive(Debug)]
+struct Spread {
+    read: usize,
+    broadcast: Broadcast,
+    to: usize,
+}
+
+/// A tile of an operand that an output may be on top of.
+#[derive(Debug)]
+struct Saved {
+    read: usize,
+    to: usize,
+}
+
+/// A compiled chain.
+#[derive(Debug)]
+struct Program {
+    constants: Vec<Constant>,
+    spreads: Vec<Spread>,
+    /// Operands that an output may be on top of: where it is, they are copied to scratch before the steps.
+    saved: Vec<Saved>,
+    steps: Vec<Step>,
+    /// The shape of the group.
+    layout: OperandType,
+    /// Types of the operands, for their sizes.
+    reads: Vec<OperandType>,
+    writes: Vec<OperandType>,
+    /// Bytes of the widest element.
+    widest: usize,
+    /// How many tiles of scratch there are.
+    scratch: usize,
+    /// The longest tile of which scratch holds so many.
+    tile: usize,
+}
+
+#[repr(align(64))]
+struct Scratch(#[allow(dead_code, reason = "reached through its pointer")] MaybeUninit<[u8; SCRATCH]>);
+
+impl Program {
+    /// The length of tiles in a launch: such that operands which repeat look alike in every tile, where that can be.
+    fn tile_for(&self, sizes: &[usize]) -> usize {
+        let periods = self.spreads.iter().filter_map(|spread| spread.broadcast.period(sizes));
+        match periods.filter(|period| (2..=self.tile).contains(period)).max() {
+            Some(period) => self.tile / period * period,
+            None => self.tile,
+        }
+    }
+}
+
+impl Body for Program {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let count = elements(&self.layout, operands.sizes());
+        let tile = self.tile_for(operands.sizes());
+        let run =
+            Run { program: self, machine, operands: &operands, tile, replaced: self.replaced(&operands) };
+        if count <= tile {
+            if count > 0 {
+                run.chunk(0..count);
+            }
+            return Ok(());
+        }
+        let chunk = (CHUNK / self.steps.len().max(1)).max(tile) / tile * tile;
+        machine.team.run(count.div_ceil(chunk), &|index| {
+            let first = index * chunk;
+            run.chunk(first..count.min(first + chunk));
+        });
+        Ok(())
+    }
+}
+
+impl Program {
+    /// Which of the operands that outputs may be on top of have to be saved: a bit for each, of those beyond the
+    /// 64th all.
+    fn replaced(&self, operands: &Operands<'_>) -> u64 {
+        self.saved.iter().take(64).enumerate().fold(0, |bits, (i, saved)| {
+            let address = operands.read_address(saved.read);
+            let mut writes = (0..self.writes.len()).map(|write| operands.write_address(write).cast_const());
+            bits | u64::from(writes.any(|write| write == address)) << i
+        })
+    }
+}
+
+/// A launch.
+struct Run<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    operands: &'a Operands<'a>,
+    tile: usize,
+    replaced: u64,
+}
+
+impl Run<'_> {
+    /// Runs a part of the group that no other thread works on.
+    fn chunk(&self, range: Range<usize>) {
+        let Program { constants, spreads, saved, steps, .. } = self.program;
+        let mut scratch = Scratch(MaybeUninit::uninit());
+        let scratch = (&raw mut scratch).cast::<u8>();
+        let longest = self.tile.min(range.len());
+        for constant in constants {
+            // SAFETY: scratch holds a tile there.
+            unsafe { fill::fill(constant.bits, constant.bytes, self.scratch(scratch, constant.to), longest) };
+        }
+        // A chunk starts with a tile: at the first element of every period that divides it.
+        let repeats = |spread: &Spread| {
+            let period = spread.broadcast.period(self.operands.sizes());
+            period.is_some_and(|period| self.tile.is_multiple_of(period.max(1)))
+        };
+        for spread in spreads.iter().filter(|spread| repeats(spread)) {
+            self.spread(spread, scratch, 0, longest);
+        }
+        let mut first = range.start;
+        while first < range.end {
+            let count = self.tile.min(range.end - first);
+            for spread in spreads.iter().filter(|spread| !repeats(spread)) {
+                self.spread(spread, scratch, first, count);
+            }
+            for (_, saved) in saved.iter().enumerate().filter(|(i, _)| self.is_replaced(*i)) {
+                let bytes = self.program.reads[saved.read].dtype.bytes();
+                // SAFETY: the tile is inside the operand and inside scratch, which do not overlap.
+                unsafe {
+                    let from = self.operands.read_address(saved.read).add(first * bytes);
+                    from.copy_to_nonoverlapping(self.scratch(scratch, saved.to), count * bytes);
+                }
+            }
+            for step in steps {
+                let [x, y, z] = step.from;
+                let from = [
+                    self.address(x, scratch, first).cast_const(),
+                    self.address(y, scratch, first).cast_const(),
+                    self.address(z, scratch, first).cast_const(),
+                ];
+                let to = self.address(step.to, scratch, first);
+                // SAFETY: operands are as long as the group, scratch is as long as a tile, and their types are those
+                // that the loop was chosen for. A step writes other scratch than it reads; what is written does not
+                // overlap what is read, unless that was saved; and other threads work on other elements.
+                unsafe { (step.run)(self.machine.isa, from, step.coefficients, to, count) };
+            }
+            first += count;
+        }
+    }
+
+    fn scratch(&self, start: *mut u8, index: usize) -> *mut u8 {
+        start.wrapping_add(index * (self.tile * self.program.widest).next_multiple_of(LINE))
+    }
+
+    /// Whether an output is at the place of this operand.
+    #[inline]
+    fn is_replaced(&self, saved: usize) -> bool {
+        saved >= 64 || self.replaced >> saved & 1 == 1
+    }
+
+    /// Where element `first` of a value is.
+    #[inline]
+    fn address(&self, place: Place, scratch: *mut u8, first: usize) -> *mut u8 {
+        match place {
+            Place::Scratch(index) => self.scratch(scratch, index),
+            Place::Write(write) => {
+                let bytes = self.program.writes[write].dtype.bytes();
+                self.operands.write_address(write).wrapping_add(first * bytes)
+            }
+            Place::Saved(saved) => {
+                let Saved { read, to } = self.program.saved[saved];
+                match self.is_replaced(saved) {
+                    true => self.scratch(scratch, to),
+                    false => self.read(read, first),
+                }
+            }
+            Place::Read(read) => self.read(read, first),
+        }
+    }
+
+    #[inline]
+    fn read(&self, read: usize, first: usize) -> *mut u8 {
+        let bytes = self.program.reads[read].dtype.bytes();
+        self.operands.read_address(read).cast_mut().wrapping_add(first * bytes)
+    }
+
+    /// Fills scratch with the elements of a repeated operand that belong to elements `first..first + count`.
+    fn spread(&self, spread: &Spread, scratch: *mut u8, first: usize, count: usize) {
+        let sizes = self.operands.sizes();
+        let layout = &self.program.reads[spread.read];
+        let len = elements(layout, sizes);
+        let (from, to) = (self.operands.read_address(spread.read), self.scratch(scratch, spread.to));
+        macro_rules! spread_as {
+            ($type:ident) => {{
+                // SAFETY: the operand has `len` elements of this size, and nothing written overlaps it, since its
+                // layout is not that of an output; scratch has room for a tile, and the `MaybeUninit` says that
+                // nothing is there yet.
+                let (from, to) = unsafe {
+                    (
+                        from_raw_parts(from.cast::<MaybeUninit<$type>>(), len),
+                        from_raw_parts_mut(to.cast::<MaybeUninit<$type>>(), count),
+                    )
+                };
+                spread.broadcast.spread(sizes, from, first, to)
+            }};
+        }
+        match layout.dtype {
+            DType::Bool => spread_as!(u8),
+            DType::I32 | DType::F32 => spread_as!(u32),
+            DType::I64 | DType::F64 => spread_as!(u64),
+        }
+    }
+}

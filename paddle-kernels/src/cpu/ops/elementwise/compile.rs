@@ -1,0 +1,259 @@
+//! From a group of element-wise operators to the steps of a program.
+
+use paddle_core::ops::{Coefficients, Number, Op};
+use paddle_core::plan::{Group, GroupOp, Operand, OperandType, Unsupported};
+use paddle_core::program::DType;
+
+use super::loops::{self, Loop};
+use super::{Constant, LINE, LONGEST_TILE, Place, Program, SCRATCH, Saved, Spread, Step};
+use crate::cpu::broadcast::{Broadcast, Form};
+use crate::cpu::kernel::{Compiled, unsupported};
+use crate::cpu::operands::Signature;
+use crate::cpu::ops::fill;
+
+/// Compiles a group of element-wise operators.
+pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
+    let mut compiler = Compiler::new(group)?;
+    for (i, op) in group.ops.iter().enumerate() {
+        compiler.operator(i, op)?;
+    }
+    compiler.finish()
+}
+
+struct Compiler<'a> {
+    group: &'a Group,
+    program: Program,
+    /// Which read operand an input is, once something reads it, and where it is found.
+    inputs: Vec<Option<Place>>,
+    temporaries: Vec<Option<Place>>,
+    /// The last operator that reads a temporary.
+    last_use: Vec<usize>,
+    /// Scratch whose value nobody reads any more.
+    free: Vec<usize>,
+    signature: Signature,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(group: &'a Group) -> Result<Self, Unsupported> {
+        let Some(layout) = group.outputs.first() else {
+            return unsupported("a group of element-wise operators without an output");
+        };
+        if group.outputs.iter().any(|output| output.shape != layout.shape) {
+            return unsupported("a group of element-wise operators whose outputs differ in shape");
+        }
+        let mut last_use = vec![0; group.temporaries.len()];
+        for (i, op) in group.ops.iter().enumerate() {
+            for operand in op.inputs.iter().chain(&op.outputs) {
+                if let Operand::Temporary(t) = operand {
+                    last_use[*t] = i;
+                }
+            }
+        }
+        let layouts = group.inputs.iter().chain(&group.outputs).chain(&group.temporaries);
+        let writes = group.outputs.iter().enumerate().map(|(o, out)| (group.inputs.len() + o, out.clone()));
+        Ok(Compiler {
+            group,
+            program: Program {
+                constants: Vec::new(),
+                spreads: Vec::new(),
+                saved: Vec::new(),
+                steps: Vec::new(),
+                layout: layout.clone(),
+                reads: Vec::new(),
+                writes: group.outputs.clone(),
+                widest: layouts.map(|layout| layout.dtype.bytes()).max().unwrap_or(1),
+                scratch: 0,
+                tile: LONGEST_TILE,
+            },
+            inputs: vec![None; group.inputs.len()],
+            temporaries: vec![None; group.temporaries.len()],
+            last_use,
+            free: Vec::new(),
+            signature: Signature { reads: Vec::new(), writes: writes.collect(), in_place: true },
+        })
+    }
+
+    fn operator(&mut self, index: usize, op: &GroupOp) -> Result<(), Unsupported> {
+        let not_here = || unsupported(&format!("`{}` in this group of element-wise operators", op.op.name()));
+        let [output] = op.outputs[..] else { return not_here() };
+        let from = op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
+        // Loops trust the types of their operands, and that what they write is not what they read.
+        let is_select = matches!(op.op, Op::Select(_));
+        let (condition, values) = op.inputs.split_at(usize::from(is_select && !op.inputs.is_empty()));
+        let dtype = self.layout(*values.first().unwrap_or(&output)).dtype;
+        let result = match &op.op {
+            Op::Cast(cast) => cast.dtype,
+            Op::Compare(_) | Op::Predicate(_) => DType::Bool,
+            _ => dtype,
+        };
+        let alike = values.iter().all(|operand| self.layout(*operand).dtype == dtype)
+            && condition.iter().all(|operand| self.layout(*operand).dtype == DType::Bool);
+        let complete = op.inputs.len() == op.op.schema().inputs.len() && !op.inputs.contains(&output);
+        if !alike || !complete || self.layout(output).dtype != result {
+            return unsupported(&format!("`{}` on these operands", op.op.name()));
+        }
+        let mut coefficients = [0.0; 3];
+        let run = match &op.op {
+            Op::Fill(fill) => {
+                let constant = self.constant(fill.value, dtype)?;
+                if let Operand::Temporary(t) = output {
+                    self.temporaries[t] = Some(constant);
+                } else {
+                    let to = self.destination(output)?;
+                    self.step(loops::copy(dtype), coefficients, &[constant], to);
+                }
+                return Ok(());
+            }
+            Op::Scale(scale) => {
+                coefficients = [scale.scale, scale.bias, 0.0];
+                loops::scale(dtype)
+            }
+            Op::Unary(unary) => {
+                coefficients = unary.coefficients;
+                loops::unary(unary.kind, dtype)
+            }
+            Op::UnaryGrad(unary) => {
+                coefficients = unary.coefficients;
+                loops::unary_grad(unary.kind, dtype)
+            }
+            Op::Loss(loss) => {
+                coefficients = loss.coefficients;
+                loops::loss(loss.kind, dtype)
+            }
+            Op::LossGrad(loss) => {
+                coefficients = loss.coefficients;
+                loops::loss_grad(loss.kind, dtype)
+            }
+            Op::Assign(_) | Op::StopGradient(_) => Some(loops::copy(dtype)),
+            Op::Binary(binary) => loops::binary(binary.kind, dtype),
+            Op::Cast(cast) => Some(loops::cast(dtype, cast.dtype)),
+            Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
+            Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
+            Op::Not(_) => (dtype == DType::Bool).then(loops::not),
+            Op::Predicate(predicate) => loops::predicate(predicate.kind, dtype),
+            Op::RankLoss(_) => loops::rank_loss(dtype),
+            Op::Select(_) => Some(loops::select(dtype)),
+            _ => return not_here(),
+        };
+        let Some(run) = run else {
+            return unsupported(&format!("`{}` of {dtype}", op.op.name()));
+        };
+        let to = self.destination(output)?;
+        self.step(run, coefficients, &from, to);
+        self.release(index);
+        Ok(())
+    }
+
+    fn layout(&self, operand: Operand) -> &'a OperandType {
+        match operand {
+            Operand::Input(i) => &self.group.inputs[i],
+            Operand::Output(o) => &self.group.outputs[o],
+            Operand::Temporary(t) => &self.group.temporaries[t],
+        }
+    }
+
+    /// Where an operand is found when a step reads it.
+    fn source(&mut self, operand: Operand) -> Result<Place, Unsupported> {
+        match operand {
+            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Temporary(t) => match self.temporaries[t] {
+                Some(place) => Ok(place),
+                None => unsupported("a group that reads a value before it is written"),
+            },
+            Operand::Input(i) => {
+                if self.inputs[i].is_none() {
+                    self.inputs[i] = Some(self.input(i)?);
+                }
+                Ok(self.inputs[i].expect("set above"))
+            }
+        }
+    }
+
+    /// Where an input is found, once it is in the program.
+    fn input(&mut self, i: usize) -> Result<Place, Unsupported> {
+        let layout = &self.group.inputs[i];
+        let read = self.signature.reads.len();
+        self.signature.reads.push((i, layout.clone()));
+        self.program.reads.push(layout.clone());
+        let Some(broadcast) = Broadcast::new(&layout.shape, &self.program.layout.shape) else {
+            return unsupported(&format!(
+                "an operand of shape {:?} over the shape {:?}",
+                layout.shape, self.program.layout.shape
+            ));
+        };
+        if broadcast.form() == Form::Whole {
+            if self.group.outputs.contains(layout) {
+                let to = self.lasting_scratch();
+                self.program.saved.push(Saved { read, to });
+                return Ok(Place::Saved(self.program.saved.len() - 1));
+            }
+            return Ok(Place::Read(read));
+        }
+        let to = self.lasting_scratch();
+        self.program.spreads.push(Spread { read, broadcast, to });
+        Ok(Place::Scratch(to))
+    }
+
+    fn destination(&mut self, operand: Operand) -> Result<Place, Unsupported> {
+        match operand {
+            Operand::Output(o) => Ok(Place::Write(o)),
+            Operand::Temporary(t) => {
+                if self.group.temporaries[t].shape != self.program.layout.shape {
+                    return unsupported("a group of element-wise operators whose values differ in shape");
+                }
+                let place = Place::Scratch(self.scratch());
+                self.temporaries[t] = Some(place);
+                Ok(place)
+            }
+            Operand::Input(_) => unsupported("a group that writes its input"),
+        }
+    }
+
+    fn constant(&mut self, value: Number, dtype: DType) -> Result<Place, Unsupported> {
+        let Some(bits) = fill::bits(value, dtype) else {
+            return unsupported(&format!("`{value}` as {dtype}"));
+        };
+        let to = self.lasting_scratch();
+        self.program.constants.push(Constant { bits, bytes: dtype.bytes(), to });
+        Ok(Place::Scratch(to))
+    }
+
+    /// Scratch whose value lasts for all tiles.
+    fn lasting_scratch(&mut self) -> usize {
+        self.program.scratch += 1;
+        self.program.scratch - 1
+    }
+
+    /// Scratch for a value that lasts for some steps.
+    fn scratch(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| self.lasting_scratch())
+    }
+
+    fn step(&mut self, run: Loop, coefficients: Coefficients, from: &[Place], to: Place) {
+        let from = std::array::from_fn(|i| *from.get(i).unwrap_or(&from[0]));
+        self.program.steps.push(Step { run, from, coefficients, to });
+    }
+
+    /// Frees the scratch of temporaries that no operator after this one reads.
+    fn release(&mut self, index: usize) {
+        for (t, last_use) in self.last_use.iter().enumerate() {
+            if let (true, Some(Place::Scratch(scratch))) = (*last_use == index, self.temporaries[t]) {
+                let is_constant = self.program.constants.iter().any(|constant| constant.to == scratch);
+                if !is_constant {
+                    self.free.push(scratch);
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Compiled, Unsupported> {
+        let Program { scratch, widest, tile, .. } = &mut self.program;
+        if let Some(bytes) = SCRATCH.checked_div(*scratch) {
+            *tile = (bytes / LINE * LINE / *widest).min(*tile);
+        }
+        if *tile == 0 {
+            return unsupported("a group of element-wise operators with hundreds of values at a time");
+        }
+        Ok((self.signature, Box::new(self.program)))
+    }
+}

@@ -1,0 +1,282 @@
+//! `layer_norm`, `group_norm` and their gradients: runs of neighbours, each normalised by its own mean and variance.
+//!
+//! Threads share the runs, which stay in a cache between the passes over them; and the channels, for the sums over all
+//! rows that are the gradients of scale and bias.
+
+use std::marker::PhantomData;
+
+use paddle_core::ops::{GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad};
+use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
+
+use crate::cpu::channels::View;
+use crate::cpu::isa::dispatch;
+use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::number::Float;
+use crate::cpu::operands::Operands;
+use crate::cpu::pieces::{pairs, pieces, triples};
+use crate::cpu::sum::{sum, sum_pairs};
+
+/// Elements that one thread normalises at a time, at least.
+const PIECE: usize = 1 << 13;
+
+/// How a value is cut into runs that are normalised.
+#[derive(Clone)]
+struct Shape {
+    rows: Vec<Extent>,
+    /// What scale and bias have a number for each of.
+    channels: Vec<Extent>,
+    /// The neighbours of one channel.
+    inner: Vec<Extent>,
+    /// The runs of a row: each has as many channels.
+    groups: usize,
+    epsilon: f64,
+}
+
+impl Shape {
+    fn of_layers(layout: &OperandType, begin: i64, epsilon: f64) -> Shape {
+        let (rows, channels) = layout.shape.split_at(begin as usize);
+        Shape { rows: rows.to_vec(), channels: channels.to_vec(), inner: Vec::new(), groups: 1, epsilon }
+    }
+
+    fn of_groups(layout: &OperandType, groups: i64, epsilon: f64) -> Shape {
+        let (rows, rest) = layout.shape.split_at(1);
+        let (channels, inner) = rest.split_at(1);
+        let [rows, channels, inner] = [rows, channels, inner].map(<[Extent]>::to_vec);
+        Shape { rows, channels, inner, groups: groups as usize, epsilon }
+    }
+
+    fn runs<T: Float>(&self, sizes: &[usize]) -> Runs<T> {
+        let size = |extents: &[Extent]| extents.iter().map(|extent| extent.get(sizes)).product();
+        let view = View { rows: size(&self.rows), channels: size(&self.channels), inner: size(&self.inner) };
+        Runs { view, groups: self.groups, epsilon: T::of(self.epsilon) }
+    }
+}
+
+/// The runs of a launch.
+#[derive(Clone, Copy)]
+struct Runs<T> {
+    view: View,
+    groups: usize,
+    epsilon: T,
+}
+
+impl<T: Float> Runs<T> {
+    /// The channels of a run.
+    fn channels(self) -> usize {
+        self.view.channels / self.groups
+    }
+
+    /// The elements of a run.
+    fn length(self) -> usize {
+        self.channels() * self.view.inner
+    }
+
+    /// The runs that one thread takes at a time.
+    fn of_piece(self) -> usize {
+        (PIECE / self.length().max(1)).max(1)
+    }
+
+    /// What deviations are multiplied by.
+    #[inline(always)]
+    fn inverse(self, variance: T) -> T {
+        T::of(1.0) / (variance + self.epsilon).sqrt()
+    }
+
+    /// The numbers of the channels of run `run`.
+    #[inline(always)]
+    fn own(self, run: usize, of_channels: &[T]) -> &[T] {
+        &of_channels[run % self.groups * self.channels()..][..self.channels()]
+    }
+}
+
+struct Forward<T> {
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile_layers(single: &Single<'_>, op: &LayerNorm) -> Result<Compiled, Unsupported> {
+    let x = single.input(0)?;
+    compile(single, Shape::of_layers(&x.1, op.begin_norm_axis, op.epsilon))
+}
+
+pub(super) fn compile_groups(single: &Single<'_>, op: &GroupNorm) -> Result<Compiled, Unsupported> {
+    let x = single.input(0)?;
+    compile(single, Shape::of_groups(&x.1, op.groups, op.epsilon))
+}
+
+fn compile(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupported> {
+    let (x, scale, bias) = (single.input(0)?, single.input(1)?, single.input(2)?);
+    let outputs = [single.output(0)?, single.output(1)?, single.output(2)?];
+    let dtype = x.1.dtype;
+    let body: Box<dyn Body> =
+        with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
+    Ok((single.signature([x, scale, bias], outputs), body))
+}
+
+impl<T: Float> Body for Forward<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let runs = self.shape.runs::<T>(operands.sizes());
+        let (reads, writes) = operands.split();
+        let (x, scale, bias) = (reads.get::<T>(0), reads.get::<T>(1), reads.get::<T>(2));
+        let [y, mean, variance] = writes.all::<T, 3>();
+        assert!(x.len() == runs.view.len() && y.len() == x.len(), "the shape that was compiled");
+        let (length, of_piece) = (runs.length(), runs.of_piece());
+        triples(
+            &machine.team,
+            (y, of_piece * length),
+            (mean, of_piece),
+            (variance, of_piece),
+            &|index, y, mean, variance| {
+                let first = index * of_piece;
+                normalise(
+                    machine.isa,
+                    runs,
+                    first,
+                    &x[first * length..][..y.len()],
+                    [scale, bias],
+                    y,
+                    [mean, variance],
+                );
+            },
+        );
+        Ok(())
+    }
+}
+
+dispatch! {
+    /// The runs from `first` on.
+    fn normalise<const FUSED: bool, T: Float>(
+        isa, runs: Runs<T>, first: usize, x: &[T], channels: [&[T]; 2], y: &mut [T], statistics: [&mut [T]; 2],
+    ) {
+        let (length, inner, [means, variances]) = (runs.length(), runs.view.inner, statistics);
+        let count = T::of(length.max(1) as f64);
+        for (at, (mean, variance)) in means.iter_mut().zip(variances).enumerate() {
+            let x = &x[at * length..][..length];
+            let y = &mut y[at * length..][..length];
+            *mean = sum(x) / count;
+            *variance = sum_pairs(x, x, |x, _| (x - *mean) * (x - *mean)) / count;
+            let (mean, inverse) = (*mean, runs.inverse(*variance));
+            let [scale, bias] = channels.map(|of_channels| runs.own(first + at, of_channels));
+            if inner == 1 {
+                for (((y, x), scale), bias) in y.iter_mut().zip(x).zip(scale).zip(bias) {
+                    *y = (*x - mean) * inverse * *scale + *bias;
+                }
+            } else {
+                for (channel, (scale, bias)) in scale.iter().zip(bias).enumerate() {
+                    let x = &x[channel * inner..][..inner];
+                    for (y, x) in y[channel * inner..][..inner].iter_mut().zip(x) {
+                        *y = (*x - mean) * (inverse * *scale) + *bias;
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Backward<T> {
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile_layers_grad(single: &Single<'_>, op: &LayerNormGrad) -> Result<Compiled, Unsupported> {
+    let x = single.input(0)?;
+    compile_grad(single, Shape::of_layers(&x.1, op.0.begin_norm_axis, op.0.epsilon))
+}
+
+pub(super) fn compile_groups_grad(single: &Single<'_>, op: &GroupNormGrad) -> Result<Compiled, Unsupported> {
+    let x = single.input(0)?;
+    compile_grad(single, Shape::of_groups(&x.1, op.0.groups, op.0.epsilon))
+}
+
+fn compile_grad(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupported> {
+    let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|k| single.input(k));
+    let (x, outputs) = (x?, [single.output(0)?, single.output(1)?, single.output(2)?]);
+    let dtype = x.1.dtype;
+    let body: Box<dyn Body> =
+        with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
+    Ok((single.signature([x, scale?, mean?, variance?, grad?], outputs), body))
+}
+
+impl<T: Float> Body for Backward<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let runs = self.shape.runs::<T>(operands.sizes());
+        let (reads, writes) = operands.split();
+        let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|i| reads.get::<T>(i));
+        let [x_grad, scale_grad, bias_grad] = writes.all::<T, 3>();
+        assert!(x.len() == runs.view.len() && x_grad.len() == x.len(), "the shape that was compiled");
+        let block = runs.view.block();
+        pairs(&machine.team, (scale_grad, block), (bias_grad, block), &|index, of_scale, of_bias| {
+            parameters(machine.isa, runs, index * block, [x, grad, mean, variance], of_scale, of_bias);
+        });
+        let (length, of_piece) = (runs.length(), runs.of_piece());
+        pieces(&machine.team, x_grad, of_piece * length, &|index, out| {
+            let first = index * of_piece;
+            let part = first * length..first * length + out.len();
+            values(machine.isa, runs, first, [&x[part.clone()], &grad[part]], [scale, mean, variance], out);
+        });
+        Ok(())
+    }
+}
+
+dispatch! {
+    /// Gradients of scale and bias, for the channels from `first` on.
+    fn parameters<const FUSED: bool, T: Float>(
+        isa, runs: Runs<T>, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
+    ) {
+        let [x, grad, mean, variance] = operands;
+        let (view, groups, own) = (runs.view, runs.groups, runs.channels());
+        let channels = first..first + of_scale.len();
+        let [bias, scale] = view.sums(channels, |[of_bias, of_scale], elements, row, channel| {
+            let (grad, x) = (&grad[elements.clone()], &x[elements]);
+            of_bias.copy_from_slice(grad);
+            // Neighbours in one run at a time: those of one channel are, and those of a row without groups.
+            let mut done = 0;
+            while done < grad.len() {
+                let at = view.channel(channel, done);
+                let left = if view.inner == 1 { own - at % own } else { grad.len() };
+                let part = done..grad.len().min(done + left);
+                let run = row * groups + at / own;
+                let (mean, inverse) = (mean[run], runs.inverse(variance[run]));
+                let elements = grad[part.clone()].iter().zip(&x[part.clone()]);
+                for (term, (grad, x)) in of_scale[part.clone()].iter_mut().zip(elements) {
+                    *term = *grad * ((*x - mean) * inverse);
+                }
+                done = part.end;
+            }
+        });
+        of_bias.copy_from_slice(&bias[..of_bias.len()]);
+        of_scale.copy_from_slice(&scale[..of_scale.len()]);
+    }
+}
+
+dispatch! {
+    /// Gradients of the elements of the runs from `first` on.
+    fn values<const FUSED: bool, T: Float>(
+        isa, runs: Runs<T>, first: usize, elements: [&[T]; 2], of_runs: [&[T]; 3], out: &mut [T],
+    ) {
+        let ([x, grad], [scale, mean, variance]) = (elements, of_runs);
+        let (length, inner) = (runs.length(), runs.view.inner);
+        let count = T::of(length.max(1) as f64);
+        for (at, out) in out.chunks_exact_mut(length.max(1)).enumerate() {
+            let run = first + at;
+            let (x, grad) = (&x[at * length..][..length], &grad[at * length..][..length]);
+            let (mean, inverse, scale) = (mean[run], runs.inverse(variance[run]), runs.own(run, scale));
+            // The gradient of what is normalised, its mean, and the mean of its products with what is normalised.
+            if inner == 1 {
+                for ((out, grad), scale) in out.iter_mut().zip(grad).zip(scale) {
+                    *out = *grad * *scale;
+                }
+            } else {
+                for (channel, scale) in scale.iter().enumerate() {
+                    let grad = &grad[channel * inner..][..inner];
+                    out[channel * inner..][..inner].iter_mut().zip(grad).for_each(|(out, grad)| *out = *grad * *scale);
+                }
+            }
+            let level = sum(out) / count;
+            let slope = sum_pairs(out, x, |grad, x| grad * ((x - mean) * inverse)) / count;
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = (*out - level - (*x - mean) * inverse * slope) * inverse;
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `slice`, `strided_slice`, their gradient, and `pad`.
+
+use std::marker::PhantomData;
+
+use paddle_core::ops::{Bounds, Number, Pad, Slice, SliceGrad, Taken};
+use paddle_core::plan::{Extent, KernelError, Unsupported};
+
+use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
+use crate::cpu::number::{Constant, Element};
+use crate::cpu::operands::Operands;
+use crate::cpu::pieces::pieces;
+use crate::cpu::view::{MOST_AXES, View};
+
+/// Elements that one thread moves at a time.
+const PIECE: usize = 1 << 14;
+
+/// A part of a value.
+struct Part {
+    /// The value's shape.
+    whole: Vec<Extent>,
+    /// The part's.
+    part: Vec<Extent>,
+    /// What it takes of some axes.
+    bounds: Vec<(usize, Bounds)>,
+}
+
+/// An axis in a launch.
+#[derive(Clone, Copy)]
+struct Axis {
+    size: usize,
+    taken: Taken,
+}
+
+impl Part {
+    /// What is taken of each axis.
+    fn axes(&self, sizes: &[usize]) -> [Axis; MOST_AXES] {
+        let mut axes = [Axis { size: 0, taken: Taken::all(0) }; MOST_AXES];
+        for (axis, extent) in axes.iter_mut().zip(&self.whole) {
+            let size = extent.get(sizes);
+            *axis = Axis { size, taken: Taken::all(size) };
+        }
+        for &(at, bounds) in &self.bounds {
+            let axis = &mut axes[at];
+            axis.taken = bounds.of(axis.size);
+            assert_eq!(axis.taken.count, self.part[at].get(sizes), "bounds that are inside");
+        }
+        axes
+    }
+}
+
+struct Take<T> {
+    part: Part,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile(single: &Single<'_>, op: &Slice) -> Result<Compiled, Unsupported> {
+    let (x, out) = (single.input(0)?, single.output(0)?);
+    if x.1.shape.len() > MOST_AXES {
+        return single.refuse("of so many axes");
+    }
+    let part = Part { whole: x.1.shape.clone(), part: out.1.shape.clone(), bounds: op.bounds().collect() };
+    let body: Box<dyn Body> =
+        with_element!(x.1.dtype, T => Box::new(Take::<T> { part, element: PhantomData }));
+    Ok((single.signature([x], [out]), body))
+}
+
+impl<T: Element> Body for Take<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let axes = self.part.axes(operands.sizes());
+        let axes = &axes[..self.part.whole.len()];
+        let distance = |axis: usize| axes[axis + 1..].iter().map(|axis| axis.size).product::<usize>();
+        let offset = axes.iter().enumerate().map(|(i, axis)| axis.taken.first * distance(i)).sum();
+        let view = axes.iter().enumerate().fold(View::at(offset), |view, (i, axis)| {
+            view.steps(axis.taken.count, axis.taken.stride * distance(i) as isize)
+        });
+        let (reads, writes) = operands.split();
+        let (x, out) = (reads.get::<T>(0), writes.one::<T>());
+        pieces(&machine.team, out, PIECE, &|index, out| view.copy(x, index * PIECE, out));
+        Ok(())
+    }
+}
+
+/// Puts a value where a part of the result is, and elements of one value around it.
+struct Put<T> {
+    part: Part,
+    around: T,
+}
+
+pub(super) fn compile_grad(single: &Single<'_>, op: &SliceGrad) -> Result<Compiled, Unsupported> {
+    compile_put(single, 1, op.0.bounds().collect(), Number::Float(0.0))
+}
+
+pub(super) fn compile_pad(single: &Single<'_>, op: &Pad) -> Result<Compiled, Unsupported> {
+    let sides = op.paddings.as_chunks::<2>().0.iter().enumerate();
+    let inside = |&[before, behind]: &[i64; 2]| Bounds {
+        start: before,
+        end: if behind == 0 { i64::MAX } else { -behind },
+        stride: 1,
+    };
+    let bounds = sides.map(|(axis, sides)| (axis, inside(sides))).collect();
+    compile_put(single, 0, bounds, Number::Float(op.pad_value))
+}
+
+fn compile_put(
+    single: &Single<'_>,
+    input: usize,
+    bounds: Vec<(usize, Bounds)>,
+    around: Number,
+) -> Result<Compiled, Unsupported> {
+    let (part, out) = (single.input(input)?, single.output(0)?);
+    if out.1.shape.len() > MOST_AXES || out.1.shape.is_empty() {
+        return single.refuse("of so many axes");
+    }
+    let whole = Part { whole: out.1.shape.clone(), part: part.1.shape.clone(), bounds };
+    let body: Box<dyn Body> = with_element!(out.1.dtype, T => {
+        Box::new(Put::<T> { part: whole, around: T::constant(around) })
+    });
+    Ok((single.signature([part], [out]), body))
+}
+
+impl<T: Element> Body for Put<T> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let axes = self.part.axes(operands.sizes());
+        let [outer @ .., last] = &axes[..self.part.whole.len()] else { return Ok(()) };
+        let (reads, writes) = operands.split();
+        let (part, out) = (reads.get::<T>(0), writes.one::<T>());
+        let (size, width) = (last.size.max(1), last.taken.count);
+        let rows = (PIECE / size).max(1);
+        pieces(&machine.team, out, rows * size, &|index, out| {
+            for (i, out) in out.chunks_exact_mut(size).enumerate() {
+                out.fill(self.around);
+                // The row of the part that lies here, if one does.
+                let (mut rest, mut row, mut stride) = (index * rows + i, Some(0), 1);
+                for axis in outer.iter().rev() {
+                    let found = axis.taken.find(rest % axis.size);
+                    rest /= axis.size;
+                    row = row.zip(found).map(|(row, found)| row + found * stride);
+                    stride *= axis.taken.count;
+                }
+                let Some(row) = row else { continue };
+                let part = &part[row * width..][..width];
+                match last.taken.stride {
+                    1 => out[last.taken.first..][..width].copy_from_slice(part),
+                    stride => {
+                        for (i, part) in part.iter().enumerate() {
+                            out[(last.taken.first as isize + i as isize * stride) as usize] = *part;
+                        }
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+}

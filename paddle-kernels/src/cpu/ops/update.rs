@@ -1,0 +1,235 @@
+//! Updates of parameters: one sweep over the parameter, its gradient and its states.
+
+use std::marker::PhantomData;
+
+use paddle_core::ops::{MOST_STATES, Once, Power, Rule, Update, WithRule};
+use paddle_core::plan::{KernelError, Unsupported};
+
+use crate::cpu::isa::dispatch;
+use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::number::Float;
+use crate::cpu::operands::{Operands, Signature};
+use crate::cpu::pieces::{groups, pieces};
+use crate::cpu::sum::sum;
+
+/// Elements that one thread updates at a time.
+const PIECE: usize = 1 << 14;
+/// Squares that are summed at a time.
+const BLOCK: usize = 1 << 10;
+/// The sum of all squares is cut into at most this many.
+const MOST_PARTS: usize = 64;
+/// The slots in front of the states: parameter, gradient, learning rate.
+const FIRST_STATE: usize = 3;
+/// Powers that a rule has at most.
+pub(super) const MOST_POWERS: usize = 2;
+/// What changes at most: the parameter, states, powers.
+pub(super) const MOST_CHANGES: usize = 1 + MOST_STATES + MOST_POWERS;
+
+struct ParameterUpdate<T, R> {
+    rule: R,
+    powers: Vec<Power>,
+    element: PhantomData<T>,
+}
+
+pub(super) fn compile(single: &Single<'_>, update: &Update) -> Result<Compiled, Unsupported> {
+    let powers = update.powers();
+    let (mut reads, mut writes) = (vec![single.input(1)?, single.input(2)?], vec![single.input(0)?]);
+    let behind = FIRST_STATE + update.states().len();
+    for k in FIRST_STATE..behind {
+        writes.push(single.input(k)?);
+    }
+    for (k, power) in powers.iter().enumerate() {
+        let slots = if power.advances { &mut writes } else { &mut reads };
+        slots.push(single.input(behind + k)?);
+    }
+    let body = update.with_rule(Compile { single, powers })?;
+    Ok((Signature { reads, writes, in_place: false }, body))
+}
+
+struct Compile<'a> {
+    single: &'a Single<'a>,
+    powers: Vec<Power>,
+}
+
+impl WithRule for Compile<'_> {
+    type Output = Result<Box<dyn Body>, Unsupported>;
+
+    fn with<R: Rule>(self, rule: R) -> Self::Output {
+        let Compile { single, powers } = self;
+        let dtype = single.input(0)?.1.dtype;
+        Ok(
+            with_float!(single, dtype, T => Box::new(ParameterUpdate::<T, R> { rule, powers, element: PhantomData })),
+        )
+    }
+}
+
+/// Old and new elements of one place.
+#[inline(always)]
+fn element<const FUSED: bool, T: Float, R: Rule, const N: usize>(
+    shared: &R::Shared<T::Fast<FUSED>>,
+    parameter: &mut T,
+    gradient: T,
+    states: [&mut T; N],
+) {
+    let mut old = [T::ZERO.fast::<FUSED>(); MOST_STATES];
+    for (old, state) in old.iter_mut().zip(&states) {
+        *old = state.fast::<FUSED>();
+    }
+    let (new, advanced) = R::step(shared, parameter.fast::<FUSED>(), gradient.fast::<FUSED>(), old);
+    *parameter = T::plain(new);
+    for (state, new) in states.into_iter().zip(advanced) {
+        *state = T::plain(new);
+    }
+}
+
+/// What is the same for all elements, in the numbers that formulas are evaluated in.
+#[inline(always)]
+fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::Shared<T::Fast<FUSED>> {
+    let Once { rate, powers, trust } = once;
+    let mut fast = [T::ZERO.fast::<FUSED>(); MOST_POWERS];
+    for (fast, power) in fast.iter_mut().zip(&powers) {
+        *fast = power.fast::<FUSED>();
+    }
+    rule.shared(Once { rate: rate.fast::<FUSED>(), powers: fast, trust: trust.fast::<FUSED>() })
+}
+
+dispatch! {
+    pub(super) fn sweep<const FUSED: bool, T: Float, R: Rule>(
+        isa, rule: &R, once: Once<T>, parameter: &mut [T], gradient: &[T], states: [&mut [T]; MOST_STATES]
+    ) {
+        let shared = shared::<FUSED, T, R>(rule, once);
+        let pairs = parameter.iter_mut().zip(gradient);
+        let [a, b, c] = states;
+        // A loop of its own for each number of states: the compiler makes vector code of these.
+        match R::STATES {
+            0 => pairs.for_each(|(p, g)| element::<FUSED, T, R, 0>(&shared, p, *g, [])),
+            1 => pairs.zip(a).for_each(|((p, g), a)| element::<FUSED, T, R, 1>(&shared, p, *g, [a])),
+            2 => {
+                let all = pairs.zip(a.iter_mut().zip(b));
+                all.for_each(|((p, g), (a, b))| element::<FUSED, T, R, 2>(&shared, p, *g, [a, b]));
+            }
+            _ => {
+                let all = pairs.zip(a.iter_mut().zip(b.iter_mut().zip(c)));
+                all.for_each(|((p, g), (a, (b, c)))| element::<FUSED, T, R, 3>(&shared, p, *g, [a, b, c]));
+            }
+        }
+    }
+}
+
+dispatch! {
+    /// The sums of the squares of the parameter and of the direction of its step.
+    fn squares<const FUSED: bool, T: Float, R: Rule>(
+        isa, rule: &R, once: Once<T>, parameter: &[T], gradient: &[T], states: [&[T]; MOST_STATES]
+    ) -> [T; 2] {
+        let shared = shared::<FUSED, T, R>(rule, once);
+        let mut sums = [T::ZERO; 2];
+        let mut of_parameter = [T::ZERO; BLOCK];
+        let mut of_direction = [T::ZERO; BLOCK];
+        for start in (0..parameter.len()).step_by(BLOCK) {
+            let count = BLOCK.min(parameter.len() - start);
+            for i in 0..count {
+                let (p, g) = (parameter[start + i], gradient[start + i]);
+                let mut old = [T::ZERO.fast::<FUSED>(); MOST_STATES];
+                for (old, state) in old.iter_mut().zip(&states) {
+                    if let Some(state) = state.get(start + i) {
+                        *old = state.fast::<FUSED>();
+                    }
+                }
+                let direction = R::direction(&shared, p.fast::<FUSED>(), g.fast::<FUSED>(), old);
+                let direction: T = T::plain(direction);
+                of_parameter[i] = p * p;
+                of_direction[i] = direction * direction;
+            }
+            sums[0] += sum(&of_parameter[..count]);
+            sums[1] += sum(&of_direction[..count]);
+        }
+        sums
+    }
+}
+
+impl<T: Float, R: Rule> ParameterUpdate<T, R> {
+    /// The norm of the parameter over that of the direction; 1 where one of them is 0.
+    fn trust(
+        &self,
+        machine: &Machine,
+        once: Once<T>,
+        parameter: &[T],
+        gradient: &[T],
+        states: [&[T]; MOST_STATES],
+    ) -> T {
+        let part = parameter.len().div_ceil(MOST_PARTS).max(PIECE);
+        let mut sums = [[T::ZERO; 2]; MOST_PARTS];
+        let parts = parameter.len().div_ceil(part);
+        pieces(&machine.team, &mut sums[..parts], 1, &|index, sums| {
+            let range = index * part..parameter.len().min((index + 1) * part);
+            let states = states.map(|state| state.get(range.clone()).unwrap_or_default());
+            sums[0] = squares(
+                machine.isa,
+                &self.rule,
+                once,
+                &parameter[range.clone()],
+                &gradient[range.clone()],
+                states,
+            );
+        });
+        let total = |k: usize| sums[..parts].iter().map(|sums| sums[k]).sum::<T>().sqrt();
+        let (of_parameter, of_direction) = (total(0), total(1));
+        let both = of_parameter > T::ZERO && of_direction > T::ZERO;
+        if both { of_parameter / of_direction } else { T::of(1.0) }
+    }
+}
+
+/// The parameter and the states, and empty slices behind them.
+pub(super) type Changed<'a, T> = [&'a mut [T]; 1 + MOST_STATES];
+
+/// Takes what changes apart: what is the same for all elements, of powers as they were before they advance; and the
+/// parameter and the states. `kept(k)` is the `k`-th of the powers that do not advance.
+pub(super) fn take_powers<'a, T: Float>(
+    rate: T,
+    powers: &[Power],
+    states: usize,
+    kept: &dyn Fn(usize) -> T,
+    changes: &mut [&'a mut [T]; MOST_CHANGES],
+) -> (Once<T>, Changed<'a, T>) {
+    let mut once = Once { rate, powers: [T::of(1.0); MOST_POWERS], trust: T::of(1.0) };
+    let (mut read, mut written) = (0, 1 + states);
+    for (now, power) in once.powers.iter_mut().zip(powers) {
+        if power.advances {
+            *now = changes[written][0];
+            changes[written][0] = *now * T::of(power.rate);
+            written += 1;
+        } else {
+            *now = kept(read);
+            read += 1;
+        }
+    }
+    let all =
+        std::array::from_fn(|k| if k <= states { std::mem::take(&mut changes[k]) } else { &mut [][..] });
+    (once, all)
+}
+
+impl<T: Float, R: Rule> Body for ParameterUpdate<T, R> {
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let (reads, writes) = operands.split();
+        let (gradient, rate) = (reads.get::<T>(0), reads.get::<T>(1)[0]);
+        let mut changes = writes.at_most::<T, MOST_CHANGES>();
+        let kept = |k: usize| reads.get::<T>(2 + k)[0];
+        let (mut once, mut all) = take_powers(rate, &self.powers, R::STATES, &kept, &mut changes);
+        assert!(all[..=R::STATES].iter().all(|one| one.len() == gradient.len()), "all of one shape");
+        if R::SCALED {
+            let [parameter, states @ ..] = &all;
+            once.trust =
+                self.trust(machine, once, parameter, gradient, states.each_ref().map(|state| &**state));
+        }
+        groups(
+            &machine.team,
+            all.each_mut().map(|one| &mut **one),
+            PIECE,
+            &|index, [parameter, states @ ..]| {
+                let gradient = &gradient[index * PIECE..][..parameter.len()];
+                sweep(machine.isa, &self.rule, once, parameter, gradient, states);
+            },
+        );
+        Ok(())
+    }
+}

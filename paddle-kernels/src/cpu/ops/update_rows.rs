@@ -1,0 +1,172 @@
+//! `update_rows`.
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use paddle_core::memory::{OutOfMemory, TryGrow};
+use paddle_core::ops::{MOST_STATES, Power, Rule, UpdateRows, WithRule};
+use paddle_core::plan::{Extent, KernelError, Unsupported};
+
+use super::lookup_table::check;
+use super::update::{MOST_CHANGES, sweep, take_powers};
+use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
+use crate::cpu::number::Float;
+use crate::cpu::operands::{Operands, Signature};
+use crate::cpu::pieces::rows;
+
+/// Elements that one thread updates at a time.
+const PIECE: usize = 1 << 12;
+/// Elements of a row's gradient that are summed at a time.
+const BLOCK: usize = 256;
+/// The slots in front of the states: parameter, gradient, learning rate, ids.
+const FIRST_STATE: usize = 4;
+
+struct RowsUpdate<T, R> {
+    rule: R,
+    powers: Vec<Power>,
+    padding_idx: i64,
+    lookups: usize,
+    entries: Extent,
+    size: Extent,
+    /// Which rows are updated; it keeps its memory.
+    looked_up: Mutex<LookedUp>,
+    element: PhantomData<T>,
+}
+
+/// The rows that were looked up.
+#[derive(Default)]
+struct LookedUp {
+    /// Each id with its lookup and its place there, in their order.
+    places: Vec<(usize, usize, usize)>,
+    /// The ids, each once.
+    ids: Vec<usize>,
+    /// Where the places of each id begin, and their end.
+    starts: Vec<usize>,
+}
+
+impl LookedUp {
+    /// Makes room for so many ids.
+    fn reserve(&mut self, ids: usize) -> Result<(), OutOfMemory> {
+        self.places.clear();
+        self.ids.clear();
+        self.starts.clear();
+        self.places.try_grow(ids)?;
+        self.ids.try_grow(ids)?;
+        self.starts.try_grow(ids + 1)
+    }
+
+    /// There has to be room.
+    fn set<'a>(&mut self, lookups: impl Iterator<Item = &'a [i64]>, padding_idx: i64) {
+        self.places.clear();
+        for (lookup, ids) in lookups.enumerate() {
+            let places = ids.iter().enumerate().filter(|(_, id)| **id != padding_idx);
+            self.places.extend(places.map(|(place, &id)| (id as usize, lookup, place)));
+        }
+        self.places.sort_unstable();
+        self.ids.clear();
+        self.starts.clear();
+        for (at, &(id, ..)) in self.places.iter().enumerate() {
+            if self.ids.last() != Some(&id) {
+                self.ids.push(id);
+                self.starts.push(at);
+            }
+        }
+        self.starts.push(self.places.len());
+    }
+}
+
+pub(super) fn compile(single: &Single<'_>, op: &UpdateRows) -> Result<Compiled, Unsupported> {
+    let inputs = single.inputs()?;
+    let lookups = op.lookups(inputs.len()).flatten();
+    let reads = std::iter::once(2).chain(lookups).map(|k| inputs[k].clone()).collect();
+    let mut writes = vec![single.input(0)?];
+    let states = FIRST_STATE..FIRST_STATE + op.update.states().len() + op.update.powers().len();
+    for k in states {
+        writes.push(single.input(k)?);
+    }
+    let body = op.update.with_rule(Compile { single, op })?;
+    Ok((Signature { reads, writes, in_place: false }, body))
+}
+
+struct Compile<'a> {
+    single: &'a Single<'a>,
+    op: &'a UpdateRows,
+}
+
+impl WithRule for Compile<'_> {
+    type Output = Result<Box<dyn Body>, Unsupported>;
+
+    fn with<R: Rule>(self, rule: R) -> Self::Output {
+        let Compile { single, op } = self;
+        let table = single.input(0)?.1;
+        let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
+        Ok(with_float!(single, table.dtype, T => Box::new(RowsUpdate::<T, R> {
+            rule,
+            powers: op.update.powers(),
+            padding_idx: op.padding_idx,
+            lookups: op.lookups(single.inputs()?.len()).count(),
+            entries,
+            size,
+            looked_up: Mutex::default(),
+            element: PhantomData,
+        })))
+    }
+}
+
+impl<T: Float, R: Rule> RowsUpdate<T, R> {
+    fn looked_up(&self) -> MutexGuard<'_, LookedUp> {
+        self.looked_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
+    fn reserve(&self, signature: &Signature, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        let ids = (0..self.lookups).map(|lookup| signature.reads[2 + 2 * lookup].1.elements(sizes));
+        self.looked_up().reserve(ids.sum())
+    }
+
+    fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError> {
+        let (entries, size) = (self.entries.get(operands.sizes()), self.size.get(operands.sizes()));
+        let (reads, writes) = operands.split();
+        let (gradient, ids) =
+            (|lookup| reads.get::<T>(1 + 2 * lookup), |lookup| reads.get::<i64>(2 + 2 * lookup));
+        for lookup in 0..self.lookups {
+            check(ids(lookup), entries)?;
+        }
+        let mut looked_up = self.looked_up();
+        looked_up.reserve((0..self.lookups).map(|lookup| ids(lookup).len()).sum())?;
+        looked_up.set((0..self.lookups).map(ids), self.padding_idx);
+        let rate = reads.get::<T>(0)[0];
+        let mut changes = writes.at_most::<T, MOST_CHANGES>();
+        // Powers of rules that keep rows all advance.
+        let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
+        let LookedUp { places, ids, starts } = &*looked_up;
+        rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
+            let places = &places[starts[at]..starts[at + 1]];
+            for first in (0..size).step_by(BLOCK) {
+                let count = BLOCK.min(size - first);
+                let mut sums = [T::ZERO; BLOCK];
+                let sums = &mut sums[..count];
+                // Each lookup by itself, as in the gradient of the whole table.
+                let mut lookups = places.chunk_by(|(_, a, _), (_, b, _)| a == b);
+                let add = |places: &[(usize, usize, usize)], sums: &mut [T]| {
+                    for &(_, lookup, place) in places {
+                        let row = &gradient(lookup)[place * size + first..][..count];
+                        sums.iter_mut().zip(row).for_each(|(sum, term)| *sum += *term);
+                    }
+                };
+                lookups.next().into_iter().for_each(|places| add(places, sums));
+                for places in lookups {
+                    let mut of_lookup = [T::ZERO; BLOCK];
+                    add(places, &mut of_lookup[..count]);
+                    sums.iter_mut().zip(&of_lookup).for_each(|(sum, term)| *sum += *term);
+                }
+                let [parameter, states @ ..] = &mut all;
+                let states: [&mut [T]; MOST_STATES] =
+                    states.each_mut().map(|state| state.get_mut(first..first + count).unwrap_or_default());
+                sweep(machine.isa, &self.rule, once, &mut parameter[first..][..count], sums, states);
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! `uniform_random`, `gaussian_random`: the generator is that of every backend.
+
+use paddle_core::ops::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
+use paddle_core::program::DType;
+
+use crate::random::Random;
+use crate::reference::call::Call;
+use crate::reference::values::Values;
+
+fn random(call: &Call<'_>) -> Random {
+    Random { seed: call.launch.seed, stream: call.group.random_stream }
+}
+
+/// The positions of the elements among all numbers: those of a row are where its number says.
+fn positions(call: &Call<'_>) -> Vec<u64> {
+    let count = call.output_shape(0).iter().product::<usize>();
+    let numbers = match call.op.inputs.len() {
+        0 => vec![0],
+        _ => call.numbers(0),
+    };
+    let width = (count / numbers.len().max(1)) as u64;
+    let of_row =
+        |number: i64| (0..width).map(move |column| (number as u64).wrapping_mul(width).wrapping_add(column));
+    numbers.into_iter().flat_map(of_row).collect()
+}
+
+pub(super) fn uniform(op: &UniformRandom, call: &Call<'_>) -> Values {
+    let random = random(call);
+    match call.output_dtype(0) {
+        DType::F32 => Values::F32(
+            positions(call).into_iter().map(|at| random.uniform_f32(at, op.min, op.max)).collect(),
+        ),
+        dtype => Values::round(
+            dtype,
+            positions(call).into_iter().map(|at| random.uniform(at, op.min, op.max)).collect(),
+        ),
+    }
+}
+
+pub(super) fn gaussian(op: &GaussianRandom, call: &Call<'_>) -> Values {
+    let random = random(call);
+    let values = positions(call).into_iter().map(|at| op.mean + op.std * random.gaussian(at)).collect();
+    Values::round(call.output_dtype(0), values)
+}
+
+pub(super) fn truncated_gaussian(op: &TruncatedGaussianRandom, call: &Call<'_>) -> Values {
+    let random = random(call);
+    let values =
+        positions(call).into_iter().map(|at| op.mean + op.std * random.truncated_gaussian(at)).collect();
+    Values::round(call.output_dtype(0), values)
+}

@@ -1,0 +1,84 @@
+//! `sequence_product`, `sequence_weigh` and `sequence_spread`.
+
+use paddle_core::plan::KernelError;
+
+use crate::messages::no_such_token;
+use crate::reference::call::Call;
+use crate::reference::sequences::sequences;
+use crate::reference::values::Values;
+
+/// A token of `X`, one of `Y`, and the number of their pair.
+struct Pair {
+    x: usize,
+    y: usize,
+    number: usize,
+}
+
+/// All pairs. `x` and `y` are the inputs that have the tokens of `X` and of `Y`; input 2 has those of the pairs. The offsets of
+/// each are the third operand behind it.
+fn pairs(call: &Call<'_>, [x, y]: [usize; 2]) -> Result<Vec<Pair>, KernelError> {
+    let tokens = |of: usize| sequences(call, of + 3, call.shape(of)[0]);
+    let (of_rows, others, of_tokens) = (tokens(x), tokens(y), tokens(2));
+    let index = call.numbers(2);
+    let mut pairs = Vec::with_capacity(index.len());
+    for (row, (tokens, others)) in of_rows.into_iter().zip(others).enumerate() {
+        for token in tokens {
+            for number in of_tokens[token].clone() {
+                let position = usize::try_from(index[number]).ok().filter(|&at| at < others.len());
+                let position =
+                    position.ok_or_else(|| no_such_token(index[number], row, others.len() as i64))?;
+                pairs.push(Pair { x: token, y: others.start + position, number });
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// How many products of so many elements a token has.
+fn widths(shape: &[usize]) -> (usize, usize) {
+    let (last, lead) = shape[1..].split_last().expect("the shape rule wants a dimension");
+    (lead.iter().product(), *last)
+}
+
+pub(super) fn product(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
+    let (lead, width) = widths(&call.shape(0));
+    let (x, y) = (call.read(0).floats(), call.read(1).floats());
+    let mut out = vec![0.0; call.output_shape(0).iter().product()];
+    for Pair { x: token, y: other, number } in pairs(call, [0, 1])? {
+        for at in 0..lead {
+            let terms =
+                (0..width).map(|k| x[(token * lead + at) * width + k] * y[(other * lead + at) * width + k]);
+            out[number * lead + at] = terms.sum();
+        }
+    }
+    Ok(vec![Values::round(call.output_dtype(0), out)])
+}
+
+pub(super) fn weigh(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
+    let pairs = pairs(call, [3, 1])?;
+    weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.y, pair.x)))
+}
+
+pub(super) fn spread(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
+    let pairs = pairs(call, [1, 3])?;
+    weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.x, pair.y)))
+}
+
+/// Adds to tokens others, each times its weight: of each the number of its pair, the token that is read, and the one that is written.
+fn weighted(
+    call: &Call<'_>,
+    pairs: impl Iterator<Item = (usize, usize, usize)>,
+) -> Result<Vec<Values>, KernelError> {
+    let (lead, width) = widths(&call.shape(1));
+    let (weights, from) = (call.read(0).floats(), call.read(1).floats());
+    let mut out = vec![0.0; call.output_shape(0).iter().product()];
+    for (number, read, written) in pairs {
+        for at in 0..lead {
+            for k in 0..width {
+                let term = weights[number * lead + at] * from[(read * lead + at) * width + k];
+                out[(written * lead + at) * width + k] += term;
+            }
+        }
+    }
+    Ok(vec![Values::round(call.output_dtype(0), out)])
+}

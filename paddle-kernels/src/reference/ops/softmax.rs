@@ -1,0 +1,58 @@
+//! `softmax`.
+
+use crate::reference::call::Call;
+use crate::reference::values::Values;
+
+/// Softmax of one row.
+pub(super) fn normalise(row: &[f64]) -> Vec<f64> {
+    let max = max(row);
+    let exps: Vec<f64> = row.iter().map(|x| (x - max).exp()).collect();
+    let sum: f64 = exps.iter().sum();
+    exps.iter().map(|exp| exp / sum).collect()
+}
+
+/// `ln Σ exp x`.
+pub(super) fn log_sum_exp(row: &[f64]) -> f64 {
+    let max = max(row);
+    max + row.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
+}
+
+/// Logarithms of the softmax of one row. The largest one is next to 0, and keeps its digits.
+pub(super) fn log_normalise(row: &[f64]) -> Vec<f64> {
+    let max = max(row);
+    let rest = log_sum_exp(&row.iter().map(|x| x - max).collect::<Vec<_>>());
+    row.iter().map(|x| (x - max) - rest).collect()
+}
+
+fn max(row: &[f64]) -> f64 {
+    row.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The last axis.
+pub(super) fn row_length(shape: &[usize]) -> usize {
+    *shape.last().expect("the shape rule wants a dimension")
+}
+
+pub(super) fn normalised_rows(values: &[f64], shape: &[usize]) -> Vec<f64> {
+    rows(values, row_length(shape)).flat_map(normalise).collect()
+}
+
+/// Rows of this length; none where there are no elements.
+pub(super) fn rows(values: &[f64], length: usize) -> impl Iterator<Item = &[f64]> {
+    values.chunks_exact(length.max(1))
+}
+
+pub(super) fn softmax(call: &Call<'_>) -> Values {
+    Values::round(call.output_dtype(0), normalised_rows(&call.read(0).floats(), &call.shape(0)))
+}
+
+pub(super) fn softmax_grad(call: &Call<'_>) -> Values {
+    let (out, grad) = (call.read_broadcast(0).floats(), call.read_broadcast(1).floats());
+    let length = row_length(&call.output_shape(0));
+    let of_row = |(out, grad): (&[f64], &[f64])| -> Vec<f64> {
+        let dot: f64 = out.iter().zip(grad).map(|(out, grad)| out * grad).sum();
+        out.iter().zip(grad).map(|(out, grad)| out * (grad - dot)).collect()
+    };
+    let values = rows(&out, length).zip(rows(&grad, length)).flat_map(of_row).collect();
+    Values::round(call.output_dtype(0), values)
+}

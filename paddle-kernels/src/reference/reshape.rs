@@ -1,8 +1,0 @@
-//! `reshape2`: elements are dense, so only the layout of the output differs.
-
-use super::call::Call;
-use super::values::Values;
-
-pub(super) fn reshape(call: &Call<'_>) -> Values {
-    call.read(0)
-}

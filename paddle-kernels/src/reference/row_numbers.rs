@@ -1,8 +1,0 @@
-//! `row_numbers`.
-
-use super::call::Call;
-use super::values::Values;
-
-pub(super) fn row_numbers(call: &Call<'_>) -> Values {
-    Values::I64((0..call.output_shape(0)[0] as i64).collect())
-}

@@ -1,0 +1,104 @@
+//! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
+
+mod expr;
+mod item;
+mod shown;
+mod size;
+mod ty;
+mod walk;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+
+use crate::configure::ConfiguredOut;
+use crate::files::Files;
+
+pub use expr::{
+    Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Method, Named, Piece,
+    Place, PlaceKind, Statement, Target, TargetKind,
+};
+pub use item::{
+    Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,
+};
+pub use shown::{Shown, ShownDim};
+pub use size::{OutsideSize, SizeOrigin};
+pub use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
+
+/// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of one name have two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BindingId(pub usize);
+
+/// A `fn`; an index into [`Network::functions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FunctionId(pub usize);
+
+/// A module's source; an index into [`Network::units`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitId(pub usize);
+
+/// A whole invocation: constants, sub-networks and topologies.
+#[derive(Debug, Default)]
+pub struct Network {
+    /// What its files are called.
+    pub files: Files,
+    /// What was written here, behind what it imports.
+    pub units: Vec<Unit>,
+    /// Whether an import cannot be read, so that any name may be meant by it.
+    pub has_unknown_imports: bool,
+    /// Of all units; `resolve` puts each behind those that it is made of, and adds the variables of Rust that are captured.
+    pub constants: Vec<Constant>,
+    /// Whether variables of Rust may be captured, and where that is said: `network!(move |x| ..)`.
+    pub captures: Option<Span>,
+    /// Of all units.
+    pub functions: Vec<Function>,
+    /// The items that are configured out of what was written here.
+    pub configured_out: Vec<ConfiguredOut>,
+    /// The variables, filled in by `resolve`.
+    pub bindings: Vec<Binding>,
+    /// The types that editors show of them, each once; filled in when the network has been lowered.
+    pub shown: Vec<Shown>,
+}
+
+impl Network {
+    pub fn is_here(&self, unit: UnitId) -> bool {
+        self.units[unit.0].origin == Origin::Here
+    }
+
+    pub fn is_library(&self, unit: UnitId) -> bool {
+        self.units[unit.0].origin == Origin::Library
+    }
+
+    /// The imports of what was written here.
+    pub fn imports(&self) -> impl Iterator<Item = &Import> {
+        self.units.iter().filter(|unit| unit.origin == Origin::Here).flat_map(|unit| &unit.imports)
+    }
+
+    /// Whether it is a `const` that is imported.
+    pub fn is_constant(&self, import: &Import) -> bool {
+        import.item.as_ref().is_some_and(|(unit, name)| {
+            self.constants.iter().any(|constant| constant.unit == *unit && text(&constant.ident) == *name)
+        })
+    }
+
+    /// Notes what editors show of variables.
+    pub fn show(&mut self, bindings: BTreeMap<BindingId, Shown>) {
+        let types: BTreeSet<Shown> = bindings.values().filter(|ty| **ty != Shown::Value).cloned().collect();
+        self.shown = types.into_iter().collect();
+        for (id, ty) in bindings {
+            self.bindings[id.0].shown = self.shown.binary_search(&ty).ok();
+        }
+    }
+
+    /// Whether a module that it imports from has mistakes, so that it cannot be compiled either.
+    pub fn is_incomplete(&self) -> bool {
+        self.units.iter().flat_map(|unit| &unit.imports).any(|import| import.item.is_none())
+    }
+}
+
+/// The text of a name; `r#gen` is `gen`.
+pub fn text(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}

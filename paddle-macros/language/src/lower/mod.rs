@@ -1,0 +1,512 @@
+//! Tree → program, with every check of types. Sub-networks are inlined at each call.
+
+mod along;
+mod argument;
+mod bound;
+mod branch;
+mod call;
+mod choose;
+mod constants;
+mod declared;
+mod expr;
+mod inputs;
+mod layer;
+mod left_out;
+mod loops;
+mod meaning;
+mod methods;
+mod operator;
+mod outputs;
+mod outside;
+mod parts;
+mod repeat;
+mod shown;
+mod sizes;
+mod state;
+mod types;
+mod unroll;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paddle_core::ops::{Mismatch, MismatchKind, Program};
+use paddle_core::program::{BlockId, BuildError, Definition, LayerId, Place, Role, RowsId, Site, VarId};
+use proc_macro2::Span;
+
+use crate::ast::{
+    BindingId, Block, Constant, Expr, Function, FunctionId, Network, Origin, OutsideSize, Pattern,
+    PatternKind, Shown, Statement, TypeExpr, UnitId,
+};
+use crate::messages::Message;
+use crate::names::Names;
+use crate::report::{Blame, Extent, Frame, Report, Sink};
+use crate::values::{Dims, Env, Slot, Value};
+
+use bound::Bound;
+pub use inputs::Input;
+use meaning::Meanings;
+pub use operator::declare;
+use sizes::OutsideSymbols;
+pub use sizes::Sizes;
+use types::ITSELF;
+
+/// A topology in its final form.
+#[derive(Debug)]
+pub struct Lowered {
+    pub inputs: Vec<Input>,
+    /// None where a mistake has been reported.
+    pub program: Option<Program>,
+    /// What it has to do with sizes from outside.
+    pub sizes: Sizes,
+    /// Where each name of parameters is first used.
+    pub uses: BTreeMap<String, Blame>,
+    /// What its variables are bound to.
+    pub shown: BTreeMap<BindingId, Shown>,
+}
+
+/// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
+pub fn lower(network: &Network, function: FunctionId, is_known: bool, sink: &mut Sink) -> Lowered {
+    // What other topologies report is none of this one's mistakes.
+    let mut own = Sink::default();
+    let mut lowering = Lowering::new(network, is_known, &mut own);
+    let mut inputs = lowering.topology(function).unwrap_or_default();
+    let sizes = lowering.finish_sizes();
+    let program = std::mem::take(&mut lowering.program);
+    for input in &mut inputs {
+        input.dims.clone_from(&program.ty(input.var).dims);
+    }
+    let uses = std::mem::take(&mut lowering.first_uses);
+    let shown = std::mem::take(&mut lowering.shown);
+    let is_right = is_known && own.is_empty();
+    sink.absorb(own);
+    Lowered { inputs, program: is_right.then_some(program), sizes, uses, shown }
+}
+
+/// The inputs alone, of a network that has mistakes elsewhere.
+pub fn inputs(network: &Network, function: FunctionId) -> Lowered {
+    let mut unseen = Sink::default();
+    let mut lowering = Lowering::new(network, false, &mut unseen);
+    lowering.constants();
+    for size in &network.functions[function.0].generics {
+        lowering.constant(size);
+    }
+    let inputs = lowering.inputs(network.functions[function.0].params.iter());
+    let inputs = inputs.into_iter().collect::<Option<_>>().unwrap_or_default();
+    let outside = lowering.outside.into_values().collect();
+    let sizes = Sizes { outside, constants: Vec::new(), blames: Vec::new() };
+    let shown = lowering.shown;
+    unseen.finish();
+    Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), shown }
+}
+
+/// What a topology returns.
+fn result(function: &Function) -> Extent {
+    function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at)
+}
+
+struct Lowering<'a, 's> {
+    network: &'a Network,
+    /// Whether all names and all source are known.
+    is_known: bool,
+    sink: &'s mut Sink,
+    program: Program,
+    /// Where operators go.
+    block: BlockId,
+    env: Env<'a>,
+    /// Named dimensions of the sub-network that is being inlined; `None` where a mistake has been reported.
+    dims: Dims,
+    /// The unit of the sub-network that is being inlined.
+    unit: UnitId,
+    /// Whether this is the definition of an operator of the user's: the operators in it have no gradient, and of its types
+    /// `_` alone is rows.
+    is_definition: bool,
+    /// The call that led into the library, the unit that it is in, and the layer.
+    library_call: Option<(Span, UnitId, LayerId)>,
+    /// The calls that are being inlined, the outermost first.
+    calls: Vec<Frame>,
+    names: Names,
+    /// How deep the expression at hand is nested, with the calls that led to it.
+    depth: usize,
+    /// Whether that was too deep.
+    is_too_deep: bool,
+    /// How often bodies of `for` were lowered.
+    iterations: usize,
+    /// How many looks in advance this is within.
+    rehearsals: usize,
+    /// How often sub-networks were.
+    inlined: usize,
+    /// The variables of the `for`s that are being unrolled.
+    loop_variables: Vec<Option<String>>,
+    /// The variable that the expression at hand is bound to; names parameters.
+    binding: Bound,
+    /// Where each name of parameters was first used.
+    first_uses: BTreeMap<String, Blame>,
+    /// Values that have the user's name.
+    named: BTreeSet<VarId>,
+    /// Sizes from outside.
+    outside: OutsideSymbols,
+    /// Constants from outside, by what they are called in programs.
+    outside_constants: Vec<(String, OutsideSize)>,
+    /// What is to blame for each check of the program.
+    check_blames: Vec<Blame>,
+    /// What values of layers are.
+    meanings: Meanings,
+    /// Loop state that began as a whole number, with its variable's name: for a hint.
+    whole_states: BTreeMap<VarId, String>,
+    /// What the user leaves unused, and where.
+    left_out: Vec<(VarId, Span)>,
+    /// What variables are bound to.
+    shown: BTreeMap<BindingId, Shown>,
+}
+
+impl<'a, 's> Lowering<'a, 's> {
+    fn new(network: &'a Network, is_known: bool, sink: &'s mut Sink) -> Self {
+        Lowering {
+            network,
+            is_known,
+            sink,
+            program: Program::new(),
+            block: Program::GLOBAL,
+            env: Env::new(),
+            dims: Dims::new(),
+            unit: UnitId(0),
+            is_definition: false,
+            library_call: None,
+            calls: Vec::new(),
+            names: Names::new(),
+            depth: 0,
+            is_too_deep: false,
+            iterations: 0,
+            rehearsals: 0,
+            inlined: 0,
+            loop_variables: Vec::new(),
+            binding: Bound::default(),
+            first_uses: BTreeMap::new(),
+            named: BTreeSet::new(),
+            outside: OutsideSymbols::new(),
+            outside_constants: Vec::new(),
+            check_blames: Vec::new(),
+            meanings: Meanings::new(),
+            whole_states: BTreeMap::new(),
+            left_out: Vec::new(),
+            shown: BTreeMap::new(),
+        }
+    }
+
+    fn topology(&mut self, function: FunctionId) -> Option<Vec<Input>> {
+        let network = self.network;
+        let function = &network.functions[function.0];
+        self.unit = function.unit;
+        self.constants();
+        for size in &function.generics {
+            self.constant(size);
+        }
+        let inputs = self.inputs(function.params.iter());
+        let value = self.body(&function.body, &function.result);
+        let at = result(function);
+        if value.is_unit() {
+            self.no_value("this network", &function.body);
+        }
+        let mut outputs = Vec::new();
+        self.outputs(&value, function.body.tail.as_deref(), at, &mut outputs);
+        if let Err(error) = self.program.set_outputs(&outputs) {
+            self.build_error(error, at, &[]);
+        }
+        self.stop_left_out();
+        if self.is_known && !value.is_unit() {
+            self.unused_inputs(&function.params, &inputs);
+        }
+        inputs.into_iter().collect()
+    }
+
+    /// The `const`s of the module.
+    fn constants(&mut self) {
+        let network = self.network;
+        for constant in &network.constants {
+            self.constant(constant);
+        }
+    }
+
+    /// A body ends without a value. Where its last statement has one, that has been reported.
+    fn no_value(&mut self, what: &str, body: &Block) {
+        let last = body.statements.last().and_then(|statement| match statement {
+            Statement::Expr { value, .. } => Some(value.at),
+            Statement::Let { .. } | Statement::Const(_) => None,
+        });
+        if !last.is_some_and(|last| self.sink.blames(last)) {
+            self.error(body.at.end, Message::NoValue { what: what.to_string() });
+        }
+    }
+
+    /// The body of a sub-network, with its declared result.
+    fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
+        let value = self.block_with(body, true);
+        match (result, &body.tail) {
+            (Some(ty), Some(tail)) => self.ascribe(ty, value, "this result", ITSELF, tail.at),
+            (Some(ty), None) if !matches!(&ty.kind, crate::ast::TypeKind::Tuple(parts) if parts.is_empty()) =>
+            {
+                self.no_value("this sub-network", body);
+                Value::Unknown
+            }
+            _ => value,
+        }
+    }
+
+    /// Statements, then the value of the tail.
+    fn block(&mut self, block: &'a Block) -> Value<'a> {
+        self.block_with(block, false)
+    }
+
+    /// The same; of a body, which has to have a value.
+    fn block_with(&mut self, block: &'a Block, is_body: bool) -> Value<'a> {
+        let binding = std::mem::take(&mut self.binding);
+        let last = block.statements.len().saturating_sub(1);
+        for (at, statement) in block.statements.iter().enumerate() {
+            match statement {
+                Statement::Let { pattern, ty, value, .. } => self.declaration(pattern, ty, value),
+                Statement::Const(constant) => self.constant(constant),
+                Statement::Expr { value, .. } => {
+                    self.statement(value, is_body && at == last && block.tail.is_none());
+                }
+            }
+        }
+        self.binding = binding;
+        match &block.tail {
+            Some(tail) => self.expr(tail),
+            None => Value::unit(),
+        }
+    }
+
+    /// An expression whose value nobody takes; it may be meant as the value of the body that it ends.
+    fn statement(&mut self, expr: &'a Expr, ends_body: bool) {
+        let taps = self.program.taps().len();
+        let value = self.expr(expr);
+        let is_dropped =
+            matches!(value, Value::Var(_) | Value::Tuple(_) | Value::Constant(_)) && !value.is_unit();
+        if is_dropped && !expr.is_control_flow() && self.program.taps().len() == taps {
+            let instead = match ends_body {
+                true => "without the `;` behind it, it is the value of this body",
+                false => {
+                    "a layer changes nothing in place: bind what it gives, as in `let h = ..;`, or assign it; if it is left \
+                     out on purpose, write `let _ = ..;`"
+                }
+            };
+            self.error(expr.at, Message::UnusedValue { what: expr.words(), instead: instead.into() });
+        }
+    }
+
+    fn constant(&mut self, constant: &'a Constant) {
+        let value = self.declared_constant(constant);
+        if let Some(binding) = constant.binding {
+            self.env.insert(binding, Slot { value, at: constant.value.at });
+        }
+    }
+
+    fn declaration(&mut self, pattern: &'a Pattern, ty: &'a Option<TypeExpr>, value: &'a Option<Expr>) {
+        let Some(value) = value else {
+            self.bind(pattern, Value::Unassigned, pattern.at);
+            return;
+        };
+        self.binding = Bound::of_pattern(pattern);
+        let mut bound = self.expr(value);
+        self.binding = Bound::default();
+        if let Some(ty) = ty {
+            bound = self.ascribe(ty, bound, &value.words(), ITSELF, value.at);
+        }
+        if bound.is_unit() && !matches!(&pattern.kind, PatternKind::Tuple(parts) if parts.is_empty()) {
+            self.error(value.at, Message::NoValue { what: "this".into() });
+            bound = Value::Unknown;
+        }
+        self.bind(pattern, bound, value.at);
+    }
+
+    /// Binds a pattern; values take the user's names.
+    fn bind(&mut self, pattern: &'a Pattern, value: Value<'a>, at: Extent) {
+        match &pattern.kind {
+            PatternKind::Wildcard => self.leave_out(&value, at.start),
+            PatternKind::Name { ident, binding, .. } => {
+                if crate::ast::text(ident).starts_with('_') {
+                    self.leave_out(&value, at.start);
+                }
+                if let Value::Var(var) = value {
+                    self.rename(var, &crate::ast::text(ident));
+                }
+                if let Some(binding) = binding {
+                    self.declare(*binding, value, at);
+                }
+            }
+            PatternKind::Invalid(parts) => {
+                parts.iter().for_each(|part| self.bind(part, Value::Unknown, at));
+            }
+            PatternKind::Tuple(parts) => {
+                let values = self.parts(value, parts.len(), pattern.at, at);
+                for (part, value) in parts.iter().zip(values) {
+                    self.bind(part, value, at);
+                }
+            }
+        }
+    }
+
+    /// A new variable.
+    fn declare(&mut self, binding: BindingId, value: Value<'a>, at: Extent) {
+        self.show_binding(binding, &value);
+        self.env.insert(binding, Slot { value, at });
+    }
+
+    /// The parts of a tuple that `names` names take.
+    fn parts(&mut self, value: Value<'a>, names: usize, names_at: Extent, at: Extent) -> Vec<Value<'a>> {
+        match value {
+            Value::Tuple(values) if values.len() == names => return values,
+            Value::Unknown => {}
+            Value::Unassigned => return vec![Value::Unassigned; names],
+            Value::Tuple(values) => {
+                let found = format!("a pattern of {names}");
+                let expected = format!("the value is a tuple of {}", values.len());
+                self.error(names_at, Message::Tuple { found, expected });
+            }
+            value => {
+                let expected = format!("{names} names wait for a tuple of {names}");
+                let found = match value {
+                    Value::Array(_) => self.describe(&value),
+                    _ => "one value".to_string(),
+                };
+                self.error(at, Message::Tuple { found, expected });
+            }
+        }
+        vec![Value::Unknown; names]
+    }
+
+    /// Gives an operator's value the user's name, once.
+    fn rename(&mut self, var: VarId, name: &str) {
+        if self.program.var(var).definition == Definition::Operator && self.named.insert(var) {
+            self.program.rename(var, name);
+        }
+    }
+
+    /// A variable without a value. It may have got one where source is in error.
+    fn unassigned(&mut self, at: impl Into<Extent>, name: String) {
+        if self.is_known {
+            self.error(at, Message::Unassigned { name });
+        }
+    }
+
+    /// Reports a mistake.
+    fn error(&mut self, at: impl Into<Extent>, message: Message) {
+        let blame = self.blame(at.into());
+        // A layer of the library is right in itself: all that is wrong in it is one mistake of its call.
+        if self.library_call.is_some() && self.sink.blames_call(blame.at) {
+            return;
+        }
+        self.sink.push(Report { message, blame });
+    }
+
+    /// Reports what may be meant. Of what other modules have, those who wrote it are told.
+    fn doubt(&mut self, at: Extent, message: Message) {
+        if self.network.is_here(self.unit) {
+            let blame = self.blame(at);
+            self.sink.doubt(Report { message, blame });
+        }
+    }
+
+    /// What is to blame for a mistake.
+    fn blame(&self, at: Extent) -> Blame {
+        self.blame_in(&self.calls, at, self.unit)
+    }
+
+    /// What is to blame for a mistake in a unit, to which these calls led. In a sub-network of another module it is the call that led
+    /// there: rustc cannot show the other module.
+    fn blame_in(&self, calls: &[Frame], at: Extent, unit: UnitId) -> Blame {
+        let is_here = |frame: &Frame| self.network.is_here(frame.unit);
+        match calls.iter().rposition(is_here).filter(|_| !self.network.is_here(unit)) {
+            None => Blame { at, calls: calls.to_vec(), inside: None },
+            Some(last) => {
+                let (outer, left) = calls.split_at(last);
+                let place = match &self.network.units[unit.0].origin {
+                    Origin::Imported { file } => {
+                        let start = at.start.start();
+                        format!(", at {file}:{}:{}", start.line, start.column + 1)
+                    }
+                    Origin::Here | Origin::Library => String::new(),
+                };
+                let inside = left.last().map(|frame| format!("`{}`{place}", frame.name));
+                Blame { at: left[0].call, calls: outer.to_vec(), inside }
+            }
+        }
+    }
+
+    /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
+    fn build_error(&mut self, error: BuildError, at: Extent, inputs: &[Extent]) {
+        let BuildError::Mismatch(Mismatch { input, kind, message: text }) = error else {
+            self.error(at, Message::Limit { text: error.to_string() });
+            return;
+        };
+        let at = input.and_then(|input| inputs.get(input).copied()).unwrap_or(at);
+        let text = self.in_the_users_words(text);
+        let message = match kind {
+            MismatchKind::ElementType => Message::ElementType { text },
+            MismatchKind::Rows => Message::RowSpaces { text },
+            MismatchKind::Attribute => Message::Constant { text },
+            MismatchKind::Shape | MismatchKind::Count | MismatchKind::Change | MismatchKind::Size => {
+                Message::Shape { text }
+            }
+        };
+        self.error(at, message);
+    }
+
+    /// Rows that were chosen from the batch are still `_` to the user, not `_.3`.
+    fn in_the_users_words(&self, text: String) -> String {
+        let mut chosen: Vec<(&str, &str)> = Vec::new();
+        for (rows, id) in self.program.row_spaces().iter().zip(0..) {
+            let root = self.program.row_space(self.program.drawn_from(RowsId(id)));
+            chosen.push((&rows.name, &root.name));
+        }
+        // `_.10` before `_.1`.
+        chosen.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        chosen.iter().fold(text, |text, (name, root)| {
+            let text = text.replace(&format!("[{name}"), &format!("[{root}"));
+            text.replace(&format!("`{name}`"), &format!("`{root}`"))
+        })
+    }
+
+    /// The value on the rows of the present block.
+    fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
+        let site = self.site(at);
+        match self.program.localize(self.block, var, site) {
+            Ok(local) => {
+                if local != var {
+                    let name = self.program.var(var).name.clone();
+                    self.rename(local, &name);
+                    self.keep_meaning(var, local);
+                }
+                Some(local)
+            }
+            Err(error) => {
+                self.build_error(error, at.into(), &[]);
+                None
+            }
+        }
+    }
+
+    /// The place of an operator.
+    fn site(&mut self, span: Span) -> Site {
+        self.site_in(span, None)
+    }
+
+    /// The place of an operator of a layer. One of a layer of the library is where the layer was called.
+    fn site_in(&mut self, span: Span, layer: Option<&str>) -> Site {
+        let (mut span, mut unit) = (span, self.unit);
+        let mut layer = layer.map(|layer| self.program.create_layer(layer));
+        if self.network.is_library(unit)
+            && let Some((call, caller, called)) = self.library_call
+        {
+            (span, unit, layer) = (call, caller, Some(called));
+        }
+        let start = span.start();
+        let file = match &self.network.units[unit.0].origin {
+            Origin::Imported { file } => file.clone(),
+            Origin::Here | Origin::Library => self.network.files.name(span),
+        };
+        let file = self.program.create_file(&file);
+        let place = Place { file, line: start.line as u32, column: start.column as u32 + 1, layer };
+        Site { role: Role::Forward, place: Some(place) }
+    }
+}
