@@ -244,19 +244,18 @@ pub(crate) fn write<B: Backend>(
     let (mut records, mut kept) = (Vec::new(), Vec::new());
     for (k, (mut record, states)) in trainers.into_iter().enumerate() {
         for ((parameter, slot), stored) in states.into_iter().flat_map(States::iter) {
-            kept.extend(states.map(|states| (state_tensor(k, parameter, slot), stored, &states.buffer)));
+            kept.extend(states.map(|states| (state_tensor(k, parameter, slot), stored, &states.buffers[..])));
             record.states.push((parameter.to_string(), slot.to_string()));
         }
         records.push(record);
     }
     let (backend, text) = (parameters.backend(), Checkpoint { trainers: records }.text());
-    parameters.read_with(|buffer| {
-        let of_parameters = parameters.iter();
-        let of_parameters = of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, buffer));
-        let of_states = kept.iter().map(|(name, stored, buffer)| Tensor::new(name, stored, backend, buffer));
-        let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
-        keeper.write(contents)
-    })
+    let of_parameters = parameters.iter();
+    let of_parameters =
+        of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, parameters.buffers()));
+    let of_states = kept.iter().map(|(name, stored, buffers)| Tensor::new(name, stored, backend, buffers));
+    let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
+    keeper.write(contents)
 }
 
 /// Takes these trainers and the parameters back to a checkpoint, or to the one before it.

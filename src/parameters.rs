@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::memory::OutOfMemory;
@@ -54,9 +54,9 @@ pub struct Parameters<B: Backend = Cpu> {
     former: BTreeMap<String, String>,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
-    /// Any number of runs read them at a time; one that changes them is alone.
-    values: RwLock<B::Buffer>,
-    inference: Mutex<Inference<B>>,
+    /// By the numbers of the storage. Any number of runs read them at a time; one that changes them borrows them exclusively.
+    buffers: Vec<B::Buffer>,
+    inference: Inference<B>,
 }
 
 impl Parameters<Cpu> {
@@ -115,19 +115,19 @@ impl<B: Backend> Parameters<B> {
                 former.extend(name.map(|former| (var.name.clone(), former)));
             }
         }
-        let values = backend.allocate(storage.bytes());
-        let mut values = values.map_err(|error| error.wanted_for(storage.needed_for("the parameters")))?;
+        let mut buffers = Vec::with_capacity(storage.iter().len());
+        storage.allocate(&backend, &mut buffers, "the parameters")?;
         for (at, model) in models.iter().enumerate() {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
-            plan::initialize(&backend, &model.program, &storage, &wanted, &mut values, seed)?;
+            plan::initialize(&backend, &model.program, &storage, &wanted, &mut buffers, seed)?;
         }
-        let (values, inference) = (RwLock::new(values), Mutex::new(Inference::new()));
-        Ok(Parameters { backend, storage, former, identity: Arc::new(()), values, inference })
+        let (identity, inference) = (Arc::new(()), Inference::new());
+        Ok(Parameters { backend, storage, former, identity, buffers, inference })
     }
 
     /// The number of parameters.
     pub fn len(&self) -> usize {
-        self.storage.iter().count()
+        self.storage.iter().len()
     }
 
     /// Whether there are none.
@@ -164,7 +164,7 @@ impl<B: Backend> Parameters<B> {
     /// # Errors
     /// [`Error::Parameter`] if there is none of this name, it has another element type, or there is no memory for the copy.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        Ok(self.read_with(|buffer| stored::get(&self.backend, &self.storage, buffer, name.as_ref()))?)
+        Ok(stored::get(&self.backend, &self.storage, &self.buffers, name.as_ref())?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
@@ -177,7 +177,7 @@ impl<B: Backend> Parameters<B> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        Ok(self.with(|buffer| stored::set(&self.backend, &self.storage, buffer, name.as_ref(), array))?)
+        Ok(stored::set(&self.backend, &self.storage, &mut self.buffers, name.as_ref(), array)?)
     }
 
     /// Gives a parameter values that `read` makes, of the element type that it is told.
@@ -194,7 +194,8 @@ impl<B: Backend> Parameters<B> {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
         }
-        self.with(|buffer| self.backend.upload(values.as_slice(), buffer, stored.offset));
+        let buffer = &mut self.buffers[stored.number as usize];
+        self.backend.upload(values.as_slice(), buffer, 0);
         Ok(())
     }
 
@@ -214,34 +215,32 @@ impl<B: Backend> Parameters<B> {
         &self.identity
     }
 
-    pub(crate) fn buffer(&mut self) -> &mut B::Buffer {
-        self.values.get_mut().unwrap_or_else(PoisonError::into_inner)
+    /// Where their values are, by the numbers of the storage.
+    pub(crate) fn buffers(&self) -> &[B::Buffer] {
+        &self.buffers
     }
 
-    /// Uses the values, while nobody else does.
-    pub(crate) fn with<R>(&self, action: impl FnOnce(&mut B::Buffer) -> R) -> R {
-        action(&mut self.values.write().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn buffers_mut(&mut self) -> &mut [B::Buffer] {
+        &mut self.buffers
     }
 
-    /// Reads the values, beside others who do.
-    pub(crate) fn read_with<R>(&self, action: impl FnOnce(&B::Buffer) -> R) -> R {
-        action(&self.values.read().unwrap_or_else(PoisonError::into_inner))
+    /// The backend, and where the values are.
+    pub(crate) fn parts_mut(&mut self) -> (&B, &mut [B::Buffer]) {
+        (&self.backend, &mut self.buffers)
     }
 
-    /// Uses what is kept for inference, for a moment.
-    pub(crate) fn inference<R>(&self, action: impl FnOnce(&mut Inference<B>) -> R) -> R {
-        action(&mut self.inference.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What is kept for inference.
+    pub(crate) fn inference(&self) -> &Inference<B> {
+        &self.inference
     }
 
     /// Errors if an element of a parameter is NaN or infinite.
     pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
-        self.read_with(|buffer| {
-            self.iter().try_for_each(|stored| {
-                let found = plan::not_finite(&self.backend, buffer, stored);
-                let Some((element, found)) = found else { return Ok(()) };
-                let (name, found) = (stored.name.clone(), found.to_string());
-                Err(ParameterError::NotFinite { name, element, found })
-            })
+        self.iter().zip(&self.buffers).try_for_each(|(stored, buffer)| {
+            let found = plan::not_finite(&self.backend, buffer, stored);
+            let Some((element, found)) = found else { return Ok(()) };
+            let (name, found) = (stored.name.clone(), found.to_string());
+            Err(ParameterError::NotFinite { name, element, found })
         })
     }
 }
@@ -419,6 +418,11 @@ pub enum ParameterError {
         /// What it is: `NaN`, `inf` or `-inf`.
         found: String,
     },
+    /// The network changes it when it is used, but the parameters were only lent for reading.
+    Changed {
+        /// The name.
+        name: String,
+    },
     /// It has another shape.
     Shape {
         /// The name.
@@ -459,6 +463,13 @@ impl fmt::Display for ParameterError {
                     f,
                     "element {element} of parameter `{name}` is {found} after an update; a smaller learning rate, or gradients \
                      that are clipped, may keep it finite"
+                )
+            }
+            Self::Changed { name } => {
+                write!(
+                    f,
+                    "the network changes parameter `{name}` when it is used, so it needs the parameters for itself: \
+                     `infer_mut(&net, &mut parameters, rows)`"
                 )
             }
             Self::Shape { name, found, expected } => {

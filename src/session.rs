@@ -49,11 +49,6 @@ impl<B: Backend> Session<B> {
             && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
     }
 
-    /// Whether another one was planned for the same network and parameters.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        Weak::ptr_eq(&self.model, &other.model) && Weak::ptr_eq(&self.parameters, &other.parameters)
-    }
-
     /// Which parameters it was planned for.
     pub(crate) fn parameters(&self) -> &Weak<()> {
         &self.parameters

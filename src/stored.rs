@@ -9,7 +9,7 @@ use crate::batch::Shape;
 use crate::element::{Element, Values};
 use crate::parameters::ParameterError;
 
-/// The place of a value of this type.
+/// What is known of a value of this type.
 fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored, ParameterError> {
     let Some(stored) = storage.find(name) else {
         return Err(ParameterError::NoSuch { name: name.to_string() });
@@ -24,12 +24,12 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
 /// The elements of a value.
 pub(crate) fn values<B: Backend>(
     backend: &B,
-    buffer: &B::Buffer,
+    buffers: &[B::Buffer],
     stored: &Stored,
 ) -> Result<Values, OutOfMemory> {
     let values = Values::zeros(stored.dtype, stored.elements());
     let mut values = values.map_err(|error| copy_of(&stored.name, error))?;
-    backend.download(buffer, stored.offset, values.as_slice_mut());
+    backend.download(&buffers[stored.number as usize], 0, values.as_slice_mut());
     Ok(values)
 }
 
@@ -41,12 +41,12 @@ fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {
 pub(crate) fn get<T: Element, B: Backend>(
     backend: &B,
     storage: &Storage,
-    buffer: &B::Buffer,
+    buffers: &[B::Buffer],
     name: &str,
 ) -> Result<ArrayD<T>, ParameterError> {
     let stored = find(storage, name, T::DTYPE)?;
     let mut elements = try_vec(stored.elements()).map_err(|error| copy_of(name, error))?;
-    backend.download(buffer, stored.offset, T::host_mut(&mut elements));
+    backend.download(&buffers[stored.number as usize], 0, T::host_mut(&mut elements));
     let array = ArrayD::from_shape_vec(IxDyn(&stored.dims), elements);
     Ok(array.expect("there are as many elements as the shape says"))
 }
@@ -55,7 +55,7 @@ pub(crate) fn get<T: Element, B: Backend>(
 pub(crate) fn set<T, A, D, B>(
     backend: &B,
     storage: &Storage,
-    buffer: &mut B::Buffer,
+    buffers: &mut [B::Buffer],
     name: &str,
     array: &ArrayBase<A, D>,
 ) -> Result<(), ParameterError>
@@ -70,11 +70,12 @@ where
         let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
         return Err(ParameterError::Shape { name: name.to_string(), found, expected });
     }
+    let buffer = &mut buffers[stored.number as usize];
     match array.as_slice() {
-        Some(elements) => backend.upload(T::host(elements), buffer, stored.offset),
+        Some(elements) => backend.upload(T::host(elements), buffer, 0),
         None => {
             let elements = try_collect(array.iter().copied()).map_err(|error| copy_of(name, error))?;
-            backend.upload(T::host(&elements), buffer, stored.offset);
+            backend.upload(T::host(&elements), buffer, 0);
         }
     }
     Ok(())

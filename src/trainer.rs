@@ -256,15 +256,15 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         let rate = self.updater.learning_rate(step);
         Range::NotNegative.check(format_args!("the learning rate of step {step}"), rate)?;
         let moment = Moment { seed, step, rate };
-        let (plan, buffer) = (&mut self.plans[at], &mut self.states[states].buffer);
+        let (plan, buffers) = (&mut self.plans[at], &mut self.states[states].buffers);
         plan.begin(moment);
-        let (count, cost) = plan.compute(rows, parameters.buffer(), buffer)?;
+        let (count, cost) = plan.compute(rows, parameters.buffers_mut(), buffers)?;
         if !cost.is_finite() && !options.allows_nan {
-            plan.go_back(parameters.buffer())?;
+            plan.go_back(parameters.buffers_mut())?;
             let cause = self.cause(model, parameters, rows, options, states, moment).map(Box::new);
             return Err(CostNotFinite { step, cost, cause }.into());
         }
-        plan.update(parameters.buffer(), buffer)?;
+        plan.update(parameters.buffers_mut(), buffers)?;
         self.progress(model).steps += 1;
         Ok((at, Step { cost: cost as f32, rows: count }))
     }
@@ -388,7 +388,7 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             Some(at) => at,
             None => {
                 self.states.retain(States::is_alive);
-                self.states.push(States::new(parameters)?);
+                self.states.push(States::new(parameters));
                 self.states.len() - 1
             }
         };
@@ -431,8 +431,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         slot: &str,
     ) -> Result<ArrayD<T>, Error> {
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
-        let States { storage, buffer, .. } = &self.states[states];
-        Ok(stored::get(parameters.backend(), storage, buffer, &stored)?)
+        let States { storage, buffers, .. } = &self.states[states];
+        Ok(stored::get(parameters.backend(), storage, buffers, &stored)?)
     }
 
     /// Gives what the updater keeps of a parameter the values of an array of its shape.
@@ -452,8 +452,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
         D: Dimension,
     {
         let (states, stored) = self.stored_state(parameters, name.as_ref(), slot)?;
-        let States { storage, buffer, .. } = &mut self.states[states];
-        Ok(stored::set(parameters.backend(), storage, buffer, &stored, array)?)
+        let States { storage, buffers, .. } = &mut self.states[states];
+        Ok(stored::set(parameters.backend(), storage, buffers, &stored, array)?)
     }
 
     /// Which states, and under which name the one of a parameter in a slot is stored.

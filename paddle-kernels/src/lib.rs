@@ -5,6 +5,7 @@ pub mod custom;
 pub mod differences;
 pub mod memory;
 mod messages;
+mod queue;
 mod random;
 pub mod reference;
 pub mod team;

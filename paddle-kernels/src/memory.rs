@@ -4,8 +4,6 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use paddle_core::memory::OutOfMemory;
 
@@ -15,35 +13,26 @@ pub const ALIGNMENT: usize = 64;
 /// The byte that poisoned memory is filled with: as `f32` and `f64` it reads as NaN, as an integer as -1.
 const POISON: u8 = 0xFF;
 
-/// One aligned allocation of initialised bytes, which several buffers may share as long as all of them only read.
+/// One aligned allocation of initialised bytes.
 pub struct Buffer {
-    /// Aligned to [`ALIGNMENT`]; `len` initialised bytes of `memory`, or dangles when `len` is 0.
+    /// Aligned to [`ALIGNMENT`]; `len` initialised bytes, or dangles when `len` is 0.
     start: NonNull<u8>,
     len: usize,
-    /// Frees the bytes when the last buffer that has them is gone.
-    memory: Option<Arc<Allocation>>,
 }
 
-// SAFETY: shared references only read the bytes, and they are written only by the one buffer that has them.
+// SAFETY: it owns its bytes, and shared references only read them.
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
 
-/// Owns bytes.
-struct Allocation {
-    start: NonNull<u8>,
-    layout: Layout,
-}
-
-// SAFETY: it does nothing with its bytes but free them, once.
-unsafe impl Send for Allocation {}
-// SAFETY: as above.
-unsafe impl Sync for Allocation {}
-
-impl Drop for Allocation {
+impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: `with_bytes` allocated `start` with this layout.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        if self.len > 0 {
+            // SAFETY: `with_bytes` allocated `start` with this layout, which it found to be one.
+            unsafe {
+                dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.len, ALIGNMENT));
+            }
+        }
     }
 }
 
@@ -51,7 +40,7 @@ impl Buffer {
     /// A buffer without bytes: allocates nothing.
     pub const fn new() -> Self {
         let aligned = std::num::NonZero::new(ALIGNMENT).unwrap();
-        Buffer { start: NonNull::without_provenance(aligned), len: 0, memory: None }
+        Buffer { start: NonNull::without_provenance(aligned), len: 0 }
     }
 
     /// `len` bytes, all zero.
@@ -63,32 +52,7 @@ impl Buffer {
         // SAFETY: the size of `layout` is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let start = NonNull::new(start).ok_or_else(|| OutOfMemory::of(len))?;
-        Ok(Buffer { start, len, memory: Some(Arc::new(Allocation { start, layout })) })
-    }
-
-    /// Makes the buffer at least `len` bytes long. Its bytes are kept, new ones are zero; on an error nothing changes.
-    /// The bytes may move.
-    pub fn grow(&mut self, len: usize) -> Result<(), OutOfMemory> {
-        if len > self.len {
-            let mut grown = Buffer::with_bytes(len)?;
-            grown.bytes_mut()[..self.len].copy_from_slice(self.bytes());
-            *self = grown;
-        }
-        Ok(())
-    }
-
-    /// Another buffer with the same bytes. None of them can be written while there are several.
-    pub fn share(&self) -> Self {
-        Buffer { start: self.start, len: self.len, memory: self.memory.clone() }
-    }
-
-    /// Whether no other buffer has these bytes.
-    pub fn is_exclusive(&self) -> bool {
-        let Some(memory) = &self.memory else { return true };
-        let alone = Arc::strong_count(memory) == 1;
-        // What others have read before they were dropped comes before anything that is written now.
-        fence(Ordering::Acquire);
-        alone
+        Ok(Buffer { start, len })
     }
 
     /// The size in bytes.
@@ -101,13 +65,9 @@ impl Buffer {
         self.len == 0
     }
 
-    /// The first byte, aligned to [`ALIGNMENT`]. Valid until the buffer grows or is dropped.
-    pub fn as_ptr(&self) -> *const u8 {
-        self.start.as_ptr()
-    }
-
-    /// The first byte, for writing if the buffer [is exclusive](Self::is_exclusive).
-    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+    /// The first byte, aligned to [`ALIGNMENT`]. Valid until the buffer is dropped. Who writes there has borrowed the buffer
+    /// exclusively.
+    pub fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
@@ -118,12 +78,8 @@ impl Buffer {
     }
 
     /// All bytes, for writing.
-    ///
-    /// # Panics
-    /// If another buffer has them, too.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        assert!(self.is_exclusive(), "memory is written that others read");
-        // SAFETY: as in `bytes`, and `self`, the only buffer that has them, is borrowed exclusively.
+        // SAFETY: as in `bytes`, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
@@ -155,51 +111,17 @@ mod tests {
             let buffer = Buffer::with_bytes(len).unwrap();
             assert_eq!(buffer.len(), len);
             assert_eq!(buffer.is_empty(), len == 0);
-            assert_eq!(buffer.as_ptr() as usize % ALIGNMENT, 0);
+            assert_eq!(buffer.address() as usize % ALIGNMENT, 0);
             assert!(buffer.bytes().iter().all(|&byte| byte == 0));
         }
     }
 
     #[test]
-    fn growing_keeps_bytes_and_never_shrinks() {
-        let mut buffer = Buffer::new();
-        buffer.grow(3).unwrap();
-        buffer.bytes_mut().copy_from_slice(&[1, 2, 3]);
-        buffer.grow(1000).unwrap();
-        assert_eq!(buffer.bytes()[..4], [1, 2, 3, 0]);
-        assert_eq!(buffer.as_ptr() as usize % ALIGNMENT, 0);
-        let place = buffer.as_ptr();
-        buffer.grow(10).unwrap();
-        assert_eq!((buffer.len(), buffer.as_ptr()), (1000, place));
-    }
-
-    #[test]
     #[cfg_attr(miri, ignore = "Miri ends where memory does")]
-    fn too_much_is_an_error_that_changes_nothing() {
-        let mut buffer = Buffer::with_bytes(8).unwrap();
-        buffer.bytes_mut().fill(7);
+    fn too_much_is_an_error() {
         for bytes in [usize::MAX, isize::MAX as usize, isize::MAX as usize - 63] {
             assert_eq!(Buffer::with_bytes(bytes).unwrap_err(), OutOfMemory::of(bytes));
-            assert_eq!(buffer.grow(bytes).unwrap_err(), OutOfMemory::of(bytes));
         }
-        assert_eq!(buffer.bytes(), [7; 8]);
-    }
-
-    #[test]
-    fn shared_bytes_are_read_by_all_and_written_by_none() {
-        let mut buffer = Buffer::with_bytes(8).unwrap();
-        buffer.bytes_mut().fill(7);
-        let mut other = buffer.share();
-        assert_eq!((other.as_ptr(), other.bytes()), (buffer.as_ptr(), buffer.bytes()));
-        assert!(!buffer.is_exclusive() && !other.is_exclusive());
-        for shared in [&mut buffer, &mut other] {
-            let write = std::panic::AssertUnwindSafe(|| shared.bytes_mut().fill(1));
-            assert!(std::panic::catch_unwind(write).is_err());
-        }
-        drop(buffer);
-        assert!(other.is_exclusive());
-        other.bytes_mut()[0] = 1;
-        assert_eq!(other.bytes(), [1, 7, 7, 7, 7, 7, 7, 7]);
     }
 
     #[test]

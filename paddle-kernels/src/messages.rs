@@ -124,3 +124,15 @@ pub(crate) fn same_elements(own: (&[i64], usize), others: (&[i64], usize)) -> Re
     );
     Err(KernelError::Value { message })
 }
+
+/// The end of a sequence of this length that begins where the one before it ends.
+pub(crate) fn add_length(row: usize, end: i64, length: i64) -> Result<i64, KernelError> {
+    if length < 0 {
+        let message = format!("the length of sequence {row} is {length}; it has to be at least 0");
+        return Err(KernelError::Value { message });
+    }
+    end.checked_add(length).ok_or_else(|| {
+        let message = format!("sequences up to {row} have more tokens than can be counted");
+        KernelError::Value { message }
+    })
+}

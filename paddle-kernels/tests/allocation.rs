@@ -2,16 +2,19 @@
 
 use std::alloc::System;
 
+use device::Device;
 use paddle_core::ops::{
     Adam, Binary, BinaryKind, Lamb, Matmul, Op, Reduce, ReduceKind, Scale, Sgd, SoftmaxWithCrossEntropy,
     Unary, UnaryKind, UniformRandom,
 };
-use paddle_core::plan::{
-    Backend, Elements, Extent, Group, GroupOp, Launch, Location, Memory, Operand, OperandType, Rows,
-};
+use paddle_core::plan::{Backend, Extent, Group, GroupOp, Location, Memory, Move, Operand, OperandType};
 use paddle_core::program::{DType, Type};
 use paddle_kernels::Cpu;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "support/device.rs"]
+mod device;
 
 /// Counts what all threads ask of the system.
 #[global_allocator]
@@ -36,8 +39,7 @@ fn single<const R: usize, const W: usize>(
         inputs: (0..inputs.len()).map(Operand::Input).collect(),
         outputs: (0..outputs.len()).map(Operand::Output).collect(),
     };
-    let (inputs, outputs) = (inputs.into(), outputs.into());
-    Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 1 }
+    Group::of(op, inputs.into(), outputs.into(), 1)
 }
 
 fn groups(rows: usize) -> Vec<Group> {
@@ -49,9 +51,9 @@ fn groups(rows: usize) -> Vec<Group> {
         inputs: inputs.into(),
         outputs: vec![output],
     };
-    chain.ops[0].inputs = vec![Operand::Temporary(1)];
-    chain.ops.insert(0, add([Operand::Temporary(0), Operand::Input(2)], Operand::Temporary(1)));
-    chain.ops.insert(0, add([Operand::Input(0), Operand::Input(1)], Operand::Temporary(0)));
+    chain.epilogue[0].inputs = vec![Operand::Temporary(1)];
+    chain.epilogue.insert(0, add([Operand::Temporary(0), Operand::Input(2)], Operand::Temporary(1)));
+    chain.epilogue.insert(0, add([Operand::Input(0), Operand::Input(1)], Operand::Temporary(0)));
     chain.temporaries = vec![x.clone(); 2];
     let sum = |axes: Vec<i64>| Reduce { kind: ReduceKind::Mean, axes, keep_dim: false };
     let ids = layout(DType::I64, &[rows, 1]);
@@ -98,26 +100,41 @@ fn launches_allocate_nothing() {
                     Location { memory: Memory::Arena, offset }
                 })
                 .collect();
-            let mut buffers = [cpu.allocate(end).unwrap()];
-            let launch = Launch { sizes: &[], locations: &locations, seed: 0 };
+            let mut device = Device::new(&cpu, [end, 0, 0, 0, 0]);
             let before = allocations();
             for _ in 0..3 {
-                cpu.launch(&kernel, launch, &mut buffers).unwrap();
+                device.launch(&kernel, &[], &locations, 0).unwrap();
             }
-            assert_eq!(allocations(), before, "{:?}", group.ops[0].op);
+            assert_eq!(allocations(), before, "{group:?}");
         }
     }
-    let mut buffers: [_; Memory::COUNT] = std::array::from_fn(|_| cpu.allocate(1 << 20).unwrap());
-    let [a, b, c, d] = [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameters]
-        .map(|memory| Location { memory, offset: 0 });
-    let before = allocations();
-    let count = cpu.select(a, 10_000, b, c, &mut buffers);
-    let rows = Rows { count: 10_000 - count, bytes: 100 };
-    cpu.gather(rows, a, c, d, &mut buffers);
-    cpu.scatter(rows, a, c, d, &mut buffers);
-    let elements = Elements { count: 1 << 18, dtype: DType::F32 };
-    cpu.add(elements, a, b, &mut buffers);
-    cpu.zero(elements, c, &mut buffers);
-    cpu.copy(1 << 20, a, d, &mut buffers);
-    assert_eq!(allocations(), before);
+    moves_allocate_nothing(&cpu);
+}
+
+fn moves_allocate_nothing(cpu: &Cpu) {
+    const ROWS: usize = 10_000;
+    let rows = layout(DType::F32, &[ROWS, 25]);
+    let (numbers, mask) = (layout(DType::I32, &[ROWS]), layout(DType::Bool, &[ROWS]));
+    let offsets = layout(DType::I64, &[ROWS + 1]);
+    let count = layout(DType::I32, &[1]);
+    let moves: [(Move, Vec<OperandType>, Vec<OperandType>); 9] = [
+        (Move::NumberRows, vec![], vec![numbers.clone()]),
+        (Move::SelectRows, vec![mask], vec![numbers.clone(), numbers.clone(), count]),
+        (Move::GatherRows, vec![rows.clone(), numbers.clone()], vec![rows.clone()]),
+        (Move::ScatterRows, vec![rows.clone(), numbers.clone()], vec![rows.clone()]),
+        (Move::AddRows, vec![rows.clone(), numbers], vec![rows.clone()]),
+        (Move::Add, vec![rows.clone()], vec![rows.clone()]),
+        (Move::Zero, vec![], vec![rows.clone()]),
+        (Move::Copy, vec![rows.clone()], vec![rows]),
+        (Move::RebaseOffsets, vec![offsets.clone()], vec![offsets]),
+    ];
+    let memories = [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameter(0)];
+    let mut device = Device::new(cpu, [1 << 20; 5]);
+    for (kind, inputs, outputs) in moves {
+        let kernel = cpu.compile(&Group::of_move(kind, inputs, outputs)).unwrap();
+        let locations = memories.map(|memory| Location { memory, offset: 0 });
+        let before = allocations();
+        device.launch(&kernel, &[], &locations, 0).unwrap();
+        assert_eq!(allocations(), before, "{kind:?}");
+    }
 }

@@ -18,14 +18,15 @@ fn site() -> Site {
     Site::default()
 }
 
-fn executor(program: &Program) -> Result<(Executor<Reference>, Buffer), PlanError> {
+fn executor(program: &Program) -> Result<(Executor<Reference>, Vec<Buffer>), PlanError> {
     let backend = Reference::single();
     let mut storage = Storage::new();
     for parameter in program.parameters() {
         let (name, ty) = (&program.var(parameter).name, program.ty(parameter));
         storage.insert(backend.element_bytes(ty.dtype), name, ty).expect("parameters of fixed size");
     }
-    let mut parameters = backend.allocate(storage.bytes())?;
+    let mut parameters = Vec::new();
+    storage.allocate(&backend, &mut parameters, "the parameters")?;
     initialize(&backend, program, &storage, &|_| true, &mut parameters, 0)?;
     Ok((Executor::new(backend, program, &storage)?, parameters))
 }
@@ -430,7 +431,7 @@ fn offsets_that_do_not_fit_are_errors() {
 }";
     let program = paddle_core::text::parse(source).unwrap();
     let backend = Reference::single();
-    let mut parameters = backend.allocate(0).unwrap();
+    let mut parameters = Vec::new();
     let mut executor = Executor::new(backend, &program, &Storage::new()).unwrap();
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let mut begin = |x: &[Vec<i64>], y: &[Vec<i64>], z: &[Vec<i64>]| {

@@ -30,14 +30,11 @@ impl<B: Backend> Parameters<B> {
     /// # Errors
     /// [`Error::File`] if it cannot be written, there is no memory for a tensor's elements, or a parameter has a name that the format reserves.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        Ok(self.read_with(|buffer| {
-            let parameters = self.iter();
-            let tensors = parameters.map(|stored| Tensor::new(&stored.name, stored, self.backend(), buffer));
-            let contents = Contents::new(None, tensors.collect());
-            let written =
-                contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
-            written.map_err(|fault| fault.of(path.as_ref()))
-        })?)
+        let (backend, buffers) = (self.backend(), self.buffers());
+        let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, buffers));
+        let contents = Contents::new(None, tensors.collect());
+        let written = contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
+        Ok(written.map_err(|fault| fault.of(path.as_ref()))?)
     }
 
     /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error. If the file has
@@ -70,7 +67,7 @@ impl<B: Backend> Parameters<B> {
         file: &mut TensorFile,
         path: &Path,
         load: Load<'_>,
-    ) -> Result<(LoadReport, Vec<(usize, Values)>), FileError> {
+    ) -> Result<(LoadReport, Vec<(u32, Values)>), FileError> {
         let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
         let names = self.names_in_file(file);
         for tensor in Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors) {
@@ -105,7 +102,7 @@ impl<B: Backend> Parameters<B> {
         if !fits {
             return Err(FileFault::Differs(report).of(path));
         }
-        let read = found.iter().map(|(stored, tensor)| Ok((stored.offset, file.read(tensor, stored.dtype)?)));
+        let read = found.iter().map(|(stored, tensor)| Ok((stored.number, file.read(tensor, stored.dtype)?)));
         let values = read.collect::<Result<_, FileError>>()?;
         Ok((report, values))
     }
@@ -117,21 +114,15 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if it cannot be written, or there is no memory for its contents, which are made as a whole.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let records = self.read_with(|buffer| {
-            let record = |stored: &Stored| {
-                let mut data = Vec::new();
-                let written = stored::values(self.backend(), buffer, stored)?.write_le_bytes(&mut data);
-                written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
-                let record = TensorRecord {
-                    lod: Vec::new(),
-                    element: element(stored.dtype),
-                    dims: dims(stored),
-                    data,
-                };
-                Ok((stored.name.clone(), record))
-            };
-            self.iter().map(record).collect::<Result<_, _>>()
-        });
+        let record = |stored: &Stored| {
+            let mut data = Vec::new();
+            let written = stored::values(self.backend(), self.buffers(), stored)?.write_le_bytes(&mut data);
+            written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
+            let record =
+                TensorRecord { lod: Vec::new(), element: element(stored.dtype), dims: dims(stored), data };
+            Ok((stored.name.clone(), record))
+        };
+        let records = self.iter().map(record).collect::<Result<_, _>>();
         let records = records.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
         let bytes = write_params(&records).map_err(|error| FileFault::Wire(error).of(path))?;
         let written = atomic::write(path, |out| out.write_all(&bytes));
@@ -161,7 +152,7 @@ impl<B: Backend> Parameters<B> {
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let length = length(path)?;
-        let most = (self.storage().bytes() + self.len() * MAX_DESCRIPTION) as u64;
+        let most = self.iter().map(|stored| (stored.bytes + MAX_DESCRIPTION) as u64).sum();
         if length > most {
             return Err(FileFault::Long { length, most }.of(path).into());
         }
@@ -174,7 +165,7 @@ impl<B: Backend> Parameters<B> {
             if record.element == element(stored.dtype) && record.dims == dims(stored) {
                 let read = Values::from_le_bytes(stored.dtype, &record.data)
                     .map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)));
-                values.push((stored.offset, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
+                values.push((stored.number, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
             } else {
                 let name = stored.name.clone();
                 let found = format!("{}{:?}", record.element, record.dims);
@@ -189,13 +180,12 @@ impl<B: Backend> Parameters<B> {
         Ok(())
     }
 
-    /// Gives the parameters at these places these values.
-    pub(crate) fn upload(&self, values: &[(usize, Values)]) {
-        self.with(|buffer| {
-            for (offset, values) in values {
-                self.backend().upload(values.as_slice(), buffer, *offset);
-            }
-        });
+    /// Gives the parameters of these numbers these values.
+    pub(crate) fn upload(&mut self, values: &[(u32, Values)]) {
+        let (backend, buffers) = self.parts_mut();
+        for (number, values) in values {
+            backend.upload(values.as_slice(), &mut buffers[*number as usize], 0);
+        }
     }
 }
 

@@ -37,14 +37,14 @@ pub(crate) struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// A value of this buffer, under this name.
+    /// One of the values of these buffers, under this name.
     pub(crate) fn new<B: Backend>(
         name: &str,
         stored: &'a Stored,
         backend: &'a B,
-        buffer: &'a B::Buffer,
+        buffers: &'a [B::Buffer],
     ) -> Self {
-        let values = Box::new(move || stored::values(backend, buffer, stored));
+        let values = Box::new(move || stored::values(backend, buffers, stored));
         Tensor { name: name.to_string(), stored, values }
     }
 }

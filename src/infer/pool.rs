@@ -1,19 +1,25 @@
 //! The plans of the networks that are run with a set of parameters: one for each call that runs at the same time.
+//!
+//! A call takes an idle plan from a queue without locks, and gives it back. Only a call that finds none, and makes a plan, asks a list
+//! behind a lock how often its network was called.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 
+use crossbeam_queue::SegQueue;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::plan::{Backend, Numbers, Part, Storage};
 
+use super::Access;
 use crate::Error;
 use crate::batch::Rows;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::network::Spec;
 use crate::outputs::OutputError;
-use crate::parameters::Parameters;
+use crate::parameters::{ParameterError, Parameters};
 use crate::session::Session;
 
 /// Which random numbers a run draws.
@@ -25,41 +31,70 @@ pub(crate) struct Draws {
 
 /// A plan, and what it computes beside the outputs.
 pub(super) struct Plan<B: Backend> {
-    taps: Vec<String>,
+    kind: Arc<Kind>,
     pub(super) session: Session<B>,
     pub(super) metrics: Metrics,
 }
 
+/// What plans of one network for the same taps have in common.
+struct Kind {
+    model: Weak<Model>,
+    taps: Vec<String>,
+    /// How often the network was called, with any taps.
+    calls: Arc<AtomicU64>,
+    /// How many of these plans are idle.
+    idle: AtomicUsize,
+}
+
+impl Kind {
+    fn is_of(&self, model: &Arc<Model>) -> bool {
+        Weak::as_ptr(&self.model) == Arc::as_ptr(model)
+    }
+}
+
 impl<B: Backend + Clone> Plan<B> {
-    pub(super) fn new(model: &Arc<Model>, parameters: &Parameters<B>, taps: &[&str]) -> Result<Self, Error> {
+    fn new(
+        model: &Arc<Model>,
+        parameters: &Parameters<B>,
+        taps: &[&str],
+        kind: Arc<Kind>,
+    ) -> Result<Self, Error> {
         let (program, metrics) = in_use(model, taps)?;
         let session = Session::new(model, &program, parameters, &Storage::new(), Numbers::Any)?;
-        Ok(Plan { taps: taps.iter().map(|name| name.to_string()).collect(), session, metrics })
+        Ok(Plan { kind, session, metrics })
     }
 }
 
 impl<B: Backend> Plan<B> {
+    /// What the next call of the network draws that has no seed.
+    pub(super) fn next_draws(&self) -> Draws {
+        Draws { seed: 0, step: self.kind.calls.fetch_add(1, Ordering::Relaxed) }
+    }
+
     /// Computes a batch, and returns its number of rows.
     pub(super) fn compute<S: Spec>(
         &mut self,
         rows: &impl Rows<S>,
         Draws { seed, step }: Draws,
-        parameters: &Parameters<B>,
+        parameters: &mut Access<'_, B>,
     ) -> Result<usize, Error> {
         let count = self.session.feed(rows, &[])?;
         let executor = &mut self.session.executor;
         executor.set_seed(seed);
         executor.set_step(step);
-        match executor.changes_parameters() {
-            // What others wrote may count something, or train itself.
-            true => parameters.with(|buffer| executor.run(Part::Compute, buffer))?,
-            false => parameters.read_with(|buffer| executor.run_shared(buffer))?,
+        match parameters {
+            Access::Write(parameters) => executor.run(Part::Compute, parameters.buffers_mut())?,
+            Access::Read(parameters) => match executor.changed_parameter() {
+                None => executor.run_shared(parameters.buffers())?,
+                // What others wrote may count something, or train itself.
+                Some(name) => return Err(ParameterError::Changed { name: name.to_string() }.into()),
+            },
         }
         Ok(count)
     }
 
-    fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>, taps: &[&str]) -> bool {
-        self.session.is_for(model, parameters) && self.taps == taps
+    fn is_for(&self, model: &Arc<Model>, taps: &[&str]) -> bool {
+        self.kind.is_of(model) && self.kind.taps == taps
     }
 }
 
@@ -80,50 +115,61 @@ fn in_use(model: &Model, taps: &[&str]) -> Result<(Program, Metrics), Error> {
     Ok((program, metrics))
 }
 
-/// The plans that no call uses now, and how often each network was called.
+/// The plans that no call uses now, and what networks they are of.
 pub(crate) struct Inference<B: Backend> {
-    /// Those that were used last are behind.
-    idle: Vec<Plan<B>>,
-    calls: Vec<(Weak<Model>, u64)>,
+    idle: SegQueue<Plan<B>>,
+    /// Looked at where a plan is made.
+    kinds: Mutex<Vec<Arc<Kind>>>,
 }
 
 impl<B: Backend> Inference<B> {
     pub(crate) fn new() -> Self {
-        Inference { idle: Vec::new(), calls: Vec::new() }
+        Inference { idle: SegQueue::new(), kinds: Mutex::new(Vec::new()) }
     }
 
-    /// What the next call of a network draws that has no seed.
-    pub(super) fn next_draws(&mut self, model: &Arc<Model>) -> Draws {
-        let known = self.calls.iter().position(|(of, _)| Weak::as_ptr(of) == Arc::as_ptr(model));
-        let at = known.unwrap_or_else(|| {
-            self.calls.retain(|(of, _)| of.strong_count() > 0);
-            self.calls.push((Arc::downgrade(model), 0));
-            self.calls.len() - 1
-        });
-        let calls = &mut self.calls[at].1;
-        *calls += 1;
-        Draws { seed: 0, step: *calls - 1 }
-    }
-
-    /// An idle plan of a network. There may be none.
+    /// An idle plan of a network, or else a new one.
     pub(super) fn take(
-        &mut self,
+        &self,
         model: &Arc<Model>,
-        parameters: &Arc<()>,
+        parameters: &Parameters<B>,
         taps: &[&str],
-    ) -> Option<Plan<B>> {
-        let at = self.idle.iter().rposition(|plan| plan.is_for(model, parameters, taps));
-        if at.is_none() {
-            self.idle.retain(|plan| plan.session.is_alive());
+    ) -> Result<Plan<B>, Error>
+    where
+        B: Clone,
+    {
+        // Each that was idle when it began is looked at once. Those of networks that are gone are dropped.
+        for _ in 0..self.idle.len() {
+            let Some(plan) = self.idle.pop() else { break };
+            if plan.is_for(model, taps) {
+                plan.kind.idle.fetch_sub(1, Ordering::Relaxed);
+                return Ok(plan);
+            }
+            if plan.session.is_alive() {
+                self.idle.push(plan);
+            }
         }
-        Some(self.idle.remove(at?))
+        Plan::new(model, parameters, taps, self.kind(model, taps))
+    }
+
+    fn kind(&self, model: &Arc<Model>, taps: &[&str]) -> Arc<Kind> {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        kinds.retain(|kind| kind.model.strong_count() > 0);
+        let mut of_model = kinds.iter().filter(|kind| kind.is_of(model));
+        let calls = of_model.clone().next().map(|kind| Arc::clone(&kind.calls)).unwrap_or_default();
+        if let Some(known) = of_model.find(|kind| kind.taps == taps) {
+            return Arc::clone(known);
+        }
+        let taps = taps.iter().map(|name| name.to_string()).collect();
+        let kind = Arc::new(Kind { model: Arc::downgrade(model), taps, calls, idle: AtomicUsize::new(0) });
+        kinds.push(Arc::clone(&kind));
+        kind
     }
 
     /// Keeps a plan for later calls, unless there are as many of its kind as can compute at a time.
-    pub(super) fn give_back(&mut self, plan: Plan<B>) {
-        let same = |other: &&Plan<B>| other.session.is_like(&plan.session) && other.taps == plan.taps;
-        if self.idle.iter().filter(same).count() < cores() {
-            self.idle.push(plan);
+    pub(super) fn give_back(&self, plan: Plan<B>) {
+        match plan.kind.idle.fetch_add(1, Ordering::Relaxed) < cores() {
+            true => self.idle.push(plan),
+            false => drop(plan.kind.idle.fetch_sub(1, Ordering::Relaxed)),
         }
     }
 }

@@ -116,7 +116,7 @@ impl Outputs {
         parameters: &mut Parameters<Reference>,
     ) -> Result<Vec<Vec<f64>>, Error> {
         self.session.feed(rows, &[])?;
-        self.session.executor.run(Part::Compute, parameters.buffer())?;
+        self.session.executor.run(Part::Compute, parameters.buffers_mut())?;
         let executor = &self.session.executor;
         let fetch = |output: usize| {
             let mut values = vec![0.0; executor.output_shape(output).iter().product()];

@@ -192,9 +192,8 @@ fn unmoved<S: Trainable>(
     after: &Parameters,
 ) -> Result<Vec<String>, Error> {
     let program = net.program()?;
-    let values = |parameters: &Parameters, stored| {
-        parameters.read_with(|buffer| stored::values(parameters.backend(), buffer, stored))
-    };
+    let values =
+        |parameters: &Parameters, stored| stored::values(parameters.backend(), parameters.buffers(), stored);
     // Both sets are of the same network, and have the same places.
     let mut unmoved = Vec::new();
     for name in trained(program)?.into_iter().map(|var| &program.var(var).name) {

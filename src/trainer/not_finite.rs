@@ -78,8 +78,8 @@ impl<U: Updater, B: Backend + Clone> Trainer<U, B> {
             let plan = Plan::new(model, parameters, &options, states, &self.updater, &self.settings);
             let computed = plan.and_then(|mut plan| {
                 plan.begin(moment);
-                plan.compute(rows, parameters.buffer(), &mut states.buffer)?;
-                plan.go_back(parameters.buffer()).map_err(Error::from)
+                plan.compute(rows, parameters.buffers_mut(), &mut states.buffers)?;
+                plan.go_back(parameters.buffers_mut()).map_err(Error::from)
             });
             let is_of_numbers = |error: &Error| {
                 matches!(error, Error::Run(RunError::NotFinite { .. } | RunError::FedNotFinite { .. }))

@@ -82,8 +82,8 @@ impl<B: Backend> Shards<B> {
         session: &mut Session<B>,
         rows: &impl Rows<S>,
         metrics: &mut Metrics,
-        parameters: &mut B::Buffer,
-        states: &mut B::Buffer,
+        parameters: &mut [B::Buffer],
+        states: &mut [B::Buffer],
     ) -> Result<(usize, f64), Error> {
         let Session { scratch, executor, .. } = session;
         let table = rows.columns(scratch)?;
@@ -123,8 +123,8 @@ impl<B: Backend> Shards<B> {
     pub(super) fn update(
         &mut self,
         rates: &[Values],
-        parameters: &mut B::Buffer,
-        states: &mut B::Buffer,
+        parameters: &mut [B::Buffer],
+        states: &mut [B::Buffer],
     ) -> Result<(), RunError> {
         self.updating.begin(&|k| fed(&rates[k]))?;
         self.updating.update(parameters, states)

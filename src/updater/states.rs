@@ -14,21 +14,24 @@ use crate::files::safetensors::{TensorFile, shown};
 use crate::files::{FileFault, LoadReport, Mismatch};
 use crate::parameters::Parameters;
 
+/// What memory for states is needed for.
+const WHAT: &str = "what the updater keeps of the parameters";
+
 /// The states of a set of parameters. Networks that share a parameter share its states.
 pub(crate) struct States<B: Backend> {
     parameters: Weak<()>,
     pub(crate) storage: Storage,
-    pub(crate) buffer: B::Buffer,
+    /// By the numbers of the storage.
+    pub(crate) buffers: Vec<B::Buffer>,
     /// Parameter and slot of each, in the order of creation; none of what does not outlive a step.
     keys: Vec<Option<(String, String)>>,
 }
 
 impl<B: Backend> States<B> {
     /// None yet.
-    pub(crate) fn new(parameters: &Parameters<B>) -> Result<Self, Error> {
-        let buffer = parameters.backend().allocate(0)?;
+    pub(crate) fn new(parameters: &Parameters<B>) -> Self {
         let parameters = Arc::downgrade(parameters.identity());
-        Ok(States { parameters, storage: Storage::new(), buffer, keys: Vec::new() })
+        States { parameters, storage: Storage::new(), buffers: Vec::new(), keys: Vec::new() }
     }
 
     /// Which set they are of.
@@ -75,12 +78,11 @@ impl<B: Backend> States<B> {
         values: &Values,
     ) -> Result<(), Error> {
         let name = state_name(parameter, slot);
-        let offset = self.storage.bytes();
         self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
-        let grown = backend.grow(&mut self.buffer, self.storage.bytes());
-        let what = || self.storage.needed_for("what the updater keeps of the parameters");
-        grown.map_err(|error| error.wanted_for(what()))?;
-        backend.upload(values.as_slice(), &mut self.buffer, offset);
+        self.storage.allocate(backend, &mut self.buffers, WHAT)?;
+        if let Some(buffer) = self.buffers.last_mut() {
+            backend.upload(values.as_slice(), buffer, 0);
+        }
         self.keys.push(Some((parameter.to_string(), slot.to_string())));
         Ok(())
     }
@@ -93,7 +95,7 @@ impl<B: Backend> States<B> {
         names: impl Iterator<Item = (String, String, String)>,
         path: &Path,
     ) -> Result<Self, Error> {
-        let (mut states, mut report) = (States::new(parameters)?, LoadReport::default());
+        let (mut states, mut report) = (States::new(parameters), LoadReport::default());
         let mut found = Vec::new();
         for (parameter, slot, tensor) in names {
             let Some(stored) = parameters.storage().find(&parameter) else {
@@ -140,11 +142,11 @@ impl<B: Backend> States<B> {
         if created.is_empty() {
             return Ok(());
         }
-        let grown = backend.grow(&mut self.buffer, storage.bytes());
-        let what = || storage.needed_for("what the updater keeps of the parameters");
-        grown.map_err(|error| error.wanted_for(what()))?;
+        let before = self.buffers.len();
+        storage.allocate(backend, &mut self.buffers, WHAT)?;
         let wanted = |name: &str| created.iter().any(|created| created == name);
-        initialize_states(backend, program, &storage, &wanted, &mut self.buffer)?;
+        let initialized = initialize_states(backend, program, &storage, &wanted, &mut self.buffers);
+        initialized.inspect_err(|_| self.buffers.truncate(before))?;
         self.storage = storage;
         self.keys.append(&mut keys);
         Ok(())

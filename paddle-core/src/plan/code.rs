@@ -1,10 +1,10 @@
 //! What a plan consists of: slots for values, and instructions over slots.
 
-use super::backend::Extent;
+use super::backend::{Extent, Move};
 use super::numbers::Numbers;
 use super::stats::RunStats;
 use crate::ops::Join;
-use crate::program::{Check, Dim, Located, Place, SymbolId};
+use crate::program::{Check, DType, Dim, Located, Place, SymbolId};
 
 /// A place for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +27,10 @@ pub(super) enum Home {
     Lane(LaneId),
     /// Its own, kept after the run.
     Pool,
-    /// At this byte of the parameters.
-    Parameter(usize),
-    /// At this byte of the states.
-    State(usize),
+    /// The parameter of this number.
+    Parameter(u32),
+    /// The state of this number.
+    State(u32),
     /// Inside another slot, which has the rows of all iterations: this one is the rows of the current iteration, as many as the symbol
     /// says.
     Iteration { of: SlotId, rows: SymbolId },
@@ -45,8 +45,8 @@ pub(super) struct Slot {
     pub(super) shape: Vec<Extent>,
     /// Bytes of one element on the backend.
     pub(super) element_bytes: usize,
-    /// Its element type; none for row numbers.
-    pub(super) dtype: Option<crate::program::DType>,
+    /// Its element type.
+    pub(super) dtype: DType,
     /// Where it lives.
     pub(super) home: Home,
     /// The first and the last instruction, counted through all blocks, that need it.
@@ -56,43 +56,86 @@ pub(super) struct Slot {
 /// A step of a run.
 #[derive(Debug)]
 pub(super) enum Instruction<K> {
-    /// Runs a kernel on operands: so many inputs, then outputs.
-    Launch { kernel: K, operands: Vec<SlotId>, inputs: usize, origin: Origin, product: Option<Product> },
-    /// Copies the rows of a space.
-    Gather { space: usize, from: SlotId, to: SlotId },
-    /// Copies rows to where a space says.
-    Scatter { space: usize, from: SlotId, to: SlotId },
-    /// Adds rows to those that a space says.
-    AddRows { space: usize, from: SlotId, to: SlotId },
-    /// Copies a value.
-    Copy(Transfer),
-    /// Adds a value.
-    Add(Transfer),
-    /// Fills with zeros.
-    Zero(SlotId),
+    /// Runs a kernel.
+    Launch(LaunchCode<K>),
     /// Sorts sequences by length.
-    Order(usize),
+    Sort(SortCode<K>),
     /// Takes the sequences that belong to some rows.
-    Take(usize),
-    /// Offsets of the sequences that come to an iteration.
-    Rebase(Rebase),
-    /// Offsets of sequences of given lengths.
-    Make(Made),
+    Take(TakeCode<K>),
+    /// Makes sequences of given lengths.
+    Make(MakeCode<K>),
     /// `if`.
-    If(Box<IfCode>),
+    If(Box<IfCode<K>>),
     /// `for` or `while`.
     Loop(Box<LoopCode<K>>),
     /// The gradient of a loop.
     LoopGrad(Box<LoopGradCode<K>>),
 }
 
-/// What an instruction was made from.
+impl<K> Instruction<K> {
+    /// The launch that it begins with, where it is one.
+    pub(super) fn launch(&self) -> Option<&LaunchCode<K>> {
+        match self {
+            Instruction::Launch(launch)
+            | Instruction::Sort(SortCode { launch, .. })
+            | Instruction::Take(TakeCode { launch, .. })
+            | Instruction::Make(MakeCode { launch, .. }) => Some(launch),
+            Instruction::If(_) | Instruction::Loop(_) | Instruction::LoopGrad(_) => None,
+        }
+    }
+}
+
+/// A kernel with its operands.
+#[derive(Debug)]
+pub(super) struct LaunchCode<K> {
+    pub(super) kernel: K,
+    /// So many inputs, then outputs.
+    pub(super) operands: Vec<SlotId>,
+    pub(super) inputs: usize,
+    /// Its number, by which [`Plan::origins`] says where it comes from.
+    pub(super) number: u32,
+    pub(super) product: Option<Product>,
+}
+
+/// What a launch was made from.
 #[derive(Clone, Debug)]
-pub(super) struct Origin {
-    /// The operators, in order; more than one in a fused group.
-    pub(super) operators: Vec<String>,
+pub(super) enum Origin {
+    /// Operators.
+    Operators(Operators),
+    /// The runtime itself.
+    Move(Move),
+}
+
+/// The operators of a group.
+#[derive(Clone, Debug)]
+pub(super) struct Operators {
+    /// In order; more than one in a fused group.
+    pub(super) names: Vec<String>,
     /// The source place of the first.
     pub(super) place: Option<Place>,
+}
+
+/// Sorts sequences by length.
+#[derive(Debug)]
+pub(super) struct SortCode<K> {
+    pub(super) launch: LaunchCode<K>,
+    pub(super) order: usize,
+}
+
+/// Takes sequences.
+#[derive(Debug)]
+pub(super) struct TakeCode<K> {
+    pub(super) launch: LaunchCode<K>,
+    pub(super) taken: usize,
+}
+
+/// Makes sequences of given lengths.
+#[derive(Debug)]
+pub(super) struct MakeCode<K> {
+    pub(super) launch: LaunchCode<K>,
+    pub(super) offsets: SlotId,
+    /// Which of the sizes in [`Plan::made`] is the number of their tokens.
+    pub(super) tokens: usize,
 }
 
 /// A matrix product, which is counted.
@@ -102,13 +145,6 @@ pub(super) struct Product {
     pub(super) counter: usize,
     /// Its rows.
     pub(super) rows: Extent,
-}
-
-/// A copy between slots of one type.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer {
-    pub(super) from: SlotId,
-    pub(super) to: SlotId,
 }
 
 /// Rows that are taken from others.
@@ -126,6 +162,8 @@ pub(super) struct Order {
     /// How many sequences there are.
     pub(super) sequences: Extent,
     pub(super) offsets: SlotId,
+    /// Where the host has their offsets from.
+    pub(super) known: KnownOffsets,
     /// The numbers of the sequences, the longest first.
     pub(super) order: SlotId,
     /// How many tokens there are.
@@ -134,64 +172,77 @@ pub(super) struct Order {
     pub(super) steps: usize,
 }
 
+/// Where the host has offsets from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownOffsets {
+    /// They are fed: to this input, at this level.
+    Fed { input: usize, level: usize },
+    /// It has read them when these sequences were taken.
+    Taken(usize),
+    /// Nowhere yet: it has to read them.
+    Unknown,
+}
+
 /// Sequences that are taken from others.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     /// The rows that they belong to.
     pub(super) parent: usize,
-    /// The offsets of all sequences.
-    pub(super) from: SlotId,
     pub(super) offsets: SlotId,
     /// Their tokens.
     pub(super) tokens: usize,
 }
 
-/// A part of offsets, from those of the first row of an iteration on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rebase {
-    /// The rows of the iteration.
-    pub(super) rows: SymbolId,
-    pub(super) from: SlotId,
-    pub(super) to: SlotId,
-}
-
-/// The offsets of sequences that an operator makes, computed from their lengths.
-#[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) lengths: SlotId,
-    pub(super) offsets: SlotId,
-    /// Which of the sizes in [`Plan::made`] is the number of their tokens.
-    pub(super) tokens: usize,
-    pub(super) origin: Origin,
-}
-
 #[derive(Debug)]
-pub(super) struct IfCode {
+pub(super) struct IfCode<K> {
     pub(super) condition: SlotId,
-    /// The spaces of the branches, for a condition per row.
-    pub(super) spaces: Option<[usize; 2]>,
-    /// Whether this operator splits the rows; a gradient finds them split.
-    pub(super) splits: bool,
-    /// Number of rows of the condition.
-    pub(super) rows: Extent,
+    /// For a condition per row.
+    pub(super) rows: Option<RowsOfIf<K>>,
+    /// Whether branches run in the order in which they were written; those of a gradient run backward.
+    pub(super) forward: bool,
     pub(super) branches: [usize; 2],
-    pub(super) joins: Vec<JoinCode>,
+    pub(super) joins: Vec<JoinCode<K>>,
+}
+
+/// The rows of the branches.
+#[derive(Debug)]
+pub(super) struct RowsOfIf<K> {
+    pub(super) spaces: [usize; 2],
+    /// Number of rows of the condition.
+    pub(super) all: Extent,
+    /// Splits the rows; none in a gradient, which finds them split.
+    pub(super) select: Option<SelectCode<K>>,
+}
+
+/// Splits rows by a mask.
+#[derive(Debug)]
+pub(super) struct SelectCode<K> {
+    pub(super) launch: LaunchCode<K>,
+    /// How many rows are true.
+    pub(super) count: SlotId,
 }
 
 #[derive(Debug)]
-pub(super) struct JoinCode {
+pub(super) struct JoinCode<K> {
     pub(super) join: Join,
     pub(super) from: [SlotId; 2],
     pub(super) to: SlotId,
-    /// Where rows are merged, the spaces that they are in.
-    pub(super) spaces: Option<[usize; 2]>,
+    pub(super) how: JoinHow<K>,
+}
+
+#[derive(Debug)]
+pub(super) enum JoinHow<K> {
+    /// Each branch that runs puts its rows into the result.
+    Rows([LaunchCode<K>; 2]),
+    /// The result is that of the branch that runs, of both their sum, of none zero.
+    Whole { copies: [LaunchCode<K>; 2], add_second: Option<LaunchCode<K>>, zero: Option<LaunchCode<K>> },
 }
 
 /// A loop.
 #[derive(Debug)]
 pub(super) struct LoopCode<K> {
     pub(super) id: LoopId,
-    pub(super) origin: Origin,
+    pub(super) place: Option<Place>,
     pub(super) kind: LoopKind<K>,
     /// Before the first iteration, on all rows.
     pub(super) enter: Vec<Instruction<K>>,
@@ -218,33 +269,41 @@ pub(super) enum LoopKind<K> {
         condition: Vec<Instruction<K>>,
         holds: SlotId,
         /// For a condition per row.
-        rows: Option<Box<RowsOfWhile>>,
+        rows: Option<Box<RowsOfWhile<K>>>,
     },
 }
 
+/// The rows of a `while` that leave it one by one.
 #[derive(Debug)]
-pub(super) struct RowsOfWhile {
+pub(super) struct RowsOfWhile<K> {
     /// How many rows there are before the first iteration.
     pub(super) all: Extent,
     /// The rows on which the condition is evaluated.
     pub(super) tested: usize,
     /// Those on which the body runs.
     pub(super) active: usize,
-    /// Room for the rows that go on, and those that leave.
-    pub(super) split: [SlotId; 2],
-    /// The state, which loses the rows that leave.
-    pub(super) states: Vec<SlotId>,
-    pub(super) collected: Option<Collected>,
+    /// Numbers all rows.
+    pub(super) number: LaunchCode<K>,
+    /// Splits them into those that go on and those that leave.
+    pub(super) select: SelectCode<K>,
+    /// Takes those that leave out of the state, and out of the numbers of the rows.
+    pub(super) compact: Vec<LaunchCode<K>>,
+    /// Copies the numbers of the rows for an iteration that keeps them.
+    pub(super) keep: Option<LaunchCode<K>>,
+    pub(super) collected: Option<Collected<K>>,
 }
 
 /// The sequences that a `while` gives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Collected {
+#[derive(Debug)]
+pub(super) struct Collected<K> {
     /// The rows of all iterations.
     pub(super) rounds: usize,
     /// Their number as tokens.
     pub(super) tokens: SymbolId,
-    pub(super) offsets: SlotId,
+    /// Adds the numbers of the rows of an iteration.
+    pub(super) add: LaunchCode<K>,
+    /// Makes sequences of them.
+    pub(super) collect: LaunchCode<K>,
 }
 
 /// The iterations of a loop, backward.
@@ -315,7 +374,7 @@ pub(super) struct Grown {
 pub(super) struct MadeSize {
     pub(super) size: SymbolId,
     /// Upper bounds on it, where some are known; each holds by itself.
-    pub(super) most: Vec<Dim>,
+    pub(super) upper_bounds: Vec<Dim>,
 }
 
 /// An input of the program.
@@ -325,7 +384,7 @@ pub(super) struct Input {
     pub(super) name: String,
     /// The shape in the user's names.
     pub(super) shown: String,
-    pub(super) dtype: crate::program::DType,
+    pub(super) dtype: DType,
     pub(super) shape: Vec<Dim>,
     pub(super) scalar: bool,
     /// Whether the first dimension is rows.
@@ -349,9 +408,18 @@ pub(super) struct Sequences {
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub(super) slot: SlotId,
-    pub(super) dtype: crate::program::DType,
+    pub(super) dtype: DType,
     /// Offsets, where its rows are tokens; of sequences of sequences, those of the outer ones first.
     pub(super) offsets: Vec<SlotId>,
+}
+
+/// A copy of a value, by which a run that fails takes back what it has changed.
+#[derive(Debug)]
+pub(super) struct Kept<K> {
+    /// Makes the copy.
+    pub(super) save: LaunchCode<K>,
+    /// Puts it back.
+    pub(super) restore: LaunchCode<K>,
 }
 
 /// A program, ready to be run.
@@ -361,8 +429,10 @@ pub(super) struct Plan<K> {
     pub(super) code: Vec<Vec<Instruction<K>>>,
     /// The first instruction of the global block that belongs to the update.
     pub(super) update_from: usize,
-    /// Backups: from each parameter and state that the instructions before the update change, to a copy of it.
-    pub(super) kept: Vec<Transfer>,
+    /// For each parameter and state that the instructions before the update change, a copy.
+    pub(super) kept: Vec<Kept<K>>,
+    /// Where launches come from, by their numbers.
+    pub(super) origins: Vec<Origin>,
     pub(super) slots: Vec<Slot>,
     pub(super) spaces: Vec<Space>,
     pub(super) orders: Vec<Order>,

@@ -1,7 +1,7 @@
 //! The executor: a program, planned for a backend, run on batches of any size.
 
-use super::backend::{Backend, HostSlice, HostSliceMut, Memory};
-use super::code::{Home, Input, Plan, SlotId};
+use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Values};
+use super::code::{Home, Input, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
@@ -10,6 +10,8 @@ use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
+use super::tape::Device;
+use crate::memory::TryGrow;
 use crate::ops::Program;
 use crate::program::{Check, DType, Dim, SymbolId};
 
@@ -34,6 +36,11 @@ pub enum Part {
     Update,
 }
 
+/// The places of the arena, the tape and the pool among the memories of a run.
+const ARENA: usize = 0;
+const TAPE: usize = 1;
+const POOL: usize = 2;
+
 /// The number of layouts that are kept.
 const LAYOUTS: usize = 4;
 
@@ -47,10 +54,11 @@ pub struct Executor<B: Backend> {
     /// In the order of use, the last one being used now.
     layouts: Vec<MemoryLayout>,
     state: State,
-    /// By [`Memory`]; those of the parameters and of the states are the caller's during a run.
-    buffers: Vec<B::Buffer>,
+    queue: B::Queue,
+    /// Arena, tape and pool. Parameters and states are the caller's.
+    buffers: [B::Buffer; OWN_MEMORIES],
     /// Bytes of each.
-    lengths: [usize; Memory::COUNT],
+    lengths: [usize; OWN_MEMORIES],
     /// The sizes of the batch before, to see whether anything changed.
     bound: Vec<Option<usize>>,
     before: Vec<Option<usize>>,
@@ -61,13 +69,13 @@ pub struct Executor<B: Backend> {
 }
 
 impl<B: Backend> Executor<B> {
-    /// Plans `program` with parameters at the places of `storage`.
+    /// Plans `program` with the parameters of `storage`.
     pub fn new(backend: B, program: &Program, storage: &Storage) -> Result<Self, PlanError> {
         Self::with_states(backend, program, storage, &Storage::new(), Numbers::Any)
     }
 
-    /// The same of a program that updates parameters, with the states of their updaters at the places of `states`; and
-    /// with what numbers it may compute.
+    /// The same of a program that updates parameters, with the states of their updaters in `states`; and with what numbers it may
+    /// compute.
     pub fn with_states(
         backend: B,
         program: &Program,
@@ -76,10 +84,8 @@ impl<B: Backend> Executor<B> {
         numbers: Numbers,
     ) -> Result<Self, PlanError> {
         let plan = lower(&backend, program, storage, states, numbers)?;
-        let mut buffers = Vec::with_capacity(Memory::COUNT);
-        for _ in 0..Memory::COUNT {
-            buffers.push(backend.allocate(0)?);
-        }
+        let buffers = [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+        let queue = backend.queue()?;
         let state = State::new(&plan);
         let none = vec![None; plan.symbols.len()];
         let shapes = plan.outputs.iter().map(|out| vec![0; plan.slots[out.slot.0].shape.len()]).collect();
@@ -88,8 +94,9 @@ impl<B: Backend> Executor<B> {
             plan,
             layouts: Vec::with_capacity(LAYOUTS + 1),
             state,
+            queue,
             buffers,
-            lengths: [0; Memory::COUNT],
+            lengths: [0; OWN_MEMORIES],
             bound: none.clone(),
             before: none,
             shapes,
@@ -144,9 +151,7 @@ impl<B: Backend> Executor<B> {
         let Some(layout) = self.layouts.last() else {
             return Err(RunError::NotBegun);
         };
-        self.backend.poison(&mut self.buffers[Memory::Arena as usize]);
-        self.backend.poison(&mut self.buffers[Memory::Pool as usize]);
-        self.backend.poison(&mut self.buffers[Memory::Tape as usize]);
+        self.buffers.iter_mut().for_each(|buffer| self.backend.poison(buffer));
         for (i, input) in self.plan.inputs.iter().enumerate() {
             let Feed { values, offsets, .. } = feed(i);
             if self.plan.numbers == Numbers::Finite
@@ -161,13 +166,26 @@ impl<B: Backend> Executor<B> {
             for (slot, values) in [(input.slot, values)].into_iter().chain(of_sequences) {
                 let Some(slot) = slot else { continue };
                 let memory = match self.plan.slots[slot.0].home {
-                    Home::Pool => Memory::Pool,
-                    _ => Memory::Arena,
+                    Home::Pool => POOL,
+                    _ => ARENA,
                 };
-                self.backend.upload(values, &mut self.buffers[memory as usize], layout.offsets[slot.0]);
+                self.backend.upload(values, &mut self.buffers[memory], layout.offsets[slot.0]);
             }
         }
+        self.keep_offsets(feed)?;
         self.begun = true;
+        Ok(())
+    }
+
+    /// Keeps the offsets of sequences that are fed and sorted: their lengths say how often loops run.
+    fn keep_offsets<'a>(&mut self, feed: &dyn Fn(usize) -> Feed<'a>) -> Result<(), RunError> {
+        for (order, kept) in self.plan.orders.iter().zip(&mut self.state.fed) {
+            let KnownOffsets::Fed { input, level } = order.known else { continue };
+            let offsets = &feed(input).offsets[level];
+            let room = kept.try_resize(offsets.len(), 0);
+            room.map_err(|error| error.wanted_for("offsets of the sequences that are fed"))?;
+            kept.copy_from_slice(offsets);
+        }
         Ok(())
     }
 
@@ -262,8 +280,9 @@ impl<B: Backend> Executor<B> {
     /// Lays the tape for the current layout.
     fn begin_tape(&mut self) -> Result<(), RunError> {
         let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
-        let tape = &mut self.buffers[Memory::Tape as usize];
-        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, tape)
+        let buffer = &mut self.buffers[TAPE];
+        let mut device = Device { backend: &self.backend, queue: &mut self.queue, buffer };
+        self.state.tape.begin(&mut device, &self.plan, &layout.capacities)
     }
 
     /// The shapes of the outputs.
@@ -340,8 +359,8 @@ impl<B: Backend> Executor<B> {
     /// Takes the memory of a layout. What it held is lost.
     fn make_room(&mut self, layout: usize) -> Result<(), RunError> {
         let layout = &self.layouts[layout];
-        for (memory, bytes) in [(Memory::Arena, layout.arena), (Memory::Pool, layout.pool)] {
-            let (buffer, length) = (&mut self.buffers[memory as usize], &mut self.lengths[memory as usize]);
+        for (memory, bytes) in [(ARENA, layout.arena), (POOL, layout.pool)] {
+            let (buffer, length) = (&mut self.buffers[memory], &mut self.lengths[memory]);
             if bytes > *length {
                 // Nothing of the run before is needed: its memory goes first.
                 *length = 0;
@@ -354,15 +373,35 @@ impl<B: Backend> Executor<B> {
         Ok(())
     }
 
-    /// Runs a part of the program on the batch. `parameters` is the buffer of the storage that the program was planned
-    /// with. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
-    pub fn run(&mut self, part: Part, parameters: &mut B::Buffer) -> Result<(), RunError> {
-        let result = self.on_machine(parameters, |machine| {
+    /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was planned with, by
+    /// number. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
+    pub fn run(&mut self, part: Part, parameters: &mut [B::Buffer]) -> Result<(), RunError> {
+        self.run_part(part, Values::Write(parameters), &mut [])
+    }
+
+    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameter). Any number of executors may read
+    /// the same buffers at a time.
+    pub fn run_shared(&mut self, parameters: &[B::Buffer]) -> Result<(), RunError> {
+        self.run_part(Part::Compute, Values::Read(parameters), &mut [])
+    }
+
+    /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of states that it was
+    /// planned with, by number.
+    pub fn update(&mut self, parameters: &mut [B::Buffer], states: &mut [B::Buffer]) -> Result<(), RunError> {
+        self.run_part(Part::Update, Values::Write(parameters), states)
+    }
+
+    fn run_part(
+        &mut self,
+        part: Part,
+        parameters: Values<'_, B::Buffer>,
+        states: &mut [B::Buffer],
+    ) -> Result<(), RunError> {
+        let result = self.on_machine(parameters, states, |machine| {
             let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
             match part {
                 Part::Compute => machine.compute(compute),
-                // Each update takes its memory before any of them changes a parameter.
-                Part::Update => machine.prepare(update).and_then(|()| machine.run(update)),
+                Part::Update => machine.update(update),
             }
         });
         self.begun = result.is_ok();
@@ -375,11 +414,8 @@ impl<B: Backend> Executor<B> {
 
     /// Takes back what [`Part::Compute`] has changed of the parameters, instead of [`Part::Update`]: then the batch is as if it had
     /// not been.
-    pub fn go_back(&mut self, parameters: &mut B::Buffer) -> Result<(), RunError> {
-        let result = self.on_machine(parameters, |machine| {
-            machine.go_back();
-            Ok(())
-        });
+    pub fn go_back(&mut self, parameters: &mut [B::Buffer]) -> Result<(), RunError> {
+        let result = self.on_machine(Values::Write(parameters), &mut [], |machine| machine.go_back());
         self.begun = false;
         result
     }
@@ -387,45 +423,29 @@ impl<B: Backend> Executor<B> {
     /// Calls `run` with a machine for the batch.
     fn on_machine(
         &mut self,
-        parameters: &mut B::Buffer,
+        parameters: Values<'_, B::Buffer>,
+        states: &mut [B::Buffer],
         run: impl FnOnce(&mut Machine<'_, B>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
         };
-        std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
-        let mut machine = Machine {
+        run(&mut Machine {
             backend: &self.backend,
             plan: &self.plan,
             layout,
             state: &mut self.state,
-            buffers: &mut self.buffers,
+            queue: &mut self.queue,
+            memories: Memories { own: &mut self.buffers, parameters, states },
             seed: nth_seed(self.seed, self.step),
             step: self.step,
-        };
-        let result = run(&mut machine);
-        std::mem::swap(&mut self.buffers[Memory::Parameters as usize], parameters);
-        result
+        })
     }
 
-    /// Whether [`Part::Compute`] changes parameters, as running statistics are.
-    pub fn changes_parameters(&self) -> bool {
-        !self.plan.kept.is_empty()
-    }
-
-    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changes_parameters). Any number of executors
-    /// may read one buffer at a time.
-    pub fn run_shared(&mut self, parameters: &B::Buffer) -> Result<(), RunError> {
-        self.run(Part::Compute, &mut self.backend.share(parameters))
-    }
-
-    /// Runs [`Part::Update`] of a program whose updaters have states. `states` is the buffer of the storage of states
-    /// that it was planned with.
-    pub fn update(&mut self, parameters: &mut B::Buffer, states: &mut B::Buffer) -> Result<(), RunError> {
-        std::mem::swap(&mut self.buffers[Memory::States as usize], states);
-        let result = self.run(Part::Update, parameters);
-        std::mem::swap(&mut self.buffers[Memory::States as usize], states);
-        result
+    /// The name of a parameter that [`Part::Compute`] changes, as it does running statistics; none if it changes none.
+    pub fn changed_parameter(&self) -> Option<&str> {
+        let changed = self.plan.kept.first()?.save.operands[0];
+        Some(&self.plan.slots[changed.0].name)
     }
 
     /// What was run since [`clear_stats`](Executor::clear_stats), in all batches and parts.
@@ -476,10 +496,10 @@ impl<B: Backend> Executor<B> {
     fn download(&self, slot: SlotId, to: HostSliceMut<'_>) {
         let Some(layout) = self.layouts.last() else { return };
         let (memory, offset) = match self.plan.slots[slot.0].home {
-            Home::Lane(lane) => (Memory::Tape, self.state.tape.at(lane)),
-            _ => (Memory::Pool, layout.offsets[slot.0]),
+            Home::Lane(lane) => (TAPE, self.state.tape.at(lane)),
+            _ => (POOL, layout.offsets[slot.0]),
         };
-        self.backend.download(&self.buffers[memory as usize], offset, to);
+        self.backend.download(&self.buffers[memory], offset, to);
     }
 }
 

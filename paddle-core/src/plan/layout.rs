@@ -71,11 +71,8 @@ impl MemoryLayout {
                     continue;
                 }
                 Home::Pool => &mut layout.pool,
-                Home::Lane(_) | Home::Iteration { .. } => continue,
-                Home::Parameter(offset) | Home::State(offset) => {
-                    layout.offsets[at] = offset;
-                    continue;
-                }
+                // Parameters and states begin their buffers.
+                Home::Lane(_) | Home::Iteration { .. } | Home::Parameter(_) | Home::State(_) => continue,
             };
             layout.offsets[at] = *end;
             *end = end.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;

@@ -1,64 +1,90 @@
-//! Loops of the machine: `for`, `while`, and their gradients.
+//! Loops of the machine: `for`, `while`, their gradients, and the sequences that they go along.
 
-use super::backend::{Backend, HostSliceMut, Location, Memory, Rows};
-use super::code::{Collected, LoopCode, LoopGradCode, LoopId, LoopKind, Prefix, Rebase, RowsOfWhile, Taken};
+use super::backend::{Backend, HostSliceMut, Location};
+use super::code::{
+    Instruction, KnownOffsets, LoopCode, LoopGradCode, LoopId, LoopKind, MakeCode, Prefix, RowsOfWhile,
+    SlotId, SortCode, TakeCode, Taken,
+};
 use super::error::RunError;
 use super::machine::{Machine, State, nth_seed};
-use crate::memory::TryGrow;
-use crate::program::SymbolId;
+use super::tape::{Device, Tape};
+use crate::memory::{OutOfMemory, TryGrow};
+use crate::program::{DType, SymbolId};
 
 impl<B: Backend> Machine<'_, B> {
     fn value(&self, symbol: SymbolId) -> usize {
         self.state.symbols[symbol.0 as usize]
     }
 
+    fn symbol_name(&self, symbol: SymbolId) -> String {
+        self.plan.symbols[symbol.0 as usize].clone()
+    }
+
     /// Sorts sequences by length.
-    pub(super) fn order(&mut self, order: usize) -> Result<(), RunError> {
+    pub(super) fn sort(&mut self, code: &SortCode<B::Kernel>) -> Result<(), RunError> {
         let plan = self.plan;
-        let code = &plan.orders[order];
-        let steps = &plan.spaces[code.steps];
-        let (sequences, tokens) = (code.sequences.get(&self.state.sizes), self.value(code.tokens));
-        // Row numbers are `u32`.
-        if u32::try_from(sequences).is_err() || u32::try_from(tokens).is_err() {
-            return Err(RunError::TooLarge { value: plan.symbols[code.tokens.0 as usize].clone() });
+        let order = &plan.orders[code.order];
+        let (sequences, tokens) = (order.sequences.get(&self.state.sizes), self.value(order.tokens));
+        for rows in [sequences, tokens] {
+            self.check_row_numbers(rows, || self.symbol_name(order.tokens))?;
         }
-        self.resize(steps.size, tokens)?;
-        let (offsets, at, to) =
-            (self.locate(code.offsets), self.locate(code.order), self.locate(steps.index));
-        let counts = &mut self.state.counts[order];
-        counts.clear();
-        let ordered = self.backend.order(sequences, offsets, at, to, counts, self.buffers);
-        Ok(ordered.map_err(|error| error.wanted_for("the order in which a loop comes to sequences"))?)
+        self.resize(plan.spaces[order.steps].size, tokens)?;
+        self.launch(&code.launch);
+        if order.known == KnownOffsets::Unknown {
+            self.read_offsets(order.offsets, sequences + 1, "the order in which a loop comes to sequences")?;
+        }
+        let state = &mut *self.state;
+        let offsets = match order.known {
+            KnownOffsets::Fed { .. } => &state.fed[code.order],
+            KnownOffsets::Taken(taken) => &state.taken[taken],
+            KnownOffsets::Unknown => &state.offsets,
+        };
+        // Of sequences that are taken once for all iterations, an iteration has the first.
+        let counted = count_steps(&offsets[..=sequences], &mut state.counts[code.order]);
+        Ok(counted.map_err(|error| error.wanted_for("the order in which a loop comes to sequences"))?)
+    }
+
+    /// Copies offsets to the host, into `state.offsets`.
+    fn read_offsets(&mut self, slot: SlotId, count: usize, what: &str) -> Result<(), RunError> {
+        let token = self.read(self.locate(slot), DType::I64, count);
+        let mut offsets = std::mem::take(&mut self.state.offsets);
+        let room = offsets.try_resize(count, 0).map_err(|error| error.wanted_for(what).into());
+        let result = room.and_then(|()| self.wait(token, HostSliceMut::I64(&mut offsets)));
+        self.state.offsets = offsets;
+        result
     }
 
     /// Takes the sequences of the rows that there are.
-    pub(super) fn take(&mut self, taken: usize) -> Result<(), RunError> {
+    pub(super) fn take(&mut self, code: &TakeCode<B::Kernel>) -> Result<(), RunError> {
         let plan = self.plan;
-        let Taken { parent, from, offsets, tokens } = plan.taken[taken];
-        let (parent, tokens) = (&plan.spaces[parent], &plan.spaces[tokens]);
-        let sequences = self.value(parent.size);
-        // Row numbers are `u32`.
-        let all = plan.bounds[tokens.size.0 as usize].map_or(0, |all| self.value(all));
-        if u32::try_from(all).is_err() {
-            return Err(RunError::TooLarge { value: plan.symbols[tokens.size.0 as usize].clone() });
-        }
-        let at = [from, parent.index, offsets, tokens.index].map(|slot| self.locate(slot));
-        let count = self.backend.take_sequences(sequences, at[0], at[1], at[2], at[3], self.buffers);
-        self.resize(tokens.size, count)?;
-        let host = &mut self.state.offsets[taken];
-        let room = host.try_resize(sequences + 1, 0);
-        room.map_err(|error| error.wanted_for("offsets of the sequences that a block takes"))?;
-        let Location { memory, offset } = at[2];
-        self.backend.download(&self.buffers[memory as usize], offset, HostSliceMut::I64(host));
-        Ok(())
+        let Taken { parent, offsets, tokens } = plan.taken[code.taken];
+        let (parent, tokens) = (plan.spaces[parent].size, plan.spaces[tokens].size);
+        let sequences = self.value(parent);
+        // As many as there are at most, until it is known.
+        let all = plan.bounds[tokens.0 as usize].map_or(0, |all| self.value(all));
+        self.check_row_numbers(all, || self.symbol_name(tokens))?;
+        self.resize(tokens, all)?;
+        self.launch(&code.launch);
+        self.read_offsets(offsets, sequences + 1, "offsets of the sequences that a block takes")?;
+        let count = self.state.offsets.last().and_then(|&count| usize::try_from(count).ok());
+        std::mem::swap(&mut self.state.offsets, &mut self.state.taken[code.taken]);
+        self.resize(tokens, count.unwrap_or(0))
     }
 
-    pub(super) fn rebase(&mut self, rebase: &Rebase) {
-        let first = self.state.firsts[rebase.rows.0 as usize];
-        let count = self.value(rebase.rows) + 1;
-        let (mut from, to) = (self.locate(rebase.from), self.locate(rebase.to));
-        from.offset += first * size_of::<i64>();
-        self.backend.rebase(count, from, to, self.buffers);
+    /// Makes sequences of given lengths, and room for their tokens.
+    pub(super) fn make(&mut self, code: &MakeCode<B::Kernel>) -> Result<(), RunError> {
+        let plan = self.plan;
+        self.launch(&code.launch);
+        // The last offset is the number of tokens.
+        let last = plan.slots[code.offsets.0].shape[0].get(&self.state.sizes) - 1;
+        let Location { memory, offset } = self.locate(code.offsets);
+        let offset = offset + last * plan.slots[code.offsets.0].element_bytes;
+        let (token, mut tokens) = (self.read(Location { memory, offset }, DType::I64, 1), [0]);
+        self.wait(token, HostSliceMut::I64(&mut tokens))?;
+        let tokens = usize::try_from(tokens[0]).unwrap_or(usize::MAX);
+        self.resize(plan.made[code.tokens].size, tokens)?;
+        let (tape, mut device) = self.tape();
+        tape.reserve_tokens(&mut device, plan, code.tokens, tokens)
     }
 
     /// Runs a loop.
@@ -75,7 +101,7 @@ impl<B: Backend> Machine<'_, B> {
                 loop {
                     self.seed = nth_seed(seed, trips as u64 + 1);
                     self.run(condition)?;
-                    if !self.backend.test(self.locate(*holds), self.buffers) {
+                    if !self.test(*holds)? {
                         break Ok(trips);
                     }
                     self.limit(code, trips, *limit)?;
@@ -83,8 +109,8 @@ impl<B: Backend> Machine<'_, B> {
                     trips += 1;
                 }
             }
-            LoopKind::While { limit, condition, holds, rows: Some(rows) } => {
-                self.row_by_row(code, *limit, condition, self.locate(*holds), rows)
+            LoopKind::While { limit, condition, rows: Some(rows), .. } => {
+                self.row_by_row(code, *limit, condition, rows)
             }
         }?;
         self.seed = seed;
@@ -94,7 +120,7 @@ impl<B: Backend> Machine<'_, B> {
 
     fn limit(&self, code: &LoopCode<B::Kernel>, trips: usize, limit: usize) -> Result<(), RunError> {
         match trips == limit {
-            true => Err(RunError::LoopLimit { limit, place: self.place(&code.origin) }),
+            true => Err(RunError::LoopLimit { limit, place: self.place(code.place) }),
             false => Ok(()),
         }
     }
@@ -117,8 +143,15 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     fn reserve(&mut self, id: LoopId, iterations: usize) -> Result<(), RunError> {
-        let tape = &mut self.buffers[Memory::Tape as usize];
-        self.state.tape.reserve(self.backend, self.plan, id, iterations, tape)
+        let plan = self.plan;
+        let (tape, mut device) = self.tape();
+        tape.reserve(&mut device, plan, id, iterations)
+    }
+
+    /// The tape and its memory.
+    fn tape(&mut self) -> (&mut Tape, Device<'_, B>) {
+        let buffer = &mut self.memories.own[1];
+        (&mut self.state.tape, Device { backend: self.backend, queue: self.queue, buffer })
     }
 
     /// `for`.
@@ -149,7 +182,7 @@ impl<B: Backend> Machine<'_, B> {
 
     /// The tokens of the sequences of an iteration.
     fn prefix(&mut self, prefix: &Prefix) -> Result<(), RunError> {
-        let offsets = &self.state.offsets[prefix.taken];
+        let offsets = &self.state.taken[prefix.taken];
         let first = if prefix.is_slice { self.state.firsts[prefix.sequences.0 as usize] } else { 0 };
         let last = first + self.value(prefix.sequences);
         let count = match (offsets.get(first), offsets.get(last)) {
@@ -164,67 +197,49 @@ impl<B: Backend> Machine<'_, B> {
         &mut self,
         code: &LoopCode<B::Kernel>,
         limit: usize,
-        condition: &[super::code::Instruction<B::Kernel>],
-        holds: Location,
-        rows: &RowsOfWhile,
+        condition: &[Instruction<B::Kernel>],
+        rows: &RowsOfWhile<B::Kernel>,
     ) -> Result<usize, RunError> {
         let (plan, seed) = (self.plan, self.seed);
-        let (tested, active) = (&plan.spaces[rows.tested], &plan.spaces[rows.active]);
+        let (tested, active) = (plan.spaces[rows.tested].size, plan.spaces[rows.active].size);
         let all = rows.all.get(&self.state.sizes);
-        if u32::try_from(all).is_err() {
-            return Err(RunError::TooLarge { value: plan.symbols[tested.size.0 as usize].clone() });
-        }
+        self.check_row_numbers(all, || self.symbol_name(tested))?;
         let (mut left, mut trips, mut given) = (all, 0, 0);
-        self.resize(tested.size, all)?;
-        self.backend.number(all, self.locate(tested.index), self.buffers);
+        self.resize(tested, all)?;
+        self.launch(&rows.number);
         self.run(&code.enter)?;
         while left > 0 {
-            self.resize(tested.size, left)?;
             self.seed = nth_seed(seed, trips as u64 + 1);
             self.run(condition)?;
-            let [yes, no] = rows.split.map(|slot| self.locate(slot));
-            let goes_on = self.backend.select(holds, left, yes, no, self.buffers);
+            let goes_on = self.select(&rows.select)?;
             if goes_on < left {
                 // What stays is written again, until it leaves.
                 self.run(&code.leave)?;
-                for &slot in rows.states.iter().chain([&tested.index]) {
-                    let bytes = if slot == tested.index { size_of::<u32>() } else { self.row_bytes(slot) };
-                    let (rows, at) = (Rows { count: goes_on, bytes }, self.locate(slot));
-                    self.backend.compact(rows, yes, at, self.buffers);
-                }
                 left = goes_on;
+                self.resize(tested, left)?;
+                rows.compact.iter().for_each(|compact| self.launch(compact));
             }
             if left == 0 {
                 break;
             }
             self.limit(code, trips, limit)?;
             self.reserve(code.id, trips + 1)?;
-            self.resize(active.size, left)?;
-            let numbers = left * size_of::<u32>();
-            let from = self.locate(tested.index);
-            if active.index != tested.index {
-                self.backend.copy(numbers, from, self.locate(active.index), self.buffers);
-            }
+            self.resize(active, left)?;
+            rows.keep.iter().for_each(|keep| self.launch(keep));
             if let Some(collected) = &rows.collected {
-                let rounds = &plan.spaces[collected.rounds];
-                if u32::try_from(given + left).is_err() {
-                    return Err(RunError::TooLarge { value: plan.symbols[rounds.size.0 as usize].clone() });
-                }
-                let mut to = self.locate(rounds.index);
-                to.offset += given * size_of::<u32>();
-                self.backend.copy(numbers, from, to, self.buffers);
+                let rounds = plan.spaces[collected.rounds].size;
                 given += left;
-                self.resize(rounds.size, given)?;
+                self.check_row_numbers(given, || self.symbol_name(rounds))?;
+                self.resize(rounds, given)?;
+                self.launch(&collected.add);
             }
             self.iterate(code, trips)?;
             trips += 1;
         }
-        if let Some(Collected { rounds, tokens, offsets }) = rows.collected {
-            let rounds = &plan.spaces[rounds];
-            self.resize(rounds.size, given)?;
-            self.resize(tokens, given)?;
-            let (numbers, offsets) = (self.locate(rounds.index), self.locate(offsets));
-            self.backend.collect(all, given, numbers, offsets, self.buffers);
+        if let Some(collected) = &rows.collected {
+            self.resize(plan.spaces[collected.rounds].size, given)?;
+            self.resize(collected.tokens, given)?;
+            self.launch(&collected.collect);
         }
         Ok(trips)
     }
@@ -285,4 +300,19 @@ impl<B: Backend> Machine<'_, B> {
         }
         Ok(())
     }
+}
+
+/// How many sequences have a first token, a second, and so on.
+fn count_steps(offsets: &[i64], counts: &mut Vec<usize>) -> Result<(), OutOfMemory> {
+    let length = |pair: &[i64]| usize::try_from(pair[1] - pair[0]).unwrap_or(0);
+    let longest = offsets.windows(2).map(length).max().unwrap_or(0);
+    counts.clear();
+    counts.try_resize(longest, 0)?;
+    for last in offsets.windows(2).filter_map(|pair| length(pair).checked_sub(1)) {
+        counts[last] += 1;
+    }
+    for step in (1..longest).rev() {
+        counts[step - 1] += counts[step];
+    }
+    Ok(())
 }

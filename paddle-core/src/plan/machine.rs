@@ -1,15 +1,18 @@
 //! The machine: runs the instructions of a plan.
 
-use super::backend::{Backend, Elements, Extent, KernelError, Launch, Location, Memory, Rows};
-use super::code::{Home, IfCode, Instruction, Origin, Plan, Slot, SlotId, Transfer};
+use super::backend::{
+    Backend, Extent, Fault, HostSliceMut, KernelError, Launch, Location, Memories, Memory, Token,
+};
+use super::code::{
+    Home, IfCode, Instruction, JoinHow, LaunchCode, Operators, Origin, Plan, SelectCode, Slot, SlotId,
+};
 use super::error::RunError;
 use super::layout::MemoryLayout;
 use super::numbers::{NotFinite, Numbers, badness, look};
 use super::stats::RunStats;
 use super::tape::Tape;
 use crate::memory::OutOfMemory;
-use crate::ops::Join;
-use crate::program::{Located, SymbolId};
+use crate::program::{DType, Located, Place, SymbolId};
 
 /// What changes during a run. Nothing in it is allocated anew once it has grown to the largest run.
 #[derive(Debug, Default)]
@@ -27,10 +30,12 @@ pub(super) struct State {
     pub(super) records: Vec<usize>,
     /// For each order, how many sequences have a first token, a second, and so on.
     pub(super) counts: Vec<Vec<usize>>,
+    /// For each order whose offsets are fed, these.
+    pub(super) fed: Vec<Vec<i64>>,
     /// The offsets of sequences that were taken.
-    pub(super) offsets: Vec<Vec<i64>>,
-    /// The lengths of sequences that are being made, then their offsets.
-    pub(super) lengths: Vec<i64>,
+    pub(super) taken: Vec<Vec<i64>>,
+    /// Offsets that were read, of sequences that are sorted.
+    pub(super) offsets: Vec<i64>,
     /// The operands of the current launch.
     locations: Vec<Location>,
     /// What was done since this was last cleared.
@@ -48,7 +53,8 @@ impl State {
             tape: Tape::new(plan),
             trips: vec![0; plan.loops.len()],
             counts: vec![Vec::new(); plan.orders.len()],
-            offsets: vec![Vec::new(); plan.taken.len()],
+            fed: vec![Vec::new(); plan.orders.len()],
+            taken: vec![Vec::new(); plan.taken.len()],
             stats: plan.stats.clone(),
             ..State::default()
         }
@@ -97,7 +103,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) plan: &'a Plan<B::Kernel>,
     pub(super) layout: &'a MemoryLayout,
     pub(super) state: &'a mut State,
-    pub(super) buffers: &'a mut [B::Buffer],
+    pub(super) queue: &'a mut B::Queue,
+    pub(super) memories: Memories<'a, B::Buffer>,
     /// Of the random numbers of this step, in this iteration of the loops around.
     pub(super) seed: u64,
     /// The number of the step, for messages.
@@ -108,54 +115,61 @@ impl<B: Backend> Machine<'_, B> {
     /// Runs instructions that come before the update. After an error, parameters and states are as they were.
     pub(super) fn compute(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         let plan = self.plan;
-        plan.kept.iter().for_each(|copy| self.copy(copy));
-        self.run(code).inspect_err(|_| self.go_back())
+        plan.kept.iter().for_each(|kept| self.launch(&kept.save));
+        let result = self.run(code);
+        let result = self.finish().and(result);
+        if result.is_err() {
+            self.go_back()?;
+        }
+        result
+    }
+
+    /// Runs the update.
+    pub(super) fn update(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+        // Each launch takes its memory before any of them changes a parameter.
+        self.prepare(code)?;
+        let result = self.run(code);
+        self.finish().and(result)
     }
 
     /// Takes back what [`compute`](Self::compute) has changed of parameters and states.
-    pub(super) fn go_back(&mut self) {
+    pub(super) fn go_back(&mut self) -> Result<(), RunError> {
         let plan = self.plan;
-        plan.kept.iter().for_each(|&Transfer { from, to }| self.copy(&Transfer { from: to, to: from }));
+        plan.kept.iter().for_each(|kept| self.launch(&kept.restore));
+        self.finish()
+    }
+
+    /// Waits for everything that was launched.
+    fn finish(&mut self) -> Result<(), RunError> {
+        self.backend.finish(self.queue).map_err(|fault| self.failed(fault))
     }
 
     /// Runs the instructions of a block.
     pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
             match instruction {
-                Instruction::Launch { kernel, operands, inputs, origin, product } => {
-                    let allowed = self.allowed(&operands[..*inputs]);
-                    self.launch(kernel, operands, origin)?;
+                Instruction::Launch(code) => {
+                    let LaunchCode { operands, inputs, number, product, .. } = code;
+                    let checked = match &self.plan.origins[*number as usize] {
+                        Origin::Operators(operators) if self.plan.numbers != Numbers::Any => Some(operators),
+                        _ => None,
+                    };
+                    match checked {
+                        None => self.launch(code),
+                        Some(operators) => {
+                            let allowed = self.allowed(&operands[..*inputs]);
+                            self.launch(code);
+                            self.finish()?;
+                            self.check_numbers(operands, *inputs, allowed, operators)?;
+                        }
+                    }
                     if let Some(product) = product {
                         self.state.stats.count(product.counter, product.rows.get(&self.state.sizes));
                     }
-                    if self.plan.numbers != Numbers::Any {
-                        self.check_numbers(operands, *inputs, allowed, origin)?;
-                    }
                 }
-                Instruction::Gather { space, from, to } => {
-                    let (rows, index) = self.rows_of(*space, *to);
-                    let (from, to) = (self.locate(*from), self.locate(*to));
-                    self.backend.gather(rows, from, index, to, self.buffers);
-                }
-                Instruction::Scatter { space, from, to } => {
-                    let (rows, index) = self.rows_of(*space, *to);
-                    let (from, to) = (self.locate(*from), self.locate(*to));
-                    self.backend.scatter(rows, from, index, to, self.buffers);
-                }
-                Instruction::AddRows { space, from, to } => {
-                    let (rows, index) = self.rows_of(*space, *to);
-                    if let Some(dtype) = self.plan.slots[to.0].dtype {
-                        let (from, to) = (self.locate(*from), self.locate(*to));
-                        self.backend.add_rows(rows, dtype, from, index, to, self.buffers);
-                    }
-                }
-                Instruction::Copy(copy) => self.copy(copy),
-                Instruction::Add(copy) => self.add(copy),
-                Instruction::Zero(slot) => self.zero(*slot),
-                Instruction::Order(order) => self.order(*order)?,
-                Instruction::Take(taken) => self.take(*taken)?,
-                Instruction::Rebase(rebase) => self.rebase(rebase),
-                Instruction::Make(made) => self.make(made)?,
+                Instruction::Sort(code) => self.sort(code)?,
+                Instruction::Take(code) => self.take(code)?,
+                Instruction::Make(code) => self.make(code)?,
                 Instruction::If(code) => self.conditional(code)?,
                 Instruction::Loop(code) => self.repeat(code)?,
                 Instruction::LoopGrad(code) => self.unwind(code)?,
@@ -175,16 +189,9 @@ impl<B: Backend> Machine<'_, B> {
                 Location { memory, offset: offset + first * self.row_bytes(slot) }
             }
             Home::Pool => Location { memory: Memory::Pool, offset },
-            Home::Parameter(offset) => Location { memory: Memory::Parameters, offset },
-            Home::State(offset) => Location { memory: Memory::States, offset },
+            Home::Parameter(number) => Location { memory: Memory::Parameter(number), offset },
+            Home::State(number) => Location { memory: Memory::State(number), offset },
         }
-    }
-
-    /// The number of rows of a space, as rows of a slot, and where their numbers are.
-    fn rows_of(&self, space: usize, slot: SlotId) -> (Rows, Location) {
-        let space = &self.plan.spaces[space];
-        let count = self.state.symbols[space.size.0 as usize];
-        (Rows { count, bytes: self.row_bytes(slot) }, self.locate(space.index))
     }
 
     fn elements(&self, slot: SlotId) -> usize {
@@ -199,44 +206,89 @@ impl<B: Backend> Machine<'_, B> {
         behind.fold(slot.element_bytes, usize::saturating_mul)
     }
 
-    pub(super) fn place(&self, origin: &Origin) -> Option<Located> {
-        origin.place.map(|place| self.plan.place(place))
+    pub(super) fn place(&self, place: Option<Place>) -> Option<Located> {
+        place.map(|place| self.plan.place(place))
     }
 
-    fn launch(&mut self, kernel: &B::Kernel, operands: &[SlotId], origin: &Origin) -> Result<(), RunError> {
+    /// Puts a kernel into the queue.
+    pub(super) fn launch(&mut self, code: &LaunchCode<B::Kernel>) {
         self.state.locations.clear();
-        for &slot in operands {
+        for &slot in &code.operands {
             let location = self.locate(slot);
             self.state.locations.push(location);
         }
-        let launch = Launch { sizes: &self.state.sizes, locations: &self.state.locations, seed: self.seed };
-        self.backend.launch(kernel, launch, self.buffers).map_err(|error| match error {
-            KernelError::Value { message } => RunError::Kernel {
-                operator: origin.operators.join(" + "),
-                place: self.place(origin),
+        let launch = Launch {
+            sizes: &self.state.sizes,
+            locations: &self.state.locations,
+            seed: self.seed,
+            number: code.number,
+        };
+        self.backend.launch(self.queue, &code.kernel, launch, &mut self.memories);
+    }
+
+    /// Has elements copied to the host.
+    pub(super) fn read(&mut self, at: Location, dtype: DType, count: usize) -> Token {
+        self.backend.read(self.queue, at, dtype, count, &mut self.memories)
+    }
+
+    /// Waits for what was read.
+    pub(super) fn wait(&mut self, token: Token, to: HostSliceMut<'_>) -> Result<(), RunError> {
+        self.backend.wait(self.queue, token, to).map_err(|fault| self.failed(fault))
+    }
+
+    /// A truth value.
+    pub(super) fn test(&mut self, slot: SlotId) -> Result<bool, RunError> {
+        let (token, mut holds) = (self.read(self.locate(slot), DType::Bool, 1), [false]);
+        self.wait(token, HostSliceMut::Bool(&mut holds))?;
+        Ok(holds[0])
+    }
+
+    /// Splits rows by a mask. Returns how many are true.
+    pub(super) fn select(&mut self, code: &SelectCode<B::Kernel>) -> Result<usize, RunError> {
+        self.launch(&code.launch);
+        let (token, mut count) = (self.read(self.locate(code.count), DType::I32, 1), [0]);
+        self.wait(token, HostSliceMut::I32(&mut count))?;
+        Ok(usize::try_from(count[0]).unwrap_or(0))
+    }
+
+    /// The error of a launch that failed.
+    fn failed(&self, fault: Fault) -> RunError {
+        let origin = &self.plan.origins[fault.launch as usize];
+        match (fault.error, origin) {
+            (KernelError::Value { message }, Origin::Operators(operators)) => RunError::Kernel {
+                operator: operators.names.join(" + "),
+                place: self.place(operators.place),
                 message,
             },
-            KernelError::OutOfMemory(error) => self.out_of_memory(error, origin),
-        })
+            (KernelError::Value { message }, Origin::Move(kind)) => {
+                RunError::Kernel { operator: kind.name().to_string(), place: None, message }
+            }
+            (KernelError::OutOfMemory(error), origin) => self.out_of_memory(error, origin),
+        }
     }
 
     /// Takes the memory that updates need beside their operands.
-    pub(super) fn prepare(&self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+    fn prepare(&self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
         for instruction in code {
-            if let Instruction::Launch { kernel, origin, .. } = instruction {
+            if let Instruction::Launch(LaunchCode { kernel, number, .. }) = instruction {
                 let reserved = self.backend.reserve(kernel, &self.state.sizes);
-                reserved.map_err(|error| self.out_of_memory(error, origin))?;
+                reserved.map_err(|error| self.out_of_memory(error, &self.plan.origins[*number as usize]))?;
             }
         }
         Ok(())
     }
 
-    /// An operator needs memory that cannot be had.
+    /// A launch needs memory that cannot be had.
     fn out_of_memory(&self, error: OutOfMemory, origin: &Origin) -> RunError {
-        let operator = origin.operators.join(" + ");
-        RunError::OutOfMemory(match self.place(origin) {
-            Some(place) => error.wanted_for(format_args!("`{operator}` at {place}")),
-            None => error.wanted_for(format_args!("`{operator}`")),
+        RunError::OutOfMemory(match origin {
+            Origin::Operators(Operators { names, place }) => {
+                let operator = names.join(" + ");
+                match self.place(*place) {
+                    Some(place) => error.wanted_for(format_args!("`{operator}` at {place}")),
+                    None => error.wanted_for(format_args!("`{operator}`")),
+                }
+            }
+            Origin::Move(kind) => error.wanted_for(format_args!("the move `{}`", kind.name())),
         })
     }
 
@@ -255,7 +307,7 @@ impl<B: Backend> Machine<'_, B> {
         operands: &[SlotId],
         inputs: usize,
         allowed: u8,
-        origin: &Origin,
+        operators: &Operators,
     ) -> Result<(), RunError> {
         let is_kept =
             |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
@@ -265,8 +317,8 @@ impl<B: Backend> Machine<'_, B> {
             let found = self.look(slot);
             if let Some((element, found)) = found.filter(|_| badness(found) > allowed) {
                 return Err(RunError::NotFinite {
-                    operator: origin.operators.join(" + "),
-                    place: self.place(origin),
+                    operator: operators.names.join(" + "),
+                    place: self.place(operators.place),
                     value: self.plan.slots[slot.0].name.clone(),
                     element,
                     found,
@@ -280,91 +332,62 @@ impl<B: Backend> Machine<'_, B> {
     /// Looks at the elements of a value, if they are floating-point numbers.
     fn look(&self, slot: SlotId) -> Option<NotFinite> {
         let (at, Slot { dtype, element_bytes, .. }) = (self.locate(slot), &self.plan.slots[slot.0]);
-        let buffer = &self.buffers[at.memory as usize];
+        let buffer = self.memories.get(at.memory);
         let at = (at.offset, *element_bytes);
-        look(self.backend, buffer, at, (*dtype)?, self.elements(slot), self.plan.numbers)
+        look(self.backend, buffer, at, *dtype, self.elements(slot), self.plan.numbers)
     }
 
-    fn copy(&mut self, copy: &Transfer) {
-        // State has room for all rows, an iteration may have fewer.
-        let elements = self.elements(copy.from).min(self.elements(copy.to));
-        let bytes = elements * self.plan.slots[copy.from.0].element_bytes;
-        let (from, to) = (self.locate(copy.from), self.locate(copy.to));
-        self.backend.copy(bytes, from, to, self.buffers);
-    }
-
-    fn elements_of(&self, slot: SlotId) -> Option<Elements> {
-        let dtype = self.plan.slots[slot.0].dtype?;
-        Some(Elements { count: self.elements(slot), dtype })
-    }
-
-    fn zero(&mut self, slot: SlotId) {
-        if let Some(elements) = self.elements_of(slot) {
-            let at = self.locate(slot);
-            self.backend.zero(elements, at, self.buffers);
-        }
-    }
-
-    fn add(&mut self, copy: &Transfer) {
-        if let Some(mut elements) = self.elements_of(copy.to) {
-            elements.count = elements.count.min(self.elements(copy.from));
-            let (from, to) = (self.locate(copy.from), self.locate(copy.to));
-            self.backend.add(elements, from, to, self.buffers);
-        }
-    }
-
-    fn conditional(&mut self, code: &IfCode) -> Result<(), RunError> {
+    fn conditional(&mut self, code: &IfCode<B::Kernel>) -> Result<(), RunError> {
         let plan = self.plan;
         // Which branches run: those that have rows, or the one that a scalar chooses.
-        let runs = match code.spaces {
-            Some(spaces) => {
-                let [yes, no] = spaces.map(|space| &plan.spaces[space]);
-                if code.splits {
-                    let rows = code.rows.get(&self.state.sizes);
-                    // Row numbers are `u32`.
-                    if u32::try_from(rows).is_err() {
-                        return Err(RunError::TooLarge { value: plan.slots[code.condition.0].name.clone() });
-                    }
-                    let (mask, yes_at, no_at) =
-                        (self.locate(code.condition), self.locate(yes.index), self.locate(no.index));
-                    let count = self.backend.select(mask, rows, yes_at, no_at, self.buffers);
-                    self.resize(yes.size, count)?;
-                    self.resize(no.size, rows - count)?;
+        let runs = match &code.rows {
+            Some(rows) => {
+                let [yes, no] = rows.spaces.map(|space| plan.spaces[space].size);
+                if let Some(select) = &rows.select {
+                    let all = rows.all.get(&self.state.sizes);
+                    self.check_row_numbers(all, || plan.slots[code.condition.0].name.clone())?;
+                    let count = self.select(select)?;
+                    self.resize(yes, count)?;
+                    self.resize(no, all - count)?;
                 }
-                [yes, no].map(|space| self.state.symbols[space.size.0 as usize] > 0)
+                [yes, no].map(|size| self.state.symbols[size.0 as usize] > 0)
             }
             None => {
-                let holds = self.backend.test(self.locate(code.condition), self.buffers);
+                let holds = self.test(code.condition)?;
                 [holds, !holds]
             }
         };
         // As they were lowered: the tape of the first branch lies below that of the second.
-        for side in if code.splits { [0, 1] } else { [1, 0] } {
+        for side in if code.forward { [0, 1] } else { [1, 0] } {
             if runs[side] {
                 self.run(&plan.code[code.branches[side]])?;
             }
         }
         for join in &code.joins {
-            let sides = join.from.into_iter().zip(runs).enumerate().filter(|(_, (_, runs))| *runs);
-            match (join.join, join.spaces) {
-                (Join::Merge, Some(spaces)) => {
-                    for (side, (from, _)) in sides {
-                        let (rows, index) = self.rows_of(spaces[side], join.to);
-                        let (from, to) = (self.locate(from), self.locate(join.to));
-                        self.backend.scatter(rows, from, index, to, self.buffers);
-                    }
+            match &join.how {
+                JoinHow::Rows(scatters) => {
+                    let scatters = scatters.iter().zip(runs).filter(|(_, runs)| *runs);
+                    scatters.for_each(|(scatter, _)| self.launch(scatter));
                 }
-                (Join::Merge | Join::Sum | Join::Select, _) => {
-                    let mut sides = sides.map(|(_, (from, _))| Transfer { from, to: join.to });
-                    match sides.next() {
-                        Some(first) => self.copy(&first),
-                        None => self.zero(join.to),
+                JoinHow::Whole { copies, add_second, zero } => match runs {
+                    [true, second] => {
+                        self.launch(&copies[0]);
+                        add_second.iter().filter(|_| second).for_each(|add| self.launch(add));
                     }
-                    sides.for_each(|copy| self.add(&copy));
-                }
+                    [false, true] => self.launch(&copies[1]),
+                    [false, false] => zero.iter().for_each(|zero| self.launch(zero)),
+                },
             }
         }
         Ok(())
+    }
+
+    /// Row numbers are `i32`: an error if there are more rows.
+    pub(super) fn check_row_numbers(&self, rows: usize, value: impl Fn() -> String) -> Result<(), RunError> {
+        match i32::try_from(rows) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(RunError::TooLarge { value: value() }),
+        }
     }
 
     pub(super) fn resize(&mut self, symbol: SymbolId, value: usize) -> Result<(), RunError> {

@@ -15,7 +15,6 @@ mod live;
 mod loops;
 mod lower;
 mod machine;
-mod made_sequences;
 mod numbers;
 mod offsets;
 mod show;
@@ -25,8 +24,8 @@ mod tape;
 
 pub use crate::memory::OutOfMemory;
 pub use backend::{
-    ALIGNMENT, Backend, Elements, Extent, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Location, Memory, Move, Operand, OperandType, Rows, Unsupported,
+    ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
+    Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Token, Unsupported, Values,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};

@@ -35,7 +35,7 @@ pub fn not_finite<B: Backend>(
     buffer: &B::Buffer,
     stored: &Stored,
 ) -> Option<(usize, &'static str)> {
-    let at = (stored.offset, backend.element_bytes(stored.dtype));
+    let at = (0, backend.element_bytes(stored.dtype));
     look(backend, buffer, at, stored.dtype, stored.elements(), Numbers::Finite)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::code::{Home, Instruction, LoopKind, Plan, SlotId, Transfer};
+use super::code::{Home, Instruction, LaunchCode, LoopKind, Operators, Origin, Plan, SlotId};
 use crate::ops::Join;
 
 impl<K> fmt::Display for Plan<K> {
@@ -33,8 +33,8 @@ impl<K> Plan<K> {
             },
             Home::Iteration { of, .. } => format!("{}: in {}", slot.name, self.slots[of.0].name),
             Home::Pool => format!("{}: pool", slot.name),
-            Home::Parameter(offset) => format!("{}: parameters at {offset}", slot.name),
-            Home::State(offset) => format!("{}: states at {offset}", slot.name),
+            Home::Parameter(number) => format!("{}: parameter {number}", slot.name),
+            Home::State(number) => format!("{}: state {number}", slot.name),
         }
     }
 
@@ -42,52 +42,34 @@ impl<K> Plan<K> {
         slots.iter().map(|&slot| self.write_slot(slot)).collect::<Vec<_>>().join(", ")
     }
 
-    /// `copy a: arena 1..3 -> b: pool`.
-    fn write_move(&self, what: &str, from: SlotId, to: SlotId) -> String {
-        format!("{what} {} -> {}", self.write_slot(from), self.write_slot(to))
+    /// `softmax(a: arena 1..3) -> b: pool`, `copy a: arena 1..3 -> b: pool`.
+    fn write_launch(&self, launch: &LaunchCode<K>) -> String {
+        let (inputs, outputs) = launch.operands.split_at(launch.inputs);
+        match (&self.origins[launch.number as usize], inputs, outputs) {
+            (Origin::Operators(Operators { names, .. }), ..) => {
+                let (inputs, outputs) = (self.write_slots(inputs), self.write_slots(outputs));
+                format!("{}({inputs}) -> {outputs}", names.join(" + "))
+            }
+            (Origin::Move(kind), [from, ..], [to, ..]) => {
+                format!("{} {} -> {}", kind.name(), self.write_slot(*from), self.write_slot(*to))
+            }
+            (Origin::Move(kind), ..) => format!("{} {}", kind.name(), self.write_slots(outputs)),
+        }
     }
 
     fn write_code(&self, f: &mut fmt::Formatter<'_>, code: &[Instruction<K>], depth: usize) -> fmt::Result {
         let indent = "  ".repeat(depth);
         for instruction in code {
+            if let Some(launch) = instruction.launch() {
+                writeln!(f, "{indent}{}", self.write_launch(launch))?;
+            }
             match instruction {
-                Instruction::Launch { operands, inputs, origin, .. } => {
-                    let (inputs, outputs) = operands.split_at(*inputs);
-                    let (inputs, outputs) = (self.write_slots(inputs), self.write_slots(outputs));
-                    writeln!(f, "{indent}{}({inputs}) -> {outputs}", origin.operators.join(" + "))?;
-                }
-                Instruction::Gather { from, to, .. } => {
-                    writeln!(f, "{indent}{}", self.write_move("gather", *from, *to))?;
-                }
-                Instruction::Scatter { from, to, .. } => {
-                    writeln!(f, "{indent}{}", self.write_move("scatter", *from, *to))?;
-                }
-                Instruction::AddRows { from, to, .. } => {
-                    writeln!(f, "{indent}{}", self.write_move("add rows", *from, *to))?;
-                }
-                Instruction::Copy(Transfer { from, to }) => {
-                    writeln!(f, "{indent}{}", self.write_move("copy", *from, *to))?;
-                }
-                Instruction::Add(Transfer { from, to }) => {
-                    writeln!(f, "{indent}{}", self.write_move("add", *from, *to))?;
-                }
-                Instruction::Zero(slot) => writeln!(f, "{indent}zero {}", self.write_slot(*slot))?,
-                Instruction::Order(order) => {
-                    let order = &self.orders[*order];
-                    writeln!(f, "{indent}{}", self.write_move("sort", order.offsets, order.order))?;
-                }
-                Instruction::Take(taken) => {
-                    let taken = &self.taken[*taken];
-                    writeln!(f, "{indent}{}", self.write_move("take sequences", taken.from, taken.offsets))?;
-                }
-                Instruction::Rebase(rebase) => {
-                    writeln!(f, "{indent}{}", self.write_move("offsets", rebase.from, rebase.to))?;
-                }
-                Instruction::Make(made) => {
-                    writeln!(f, "{indent}{}", self.write_move("make sequences", made.lengths, made.offsets))?;
-                }
+                Instruction::Launch(_)
+                | Instruction::Sort(_)
+                | Instruction::Take(_)
+                | Instruction::Make(_) => {}
                 Instruction::If(code) => {
-                    let how = if code.splits { "if" } else { "if, as before," };
+                    let how = if code.forward { "if" } else { "if, as before," };
                     for (word, branch) in [how, "else"].into_iter().zip(code.branches) {
                         writeln!(f, "{indent}{word} ({}) {{", self.write_slot(code.condition))?;
                         self.write_code(f, &self.code[branch], depth + 1)?;

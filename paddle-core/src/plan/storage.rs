@@ -1,17 +1,18 @@
-//! Where parameters live, and the states of their updaters: one buffer each, with a place for each name.
+//! What parameters there are, and states of their updaters: a number for each name, by which its buffer is found.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::backend::Extent;
 use super::backend::{
-    ALIGNMENT, Backend, Group, GroupOp, KernelError, Launch, Location, Memory, Operand, OperandType,
+    Backend, Extent, Fault, Group, GroupOp, KernelError, Launch, Location, Memories, Memory, Operand,
+    OperandType, Values,
 };
 use super::error::PlanError;
+use crate::memory::OutOfMemory;
 use crate::ops::Program;
 use crate::program::{DType, Type, UpdaterState, VarId};
 
-/// A parameter's place.
+/// What is known of a value that is stored by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Its full name.
@@ -20,8 +21,10 @@ pub struct Stored {
     pub dtype: DType,
     /// Its dimensions.
     pub dims: Vec<usize>,
-    /// Its first byte in the buffer.
-    pub offset: usize,
+    /// Its number: that of its buffer.
+    pub number: u32,
+    /// The bytes of its buffer.
+    pub bytes: usize,
 }
 
 impl Stored {
@@ -67,68 +70,70 @@ impl fmt::Display for StorageError {
 
 impl std::error::Error for StorageError {}
 
-/// The layout of a parameter buffer.
+/// The values that are stored by name: each has a number, and a buffer of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
     entries: Vec<Stored>,
-    names: BTreeMap<String, usize>,
-    bytes: usize,
+    numbers: BTreeMap<String, usize>,
 }
 
 impl Storage {
-    /// Without parameters.
+    /// Without values.
     pub fn new() -> Self {
         Storage::default()
     }
 
-    /// Gives a parameter a place, of `element_bytes` for each element. A second time, it has to be the same type.
+    /// Gives a value the next number, with `element_bytes` for each element. A second time, it has to be the same type.
     pub fn insert(&mut self, element_bytes: usize, name: &str, ty: &Type) -> Result<(), StorageError> {
         let too_large = || StorageError::Size { name: name.to_string() };
         let dims = fixed_dims(ty).ok_or_else(too_large)?;
-        if let Some(&at) = self.names.get(name) {
-            let first = &self.entries[at];
+        if let Some(first) = self.find(name) {
             if (first.dtype, &first.dims) == (ty.dtype, &dims) {
                 return Ok(());
             }
             let (first, second) = (first.show(), format!("{}{dims:?}", ty.dtype));
             return Err(StorageError::Conflict { name: name.to_string(), first, second });
         }
-        let elements = dims.iter().try_fold(element_bytes, |bytes, &dim| bytes.checked_mul(dim));
-        let end = elements
-            .and_then(|bytes| self.bytes.checked_add(bytes))
-            .filter(|&end| end <= isize::MAX as usize);
-        let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT)).ok_or_else(too_large)?;
-        self.names.insert(name.to_string(), self.entries.len());
-        self.entries.push(Stored { name: name.to_string(), dtype: ty.dtype, dims, offset: self.bytes });
-        self.bytes = end;
+        let bytes = dims.iter().try_fold(element_bytes, |bytes, &dim| bytes.checked_mul(dim));
+        let bytes = bytes.filter(|&bytes| bytes <= isize::MAX as usize).ok_or_else(too_large)?;
+        let number = u32::try_from(self.entries.len()).map_err(|_| too_large())?;
+        self.numbers.insert(name.to_string(), self.entries.len());
+        self.entries.push(Stored { name: name.to_string(), dtype: ty.dtype, dims, number, bytes });
         Ok(())
     }
 
-    /// The place of a parameter.
+    /// What is known of a value.
     pub fn find(&self, name: &str) -> Option<&Stored> {
-        self.names.get(name).map(|&at| &self.entries[at])
+        self.numbers.get(name).map(|&at| &self.entries[at])
     }
 
-    /// What memory for all of it is needed for: `what`, and what takes most.
-    pub fn needed_for(&self, what: &str) -> String {
-        let ends = self.entries.iter().skip(1).map(|entry| entry.offset).chain([self.bytes]);
-        let largest = self.entries.iter().zip(ends).max_by_key(|(entry, end)| end - entry.offset);
-        let largest =
-            largest.map(|(entry, end)| format!(", of which `{}` takes {}", entry.name, end - entry.offset));
-        format!("{what}{}", largest.unwrap_or_default())
+    /// Allocates the buffers that are missing, for the purpose `what`. After an error there are none of them.
+    pub fn allocate<B: Backend>(
+        &self,
+        backend: &B,
+        buffers: &mut Vec<B::Buffer>,
+        what: &str,
+    ) -> Result<(), OutOfMemory> {
+        let before = buffers.len();
+        for stored in &self.entries[before..] {
+            match backend.allocate(stored.bytes) {
+                Ok(buffer) => buffers.push(buffer),
+                Err(error) => {
+                    buffers.truncate(before);
+                    let Stored { name, bytes, .. } = stored;
+                    return Err(error.wanted_for(format_args!("{what}, of which `{name}` takes {bytes}")));
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// All places, in the order of insertion.
-    pub fn iter(&self) -> impl Iterator<Item = &Stored> {
+    /// All of them, by their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored> {
         self.entries.iter()
     }
 
-    /// The size of the buffer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// The place of a program's parameter or state, which has to be of the same type.
+    /// A program's parameter or state, which has to be of the same type.
     pub(super) fn locate(&self, program: &Program, var: VarId) -> Result<&Stored, PlanError> {
         let (name, ty) = (&stored_name(program, var), program.ty(var));
         let expected = || program.show(ty);
@@ -171,7 +176,7 @@ pub(super) fn stream(name: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Runs the startup operators of the parameters that are `wanted` by name.
+/// Runs the startup operators of the parameters that are `wanted` by name. The buffers are those of `storage`, by number.
 ///
 /// The numbers drawn for a parameter depend on the seed and its name only, not on what else is there.
 pub fn initialize<B: Backend>(
@@ -179,7 +184,7 @@ pub fn initialize<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(&str) -> bool,
-    parameters: &mut B::Buffer,
+    parameters: &mut [B::Buffer],
     seed: u64,
 ) -> Result<(), PlanError> {
     let is_wanted = |var| program.state(var).is_none() && wanted(&program.var(var).name);
@@ -192,7 +197,7 @@ pub fn initialize_states<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(&str) -> bool,
-    states: &mut B::Buffer,
+    states: &mut [B::Buffer],
 ) -> Result<(), PlanError> {
     let is_wanted = |var| program.state(var).is_some() && wanted(&stored_name(program, var));
     initialize_vars(backend, program, storage, &is_wanted, states, 0)
@@ -203,48 +208,34 @@ fn initialize_vars<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(VarId) -> bool,
-    values: &mut B::Buffer,
+    values: &mut [B::Buffer],
     seed: u64,
 ) -> Result<(), PlanError> {
-    let mut buffers = Vec::with_capacity(Memory::COUNT);
-    for _ in 0..Memory::COUNT {
-        buffers.push(backend.allocate(0)?);
-    }
-    std::mem::swap(&mut buffers[Memory::Parameters as usize], values);
-    let run = |buffers: &mut [B::Buffer]| {
-        for operator in program.startup() {
-            let var = operator.outputs[0];
-            if !wanted(var) {
-                continue;
-            }
-            let name = &program.var(var).name;
-            let stored = storage.locate(program, var)?;
-            let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
-            let group = Group {
-                ops: vec![GroupOp {
-                    op: operator.op.clone(),
-                    inputs: Vec::new(),
-                    outputs: vec![Operand::Output(0)],
-                }],
-                inputs: Vec::new(),
-                outputs: vec![OperandType { dtype: stored.dtype, shape }],
-                temporaries: Vec::new(),
-                random_stream: stream(name),
-            };
-            let failed = |message| PlanError::Initializer { name: name.clone(), message };
-            let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;
-            let locations = [Location { memory: Memory::Parameters, offset: stored.offset }];
-            let launch = Launch { sizes: &[], locations: &locations, seed };
-            backend.launch(&kernel, launch, buffers).map_err(|error| match error {
-                KernelError::Value { message } => failed(message),
-                KernelError::OutOfMemory(error) => {
-                    error.wanted_for(format_args!("the first values of `{name}`")).into()
-                }
-            })?;
+    let mut queue = backend.queue()?;
+    let own = &mut [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+    let mut memories = Memories { own, parameters: Values::Write(values), states: &mut [] };
+    for operator in program.startup() {
+        let var = operator.outputs[0];
+        if !wanted(var) {
+            continue;
         }
-        Ok(())
-    };
-    let result = run(&mut buffers);
-    std::mem::swap(&mut buffers[Memory::Parameters as usize], values);
-    result
+        let name = &program.var(var).name;
+        let stored = storage.locate(program, var)?;
+        let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
+        let output = OperandType { dtype: stored.dtype, shape };
+        let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
+        let group = Group::of(op, Vec::new(), vec![output], stream(name));
+        let failed = |message| PlanError::Initializer { name: name.clone(), message };
+        let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;
+        let locations = [Location { memory: Memory::Parameter(stored.number), offset: 0 }];
+        let launch = Launch { sizes: &[], locations: &locations, seed, number: 0 };
+        backend.launch(&mut queue, &kernel, launch, &mut memories);
+        backend.finish(&mut queue).map_err(|Fault { error, .. }| match error {
+            KernelError::Value { message } => failed(message),
+            KernelError::OutOfMemory(error) => {
+                error.wanted_for(format_args!("the first values of `{name}`")).into()
+            }
+        })?;
+    }
+    Ok(())
 }

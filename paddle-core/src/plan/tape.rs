@@ -5,7 +5,7 @@
 //! operator makes is known when it runs. Lanes have room for so many iterations, of the
 //! largest sizes; when that is not enough they are laid anew, with more.
 
-use super::backend::{ALIGNMENT, Backend, Extent, Move};
+use super::backend::{ALIGNMENT, Backend, Extent, Piece};
 use super::code::{LaneId, LoopId, Plan, SlotId};
 use super::error::RunError;
 use super::layout::count_bytes;
@@ -28,9 +28,16 @@ pub(super) struct Tape {
     largest: Vec<usize>,
     /// The bytes of the buffer.
     length: usize,
-    moves: Vec<Move>,
+    pieces: Vec<Piece>,
     /// Base and room of each lane in the next arrangement, which takes effect once there is memory for it.
     next: Vec<(usize, usize)>,
+}
+
+/// The memory of the tape, and by what it is laid anew.
+pub(super) struct Device<'a, B: Backend> {
+    pub(super) backend: &'a B,
+    pub(super) queue: &'a mut B::Queue,
+    pub(super) buffer: &'a mut B::Buffer,
 }
 
 /// How much more room is made than is needed now.
@@ -60,10 +67,9 @@ impl Tape {
     /// Ready for a run at these capacities.
     pub(super) fn begin<B: Backend>(
         &mut self,
-        backend: &B,
+        device: &mut Device<'_, B>,
         plan: &Plan<B::Kernel>,
         capacities: &[usize],
-        buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
         self.cursor.fill(0);
         if plan.lanes.is_empty() {
@@ -74,9 +80,9 @@ impl Tape {
         let end = self.lay(plan, Spare::Some)?;
         if end > self.length {
             // Nothing of the run before is needed: its memory goes first.
-            self.moves.clear();
-            self.take(backend, buffer, 0)?;
-            self.take(backend, buffer, end)?;
+            self.pieces.clear();
+            self.take(device, 0)?;
+            self.take(device, end)?;
         }
         self.take_places();
         Ok(())
@@ -96,32 +102,30 @@ impl Tape {
     /// Makes sure that there is room for so many iterations of a loop.
     pub(super) fn reserve<B: Backend>(
         &mut self,
-        backend: &B,
+        device: &mut Device<'_, B>,
         plan: &Plan<B::Kernel>,
         id: LoopId,
         iterations: usize,
-        buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
         let known = self.iterations[id.0];
         if iterations <= known {
             return Ok(());
         }
         self.iterations[id.0] = iterations.max(known + known / 2);
-        if plan.lanes.is_empty() || self.grow(backend, plan, buffer, Spare::Some).is_ok() {
+        if plan.lanes.is_empty() || self.grow(device, plan, Spare::Some).is_ok() {
             return Ok(());
         }
         self.iterations[id.0] = iterations;
-        self.grow(backend, plan, buffer, Spare::None).inspect_err(|_| self.iterations[id.0] = known)
+        self.grow(device, plan, Spare::None).inspect_err(|_| self.iterations[id.0] = known)
     }
 
     /// Makes sure that there is room for so many tokens of sequences that are made.
     pub(super) fn reserve_tokens<B: Backend>(
         &mut self,
-        backend: &B,
+        device: &mut Device<'_, B>,
         plan: &Plan<B::Kernel>,
         made: usize,
         tokens: usize,
-        buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
         let size = plan.made[made].size;
         if plan.lanes.is_empty() || tokens <= self.largest[size.0 as usize] {
@@ -129,11 +133,11 @@ impl Tape {
         }
         let known = self.made[made];
         self.made[made] = tokens.max(known + known / 2);
-        if self.grow(backend, plan, buffer, Spare::Some).is_ok() {
+        if self.grow(device, plan, Spare::Some).is_ok() {
             return Ok(());
         }
         self.made[made] = tokens;
-        self.grow(backend, plan, buffer, Spare::None).inspect_err(|_| self.made[made] = known)
+        self.grow(device, plan, Spare::None).inspect_err(|_| self.made[made] = known)
     }
 
     /// Goes on to the next instances of what a loop saves.
@@ -165,29 +169,23 @@ impl Tape {
     /// Lays the lanes anew, with what is on them.
     fn grow<B: Backend>(
         &mut self,
-        backend: &B,
+        device: &mut Device<'_, B>,
         plan: &Plan<B::Kernel>,
-        buffer: &mut B::Buffer,
         spare: Spare,
     ) -> Result<(), RunError> {
         let end = self.lay(plan, spare)?;
-        self.moves.clear();
+        self.pieces.clear();
         for ((&from, &room), &(to, next)) in self.base.iter().zip(&self.room).zip(&self.next) {
-            self.moves.push(Move { from, to, bytes: room.min(next) });
+            self.pieces.push(Piece { from, to, bytes: room.min(next) });
         }
-        self.take(backend, buffer, end.max(self.length))?;
+        self.take(device, end.max(self.length))?;
         self.take_places();
         Ok(())
     }
 
     /// Makes the buffer so long, with what is moved.
-    fn take<B: Backend>(
-        &mut self,
-        backend: &B,
-        buffer: &mut B::Buffer,
-        length: usize,
-    ) -> Result<(), RunError> {
-        let taken = backend.rearrange(buffer, length, &self.moves);
+    fn take<B: Backend>(&mut self, device: &mut Device<'_, B>, length: usize) -> Result<(), RunError> {
+        let taken = device.backend.rearrange(device.queue, device.buffer, length, &self.pieces);
         taken.map_err(|error| error.wanted_for("what loops keep of their iterations"))?;
         self.length = length;
         Ok(())
@@ -208,8 +206,8 @@ impl Tape {
                 self.largest[at] = rows.checked_mul(self.iterations[grown.around.0]).ok_or_else(too_large)?;
             } else if let Some(made) = plan.made.iter().position(|made| made.size == symbol) {
                 let value = |symbol: SymbolId| i64::try_from(self.largest[symbol.0 as usize]).ok();
-                let most = plan.made[made].most.iter();
-                let most = most.filter_map(|most| usize::try_from(most.evaluate(&value)?).ok()).min();
+                let bounds = plan.made[made].upper_bounds.iter();
+                let most = bounds.filter_map(|bound| usize::try_from(bound.evaluate(&value)?).ok()).min();
                 // A bound may be far off: room in advance is a few times what was needed.
                 let seen = self.made[made];
                 let ahead = if spare == Spare::Some { seen.saturating_mul(4) } else { seen };

@@ -1,7 +1,7 @@
 //! Compiled groups.
 
 use paddle_core::memory::OutOfMemory;
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, Unsupported};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, Unsupported};
 
 use super::isa::Isa;
 use super::operands::{Operands, Signature, Slot};
@@ -46,9 +46,9 @@ impl Kernel {
         &self,
         machine: &Machine,
         launch: Launch<'_>,
-        buffers: &mut [Buffer],
+        memories: &mut Memories<'_, Buffer>,
     ) -> Result<(), KernelError> {
-        self.body.launch(machine, Operands::new(&self.signature, launch, buffers))
+        self.body.launch(machine, Operands::new(&self.signature, launch, memories))
     }
 }
 

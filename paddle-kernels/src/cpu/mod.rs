@@ -1,7 +1,6 @@
 //! The CPU backend.
-#![allow(unsafe_code, reason = "makes slices of the memories")]
+#![allow(unsafe_code, reason = "sees elements as bytes")]
 
-mod accumulate;
 mod along;
 mod broadcast;
 mod channels;
@@ -11,14 +10,13 @@ pub mod isa;
 mod kernel;
 mod math;
 mod matmul;
+mod moves;
 mod number;
 mod operands;
 mod ops;
 mod pieces;
 mod real;
-mod rows;
 mod scratch;
-mod sequences;
 mod share;
 mod sum;
 mod vector;
@@ -30,17 +28,17 @@ use std::{env, fmt, io, thread};
 
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Elements, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Move, OutOfMemory,
-    Rows, Unsupported,
+    Backend, Body, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, OutOfMemory, Piece,
+    Token, Unsupported,
 };
 use paddle_core::program::DType;
 
 use crate::memory::Buffer;
+use crate::queue::Queue;
 use crate::team::Team;
 use isa::{Isa, IsaError};
 pub use kernel::Kernel;
 use kernel::Machine;
-use operands::Memories;
 
 /// The environment variable that sets the number of threads.
 pub const THREADS: &str = "PADDLE_THREADS";
@@ -174,6 +172,7 @@ fn truths_mut(bytes: &mut [u8]) -> &mut [bool] {
 impl Backend for Cpu {
     type Buffer = Buffer;
     type Kernel = Kernel;
+    type Queue = Queue<u8>;
 
     fn name(&self) -> &'static str {
         "cpu"
@@ -188,28 +187,14 @@ impl Backend for Cpu {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        Ok(Kernel::new(ops::compile(group)?))
+        Ok(Kernel::new(match group.body {
+            Some(Body::Move(kind)) => moves::compile(kind, group)?,
+            Some(Body::Operator(_)) | None => ops::compile(group)?,
+        }))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
         Buffer::with_bytes(bytes)
-    }
-
-    fn grow(&self, buffer: &mut Buffer, bytes: usize) -> Result<(), OutOfMemory> {
-        buffer.grow(bytes)
-    }
-
-    fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
-        let mut arranged = Buffer::with_bytes(bytes)?;
-        for &Move { from, to, bytes } in moves {
-            arranged.bytes_mut()[to..][..bytes].copy_from_slice(&buffer.bytes()[from..][..bytes]);
-        }
-        *buffer = arranged;
-        Ok(())
-    }
-
-    fn share(&self, buffer: &Buffer) -> Buffer {
-        buffer.share()
     }
 
     fn upload(&self, from: HostSlice<'_>, to: &mut Buffer, offset: usize) {
@@ -227,123 +212,75 @@ impl Backend for Cpu {
     }
 
     fn download(&self, from: &Buffer, offset: usize, to: HostSliceMut<'_>) {
-        let get = |to: &mut [u8]| to.copy_from_slice(&from.bytes()[offset..][..to.len()]);
-        match to {
-            HostSliceMut::Bool(to) => {
-                let from = &from.bytes()[offset..][..to.len()];
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from != 0);
-            }
-            HostSliceMut::I32(to) => get(bytes_mut(to)),
-            HostSliceMut::I64(to) => get(bytes_mut(to)),
-            HostSliceMut::F32(to) => get(bytes_mut(to)),
-            HostSliceMut::F64(to) => get(bytes_mut(to)),
+        copy_out(&from.bytes()[offset..][..to.len() * to.dtype().bytes()], to);
+    }
+
+    fn queue(&self) -> Result<Queue<u8>, OutOfMemory> {
+        Ok(Queue::default())
+    }
+
+    fn rearrange(
+        &self,
+        _: &mut Queue<u8>,
+        buffer: &mut Buffer,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), OutOfMemory> {
+        let mut arranged = Buffer::with_bytes(bytes)?;
+        for &Piece { from, to, bytes } in pieces {
+            arranged.bytes_mut()[to..][..bytes].copy_from_slice(&buffer.bytes()[from..][..bytes]);
         }
+        *buffer = arranged;
+        Ok(())
     }
 
     fn reserve(&self, kernel: &Kernel, sizes: &[usize]) -> Result<(), OutOfMemory> {
         kernel.reserve(sizes)
     }
 
-    fn launch(&self, kernel: &Kernel, launch: Launch<'_>, buffers: &mut [Buffer]) -> Result<(), KernelError> {
-        kernel.launch(&self.machine, launch, buffers)
-    }
-
-    fn test(&self, at: Location, buffers: &[Buffer]) -> bool {
-        buffers[at.memory as usize].bytes()[at.offset] != 0
-    }
-
-    fn select(
+    fn launch(
         &self,
-        mask: Location,
-        rows: usize,
-        yes: Location,
-        no: Location,
-        buffers: &mut [Buffer],
-    ) -> usize {
-        rows::select(Memories::new(buffers), mask, rows, yes, no)
+        queue: &mut Queue<u8>,
+        kernel: &Kernel,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        queue.run(launch.number, || kernel.launch(&self.machine, launch, memories));
     }
 
-    fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
-        rows::gather(&self.machine.team, Memories::new(buffers), rows, from, index, to);
-    }
-
-    fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
-        rows::scatter(&self.machine.team, Memories::new(buffers), rows, from, index, to);
-    }
-
-    fn add_rows(
+    fn read(
         &self,
-        rows: Rows,
+        queue: &mut Queue<u8>,
+        at: Location,
         dtype: DType,
-        from: Location,
-        index: Location,
-        to: Location,
-        buffers: &mut [Buffer],
-    ) {
-        accumulate::add_rows(&self.machine, rows, dtype, from, index, to, Memories::new(buffers));
+        count: usize,
+        memories: &mut Memories<'_, Buffer>,
+    ) -> Token {
+        // Behind a fault there may be anything.
+        if queue.has_failed() {
+            return queue.read(&[]);
+        }
+        queue.read(&memories.get(at.memory).bytes()[at.offset..][..count * dtype.bytes()])
     }
 
-    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [Buffer]) {
-        rows::compact(Memories::new(buffers), rows, index, at);
+    fn wait(&self, queue: &mut Queue<u8>, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {
+        queue.wait(token, |from| copy_out(from, to))
     }
 
-    fn number(&self, count: usize, to: Location, buffers: &mut [Buffer]) {
-        rows::number(Memories::new(buffers), count, to);
+    fn finish(&self, queue: &mut Queue<u8>) -> Result<(), Fault> {
+        queue.finish()
     }
+}
 
-    fn order(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        order: Location,
-        steps: Location,
-        counts: &mut Vec<usize>,
-        buffers: &mut [Buffer],
-    ) -> Result<(), OutOfMemory> {
-        sequences::order(Memories::new(buffers), sequences, offsets, order, steps, counts)
-    }
-
-    fn take_sequences(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        index: Location,
-        to: Location,
-        tokens: Location,
-        buffers: &mut [Buffer],
-    ) -> usize {
-        sequences::take(Memories::new(buffers), sequences, offsets, index, to, tokens)
-    }
-
-    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
-        sequences::rebase(Memories::new(buffers), count, from, to);
-    }
-
-    fn collect(
-        &self,
-        rows: usize,
-        tokens: usize,
-        rounds: Location,
-        offsets: Location,
-        buffers: &mut [Buffer],
-    ) {
-        sequences::collect(Memories::new(buffers), rows, tokens, rounds, offsets);
-    }
-
-    fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
-        let memories = Memories::new(buffers);
-        let (from, to) = (memories.address(from, bytes, 1), memories.writable(to, bytes, 1));
-        // SAFETY: both are inside their memories, which are borrowed exclusively.
-        unsafe { from.copy_to(to, bytes) };
-    }
-
-    fn zero(&self, elements: Elements, at: Location, buffers: &mut [Buffer]) {
-        let bytes = elements.count.saturating_mul(elements.dtype.bytes());
-        buffers[at.memory as usize].bytes_mut()[at.offset..][..bytes].fill(0);
-    }
-
-    fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Buffer]) {
-        accumulate::add(&self.machine, elements, from, to, Memories::new(buffers));
+/// Copies elements to the host.
+fn copy_out(from: &[u8], to: HostSliceMut<'_>) {
+    let get = |to: &mut [u8]| to.copy_from_slice(&from[..to.len()]);
+    match to {
+        HostSliceMut::Bool(to) => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from != 0),
+        HostSliceMut::I32(to) => get(bytes_mut(to)),
+        HostSliceMut::I64(to) => get(bytes_mut(to)),
+        HostSliceMut::F32(to) => get(bytes_mut(to)),
+        HostSliceMut::F64(to) => get(bytes_mut(to)),
     }
 }
 

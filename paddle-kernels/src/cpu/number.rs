@@ -78,10 +78,6 @@ summed! {
     f64 std::ops::Add::add;
 }
 
-// SAFETY: as above. The numbers of rows.
-#[allow(unsafe_code)]
-unsafe impl Plain for u32 {}
-
 /// Floating-point numbers. With `FUSED`, multiply-add is one instruction (see [`super::isa`]).
 pub(super) trait Float:
     Element + Real + AddAssign + SubAssign + MulAssign + DivAssign + Sum + super::vector::Element

@@ -4,54 +4,37 @@
 //! something else, is a mistake of the plan that no user can make: it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
-use paddle_core::plan::{ALIGNMENT, Launch, Location, Memory, OperandType};
+use paddle_core::plan::{self, ALIGNMENT, Launch, Location, OperandType};
 
 use super::number::{Element, Plain};
 use crate::memory::{self, Buffer};
 
 const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT && size_of::<f64>() <= ALIGNMENT);
 
-/// The memories of a run, borrowed exclusively. Some may be shared with other runs; those are only read.
+/// The memories of a run, borrowed exclusively but for parameters that are only read.
 #[derive(Clone, Copy)]
-pub(super) struct Memories<'a> {
-    /// Address and length.
-    buffers: [(*mut u8, usize); Memory::COUNT],
-    borrowed: &'a [Buffer],
-}
-
-// SAFETY: addresses of memory that is borrowed exclusively; who dereferences them says why that is sound.
-unsafe impl Sync for Memories<'_> {}
+pub(super) struct Memories<'a>(&'a plan::Memories<'a, Buffer>);
 
 impl<'a> Memories<'a> {
-    pub(super) fn new(buffers: &'a mut [Buffer]) -> Self {
-        let mut addresses = [(std::ptr::null_mut(), 0); Memory::COUNT];
-        for (memory, buffer) in addresses.iter_mut().zip(&mut *buffers) {
-            *memory = (buffer.as_mut_ptr(), buffer.len());
-        }
-        Memories { buffers: addresses, borrowed: buffers }
+    pub(super) fn new(memories: &'a mut plan::Memories<'_, Buffer>) -> Self {
+        Memories(memories)
     }
 
     /// The address of `bytes` bytes at a place, of elements of `element` bytes.
     #[inline]
-    pub(super) fn address(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
-        let (start, len) = self.buffers[at.memory as usize];
+    fn address(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
+        let buffer = self.0.get(at.memory);
+        let len = buffer.len();
         let fits = at.offset <= len && bytes <= len - at.offset;
         assert!(fits && at.offset.is_multiple_of(element), "{bytes} bytes at {at:?}: the memory has {len}");
-        start.wrapping_add(at.offset)
+        buffer.address().wrapping_add(at.offset)
     }
 
-    /// The same of bytes that are to be written. Panics if another run has the memory, too.
+    /// The same of bytes that are to be written. Panics if the run may only read them.
     #[inline]
-    pub(super) fn writable(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
-        assert!(self.borrowed[at.memory as usize].is_exclusive(), "{at:?} is written, but others read it");
+    fn writable(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
+        assert!(self.0.is_writable(at.memory), "{at:?} is written, but others read it");
         self.address(at, bytes, element)
-    }
-
-    /// Panics if two ranges, of so many bytes, overlap.
-    pub(super) fn assert_apart(&self, (a, a_bytes): (Location, usize), (b, b_bytes): (Location, usize)) {
-        let (a_end, b_end) = (a.offset.saturating_add(a_bytes), b.offset.saturating_add(b_bytes));
-        let overlap = a.memory == b.memory && a.offset.max(b.offset) < a_end.min(b_end);
-        assert!(!overlap, "{b_bytes} bytes at {b:?} are written on top of {a_bytes} bytes at {a:?}");
     }
 
     /// Elements at a place.
@@ -59,7 +42,7 @@ impl<'a> Memories<'a> {
     /// # Safety
     /// Nothing writes there while the slice is alive.
     #[inline]
-    pub(super) unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
+    unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
         let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
         // SAFETY: inside its memory, aligned, initialised, borrowed for `'a`; the rest is the caller's.
         unsafe { std::slice::from_raw_parts(start.cast::<T>(), count) }
@@ -70,7 +53,7 @@ impl<'a> Memories<'a> {
     /// # Safety
     /// Nothing else reads or writes there while the slice is alive.
     #[inline]
-    pub(super) unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
+    unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
         let start = self.writable(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
         // SAFETY: inside its memory, aligned, initialised, borrowed exclusively for `'a`; the rest is the caller's.
         unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
@@ -105,8 +88,12 @@ pub(super) struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// Checks that every operand is inside its memory, and that nothing is written on top of anything else.
-    pub(super) fn new(signature: &'a Signature, launch: Launch<'a>, buffers: &'a mut [Buffer]) -> Self {
-        let operands = Operands { signature, launch, memories: Memories::new(buffers) };
+    pub(super) fn new(
+        signature: &'a Signature,
+        launch: Launch<'a>,
+        memories: &'a mut plan::Memories<'_, Buffer>,
+    ) -> Self {
+        let operands = Operands { signature, launch, memories: Memories::new(memories) };
         let Signature { reads, writes, in_place } = signature;
         for slot in reads {
             let element = slot.1.dtype.bytes();
@@ -147,7 +134,7 @@ impl<'a> Operands<'a> {
     #[inline]
     fn address(&self, slot: &Slot) -> *mut u8 {
         let at = self.location(slot);
-        self.memories.buffers[at.memory as usize].0.wrapping_add(at.offset)
+        self.memories.0.get(at.memory).address().wrapping_add(at.offset)
     }
 
     /// The sizes that extents refer to.
@@ -192,6 +179,13 @@ impl<'a> Reads<'a> {
         // SAFETY: apart from what is written.
         unsafe { self.0.memories.read(self.0.location(slot), count) }
     }
+
+    /// The bytes of the `i`-th.
+    pub(super) fn bytes(&self, i: usize) -> &'a [u8] {
+        let slot = &self.0.signature.reads[i];
+        // SAFETY: apart from what is written.
+        unsafe { self.0.memories.read(self.0.location(slot), self.0.bytes(slot)) }
+    }
 }
 
 /// The operands that are written.
@@ -204,6 +198,14 @@ impl<'a> Writes<'a> {
         assert_eq!(self.0.signature.writes.len(), 1);
         // SAFETY: `self` is used up.
         unsafe { self.get(0) }
+    }
+
+    /// The bytes of the only one.
+    pub(super) fn one_bytes(self) -> &'a mut [u8] {
+        assert_eq!(self.0.signature.writes.len(), 1);
+        let slot = &self.0.signature.writes[0];
+        // SAFETY: apart from all other operands, and `self` is used up.
+        unsafe { self.0.memories.write(self.0.location(slot), self.0.bytes(slot)) }
     }
 
     /// Both.

@@ -1,10 +1,9 @@
 //! Memory that knows which of its bytes were written.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use paddle_core::memory::{OutOfMemory, TryGrow};
-use paddle_core::plan::Move;
+use paddle_core::plan::Piece;
 use paddle_core::program::DType;
 
 use super::values::{Element, Values};
@@ -12,52 +11,41 @@ use super::values::{Element, Values};
 /// A piece of memory that knows where something was written.
 ///
 /// Other bytes may be copied, with their absence, but not read: the same rule as that of memory checkers.
-#[derive(Debug, Default)]
-pub struct Buffer(Arc<Contents>);
+#[derive(Debug)]
+pub struct Buffer {
+    bytes: Vec<u8>,
+    written: Vec<bool>,
+}
 
-/// Bytes, and which of them were written.
-#[derive(Debug, Default)]
-pub(super) struct Contents {
+/// Bytes that were copied, and which of them were written.
+pub(super) struct Copied {
     bytes: Vec<u8>,
     written: Vec<bool>,
 }
 
 impl Buffer {
-    /// Another buffer with the same contents.
-    pub(super) fn share(&self) -> Self {
-        Buffer(Arc::clone(&self.0))
-    }
-
-    /// The contents, to be changed.
-    fn contents(&mut self) -> &mut Contents {
-        Arc::get_mut(&mut self.0).expect("memory is written that others read")
-    }
-
-    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
-        let contents = self.contents();
-        let (size, more) = (contents.bytes.len(), bytes.saturating_sub(contents.bytes.len()));
-        contents.bytes.try_grow(more)?;
-        contents.written.try_grow(more)?;
-        contents.bytes.resize(size + more, 0);
-        contents.written.resize(size + more, false);
-        Ok(())
+    /// So many bytes that nothing wrote.
+    pub(super) fn with_bytes(bytes: usize) -> Result<Self, OutOfMemory> {
+        let (mut contents, mut written) = (Vec::new(), Vec::new());
+        contents.try_resize(bytes, 0)?;
+        written.try_resize(bytes, false)?;
+        Ok(Buffer { bytes: contents, written })
     }
 
     /// Takes over a piece of another memory, with what is not written of it.
-    pub(super) fn copy_from(&mut self, from: &Buffer, piece: Move) {
+    pub(super) fn copy_from(&mut self, from: &Buffer, piece: Piece) {
         let (there, here) = (piece.from..piece.from + piece.bytes, piece.to..piece.to + piece.bytes);
-        let contents = self.contents();
-        contents.bytes[here.clone()].copy_from_slice(&from.0.bytes[there.clone()]);
-        contents.written[here].copy_from_slice(&from.0.written[there]);
+        self.bytes[here.clone()].copy_from_slice(&from.bytes[there.clone()]);
+        self.written[here].copy_from_slice(&from.written[there]);
     }
 
     pub(super) fn forget(&mut self) {
-        self.contents().written.fill(false);
+        self.written.fill(false);
     }
 
     /// Where so many bytes are. A value without elements may be anywhere.
     fn range(&self, offset: usize, bytes: usize, done: &str) -> Range<usize> {
-        let size = self.0.bytes.len();
+        let size = self.bytes.len();
         match offset.checked_add(bytes) {
             _ if bytes == 0 => 0..0,
             Some(end) if end <= size => offset..end,
@@ -65,30 +53,28 @@ impl Buffer {
         }
     }
 
-    pub(super) fn copy_out(&self, offset: usize, bytes: usize) -> Contents {
+    pub(super) fn copy_out(&self, offset: usize, bytes: usize) -> Copied {
         let range = self.range(offset, bytes, "read from");
-        Contents { bytes: self.0.bytes[range.clone()].to_vec(), written: self.0.written[range].to_vec() }
+        Copied { bytes: self.bytes[range.clone()].to_vec(), written: self.written[range].to_vec() }
     }
 
-    pub(super) fn copy_in(&mut self, offset: usize, copied: &Contents) {
+    pub(super) fn copy_in(&mut self, offset: usize, copied: &Copied) {
         let range = self.range(offset, copied.bytes.len(), "written to");
-        let contents = self.contents();
-        contents.bytes[range.clone()].copy_from_slice(&copied.bytes);
-        contents.written[range].copy_from_slice(&copied.written);
+        self.bytes[range.clone()].copy_from_slice(&copied.bytes);
+        self.written[range].copy_from_slice(&copied.written);
     }
 
     /// `count` elements, or `None` if some byte was not written.
     pub(super) fn read<T: Element>(&self, offset: usize, count: usize) -> Option<Vec<T>> {
         let range = self.range(offset, count * T::BYTES, "read from");
-        let whole = self.0.written[range.clone()].iter().all(|&written| written);
-        whole.then(|| self.0.bytes[range].chunks_exact(T::BYTES).map(T::from_bytes).collect())
+        let whole = self.written[range.clone()].iter().all(|&written| written);
+        whole.then(|| self.bytes[range].chunks_exact(T::BYTES).map(T::from_bytes).collect())
     }
 
     pub(super) fn write<T: Element>(&mut self, offset: usize, elements: &[T]) {
         let range = self.range(offset, elements.len() * T::BYTES, "written to");
-        let contents = self.contents();
-        contents.written[range.clone()].fill(true);
-        for (bytes, element) in contents.bytes[range].chunks_exact_mut(T::BYTES).zip(elements) {
+        self.written[range.clone()].fill(true);
+        for (bytes, element) in self.bytes[range].chunks_exact_mut(T::BYTES).zip(elements) {
             element.to_bytes(bytes);
         }
     }

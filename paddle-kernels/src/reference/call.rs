@@ -1,6 +1,6 @@
 //! What an operator's arithmetic sees of a launch.
 
-use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Operand, OperandType};
+use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType};
 use paddle_core::program::DType;
 
 use super::shape::broadcast;
@@ -21,7 +21,7 @@ pub(super) struct Call<'a> {
     pub(super) group: &'a Group,
     pub(super) op: &'a GroupOp,
     pub(super) launch: Launch<'a>,
-    pub(super) buffers: &'a [Buffer],
+    pub(super) memories: &'a Memories<'a, Buffer>,
     /// What the operators before it wrote.
     pub(super) written: &'a [(Operand, Values)],
 }
@@ -67,7 +67,7 @@ impl Call<'_> {
         let (layout, location) = (self.layout(operand), self.launch.locations[i]);
         let stored = self.backend.stored(layout.dtype);
         let count = layout.elements(self.launch.sizes);
-        let values = memory(self.buffers, location).read_values(location.offset, stored, count);
+        let values = memory(self.memories, location).read_values(location.offset, stored, count);
         values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"))
     }
 

@@ -10,6 +10,7 @@
 
 mod buffer;
 mod call;
+mod moves;
 mod ops;
 mod placement;
 mod sequences;
@@ -19,14 +20,16 @@ mod values;
 use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
-    Backend, Elements, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Move, Operand,
-    Rows, Unsupported,
+    Backend, Body, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories,
+    Operand, Piece, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
 pub use self::buffer::Buffer;
 use self::call::{Arithmetic, Call};
+use self::moves::Moving;
 use self::values::Values;
+use crate::queue::Queue;
 
 /// Copies of each element of the operands of a launch that there has to be memory for before it begins: the arithmetic takes
 /// memory as it comes, and where it cannot be had in the middle, the process ends.
@@ -74,6 +77,7 @@ impl Reference {
 impl Backend for Reference {
     type Buffer = Buffer;
     type Kernel = Kernel;
+    type Queue = Queue<Values>;
 
     fn name(&self) -> &'static str {
         match self.precision {
@@ -91,9 +95,9 @@ impl Backend for Reference {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let mut steps = Vec::with_capacity(group.ops.len());
-        for GroupOp { op, .. } in &group.ops {
-            if group.ops.len() > 1 && !op.effects().element_wise {
+        let mut steps = Vec::new();
+        for GroupOp { op, .. } in group.operators() {
+            if group.operators().count() > 1 && !op.effects().element_wise {
                 let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
                 return Err(Unsupported { message });
             }
@@ -107,24 +111,7 @@ impl Backend for Reference {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
-        let mut buffer = Buffer::default();
-        buffer.grow(bytes)?;
-        Ok(buffer)
-    }
-
-    fn grow(&self, buffer: &mut Buffer, bytes: usize) -> Result<(), OutOfMemory> {
-        buffer.grow(bytes)
-    }
-
-    fn rearrange(&self, buffer: &mut Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
-        let mut arranged = self.allocate(bytes)?;
-        moves.iter().for_each(|&piece| arranged.copy_from(buffer, piece));
-        *buffer = arranged;
-        Ok(())
-    }
-
-    fn share(&self, buffer: &Buffer) -> Buffer {
-        buffer.share()
+        Buffer::with_bytes(bytes)
     }
 
     fn poison(&self, buffer: &mut Buffer) {
@@ -140,13 +127,79 @@ impl Backend for Reference {
         stored.expect("a download reads memory that nothing wrote").to_host(to);
     }
 
-    fn launch(&self, kernel: &Kernel, launch: Launch<'_>, buffers: &mut [Buffer]) -> Result<(), KernelError> {
-        let group = &kernel.group;
-        placement::check(*self, group, launch);
-        room(group, launch)?;
+    fn queue(&self) -> Result<Queue<Values>, OutOfMemory> {
+        Ok(Queue::default())
+    }
+
+    fn rearrange(
+        &self,
+        _: &mut Queue<Values>,
+        buffer: &mut Buffer,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), OutOfMemory> {
+        let mut arranged = self.allocate(bytes)?;
+        pieces.iter().for_each(|&piece| arranged.copy_from(buffer, piece));
+        *buffer = arranged;
+        Ok(())
+    }
+
+    fn launch(
+        &self,
+        queue: &mut Queue<Values>,
+        kernel: &Kernel,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        queue.run(launch.number, || {
+            placement::check(*self, &kernel.group, launch);
+            room(&kernel.group, launch)?;
+            match kernel.group.body {
+                Some(Body::Move(kind)) => {
+                    Moving { backend: *self, group: &kernel.group, launch, memories }.run(kind)
+                }
+                Some(Body::Operator(_)) | None => kernel.compute(*self, launch, memories),
+            }
+        });
+    }
+
+    fn read(
+        &self,
+        queue: &mut Queue<Values>,
+        at: Location,
+        dtype: DType,
+        count: usize,
+        memories: &mut Memories<'_, Buffer>,
+    ) -> Token {
+        // Behind a fault there may be anything.
+        if queue.has_failed() {
+            return queue.read(&[]);
+        }
+        let values = memory(memories, at).read_values(at.offset, self.stored(dtype), count);
+        queue.read(&[values.expect("the host reads memory that nothing wrote")])
+    }
+
+    fn wait(&self, queue: &mut Queue<Values>, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {
+        queue.wait(token, |values| values[0].clone().to_host(to))
+    }
+
+    fn finish(&self, queue: &mut Queue<Values>) -> Result<(), Fault> {
+        queue.finish()
+    }
+}
+
+impl Kernel {
+    /// Computes the operators, one after the other.
+    fn compute(
+        &self,
+        backend: Reference,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, Buffer>,
+    ) -> Result<(), KernelError> {
+        let group = &self.group;
         let mut written = Vec::new();
-        for (op, step) in group.ops.iter().zip(&kernel.steps) {
-            let results = step(&Call { backend: *self, group, op, launch, buffers, written: &written })?;
+        for (op, step) in group.operators().zip(&self.steps) {
+            let results = step(&Call { backend, group, op, launch, memories, written: &written })?;
             // Outputs, then the inputs that an operator changes in place.
             let targets: Vec<Operand> = op.outputs.iter().copied().chain(op.changed()).collect();
             assert_eq!(
@@ -164,180 +217,9 @@ impl Backend for Reference {
                 Operand::Output(i) => launch.locations[group.inputs.len() + i],
                 Operand::Temporary(_) => continue,
             };
-            memory_mut(buffers, location).write_values(location.offset, &values);
+            memory_mut(memories, location).write_values(location.offset, &values);
         }
         Ok(())
-    }
-
-    fn test(&self, at: Location, buffers: &[Buffer]) -> bool {
-        let value = memory(buffers, at).read::<bool>(at.offset, 1);
-        value.expect("a condition reads memory that nothing wrote")[0]
-    }
-
-    fn select(
-        &self,
-        mask: Location,
-        rows: usize,
-        yes: Location,
-        no: Location,
-        buffers: &mut [Buffer],
-    ) -> usize {
-        let holds = memory(buffers, mask).read::<bool>(mask.offset, rows);
-        let holds = holds.expect("the mask of a selection has rows that nothing wrote");
-        let chosen = |side: bool| -> Vec<u32> {
-            let rows = (0u32..).zip(&holds).filter(|&(_, &holds)| holds == side);
-            rows.map(|(row, _)| row).collect()
-        };
-        let (true_rows, false_rows) = (chosen(true), chosen(false));
-        memory_mut(buffers, yes).write(yes.offset, &true_rows);
-        memory_mut(buffers, no).write(no.offset, &false_rows);
-        true_rows.len()
-    }
-
-    fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
-        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
-            let bytes = memory(buffers, from).copy_out(from.offset + chosen * rows.bytes, rows.bytes);
-            memory_mut(buffers, to).copy_in(to.offset + row * rows.bytes, &bytes);
-        }
-    }
-
-    fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [Buffer]) {
-        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
-            let bytes = memory(buffers, from).copy_out(from.offset + row * rows.bytes, rows.bytes);
-            memory_mut(buffers, to).copy_in(to.offset + chosen * rows.bytes, &bytes);
-        }
-    }
-
-    fn add_rows(
-        &self,
-        rows: Rows,
-        dtype: DType,
-        from: Location,
-        index: Location,
-        to: Location,
-        buffers: &mut [Buffer],
-    ) {
-        let count = rows.bytes / self.element_bytes(dtype);
-        for (row, chosen) in row_numbers(rows, index, buffers).into_iter().enumerate() {
-            let from = Location { offset: from.offset + row * rows.bytes, ..from };
-            let to = Location { offset: to.offset + chosen * rows.bytes, ..to };
-            self.add(Elements { count, dtype }, from, to, buffers);
-        }
-    }
-
-    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [Buffer]) {
-        self.gather(rows, at, index, at, buffers);
-    }
-
-    fn number(&self, count: usize, to: Location, buffers: &mut [Buffer]) {
-        let numbers: Vec<u32> = (0..count as u32).collect();
-        memory_mut(buffers, to).write(to.offset, &numbers);
-    }
-
-    fn order(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        order: Location,
-        steps: Location,
-        counts: &mut Vec<usize>,
-        buffers: &mut [Buffer],
-    ) -> Result<(), OutOfMemory> {
-        let offsets = read_offsets(sequences, offsets, buffers);
-        let length = |sequence: usize| offsets[sequence + 1] - offsets[sequence];
-        let mut sorted: Vec<usize> = (0..sequences).collect();
-        sorted.sort_by_key(|&sequence| std::cmp::Reverse(length(sequence)));
-        let mut tokens: Vec<u32> = Vec::new();
-        counts.clear();
-        for step in 0.. {
-            let active = sorted.iter().take_while(|&&sequence| length(sequence) > step);
-            let before = tokens.len();
-            tokens.extend(active.map(|&sequence| (offsets[sequence] + step) as u32));
-            if tokens.len() == before {
-                break;
-            }
-            counts.push(tokens.len() - before);
-        }
-        let sorted: Vec<u32> = sorted.into_iter().map(|sequence| sequence as u32).collect();
-        memory_mut(buffers, order).write(order.offset, &sorted);
-        memory_mut(buffers, steps).write(steps.offset, &tokens);
-        Ok(())
-    }
-
-    fn take_sequences(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        index: Location,
-        to: Location,
-        tokens: Location,
-        buffers: &mut [Buffer],
-    ) -> usize {
-        let (mut taken, mut ends) = (Vec::<u32>::new(), vec![0i64]);
-        for sequence in row_numbers(Rows { count: sequences, bytes: 0 }, index, buffers) {
-            let read = |at: usize| {
-                let at = offsets.offset + at * size_of::<i64>();
-                memory(buffers, offsets).read::<i64>(at, 1).expect("offsets are read before they are written")
-                    [0]
-            };
-            taken.extend((read(sequence)..read(sequence + 1)).map(|token| token as u32));
-            ends.push(taken.len() as i64);
-        }
-        memory_mut(buffers, to).write(to.offset, &ends);
-        memory_mut(buffers, tokens).write(tokens.offset, &taken);
-        taken.len()
-    }
-
-    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
-        let offsets = read_offsets(count - 1, from, buffers);
-        let rebased: Vec<i64> = offsets.iter().map(|offset| (offset - offsets[0]) as i64).collect();
-        memory_mut(buffers, to).write(to.offset, &rebased);
-    }
-
-    fn collect(
-        &self,
-        rows: usize,
-        tokens: usize,
-        rounds: Location,
-        offsets: Location,
-        buffers: &mut [Buffer],
-    ) {
-        let of_tokens = row_numbers(Rows { count: tokens, bytes: 0 }, rounds, buffers);
-        let mut ends = vec![0i64; rows + 1];
-        for &row in &of_tokens {
-            ends[row + 1] += 1;
-        }
-        for row in 0..rows {
-            ends[row + 1] += ends[row];
-        }
-        let mut next = ends.clone();
-        let mut number = |&row: &usize| {
-            next[row] += 1;
-            (next[row] - 1) as u32
-        };
-        let numbers: Vec<u32> = of_tokens.iter().map(&mut number).collect();
-        memory_mut(buffers, rounds).write(rounds.offset, &numbers);
-        memory_mut(buffers, offsets).write(offsets.offset, &ends);
-    }
-
-    fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [Buffer]) {
-        let bytes = memory(buffers, from).copy_out(from.offset, bytes);
-        memory_mut(buffers, to).copy_in(to.offset, &bytes);
-    }
-
-    fn zero(&self, elements: Elements, at: Location, buffers: &mut [Buffer]) {
-        let zeros = Values::zeros(self.stored(elements.dtype), elements.count);
-        memory_mut(buffers, at).write_values(at.offset, &zeros);
-    }
-
-    fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [Buffer]) {
-        let read = |at: Location| {
-            let values =
-                memory(buffers, at).read_values(at.offset, self.stored(elements.dtype), elements.count);
-            values.expect("an addition reads memory that nothing wrote")
-        };
-        let sum = ops::elementwise::add(&read(to), &read(from));
-        memory_mut(buffers, to).write_values(to.offset, &sum);
     }
 }
 
@@ -348,24 +230,10 @@ fn room(group: &Group, launch: Launch<'_>) -> Result<(), OutOfMemory> {
     Vec::<[f64; COPIES]>::new().try_grow(elements)
 }
 
-fn memory(buffers: &[Buffer], at: Location) -> &Buffer {
-    &buffers[at.memory as usize]
+fn memory<'a>(memories: &'a Memories<'_, Buffer>, at: Location) -> &'a Buffer {
+    memories.get(at.memory)
 }
 
-fn memory_mut(buffers: &mut [Buffer], at: Location) -> &mut Buffer {
-    &mut buffers[at.memory as usize]
-}
-
-/// Offsets of so many sequences.
-fn read_offsets(sequences: usize, at: Location, buffers: &[Buffer]) -> Vec<usize> {
-    let offsets = memory(buffers, at).read::<i64>(at.offset, sequences + 1);
-    let offsets = offsets.expect("offsets are read before they are written");
-    offsets.into_iter().map(|offset| offset as usize).collect()
-}
-
-/// The numbers of chosen rows.
-fn row_numbers(rows: Rows, index: Location, buffers: &[Buffer]) -> Vec<usize> {
-    let numbers = memory(buffers, index).read::<u32>(index.offset, rows.count);
-    let numbers = numbers.expect("the row numbers are read before a selection wrote them");
-    numbers.into_iter().map(|row| row as usize).collect()
+fn memory_mut<'a>(memories: &'a mut Memories<'_, Buffer>, at: Location) -> &'a mut Buffer {
+    memories.get_mut(at.memory).expect("memory is written that others read")
 }

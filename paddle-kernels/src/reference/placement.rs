@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use paddle_core::plan::{Group, GroupOp, Launch, Location, Memory, Operand, OperandType};
+use paddle_core::plan::{Body, Group, GroupOp, Launch, Location, Memory, Operand, OperandType};
 
 use super::Reference;
 
@@ -29,7 +29,10 @@ impl Placed<'_> {
 }
 
 pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>) {
-    let names: Vec<&str> = group.ops.iter().map(|op| op.op.name()).collect();
+    let names: Vec<&str> = match group.body {
+        Some(Body::Move(kind)) => vec![kind.name()],
+        _ => group.operators().map(|op| op.op.name()).collect(),
+    };
     let layouts: Vec<&'a OperandType> = group.inputs.iter().chain(&group.outputs).collect();
     assert_eq!(layouts.len(), launch.locations.len(), "{names:?} needs one location per input and output");
     let place = |(&layout, location): (&&'a OperandType, &Location)| {
@@ -43,11 +46,12 @@ pub(super) fn check<'a>(backend: Reference, group: &'a Group, launch: Launch<'_>
     let is_read = |i: usize| {
         let reads =
             |op: &GroupOp, k: usize| op.op.operation().input(k).is_read && op.inputs[k] == Operand::Input(i);
-        group.ops.iter().any(|op| (0..op.inputs.len()).any(|k| reads(op, k)))
+        let is_move = matches!(group.body, Some(Body::Move(_)));
+        is_move || group.operators().any(|op| (0..op.inputs.len()).any(|k| reads(op, k)))
     };
     let read: Vec<&Placed<'_>> =
         inputs.iter().enumerate().filter(|(i, _)| is_read(*i)).map(|(_, input)| input).collect();
-    let element_wise = group.ops.iter().all(|op| op.op.effects().element_wise);
+    let element_wise = group.body.is_none();
     for (i, output) in outputs.iter().enumerate() {
         assert!(!outputs[..i].iter().any(|other| output.overlaps(other)), "two outputs of {names:?} overlap");
         for input in &read {

@@ -6,7 +6,7 @@ use paddle_core::program::DType;
 
 /// Elements of one type.
 #[derive(Clone, Debug)]
-pub(super) enum Values {
+pub enum Values {
     Bool(Vec<bool>),
     I32(Vec<i32>),
     I64(Vec<i64>),

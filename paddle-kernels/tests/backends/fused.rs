@@ -77,7 +77,7 @@ impl Builder<'_> {
         let outputs = vec![Operand::Temporary(group.temporaries.len())];
         group.temporaries.push(OperandType { dtype, shape: self.shape.clone() });
         self.values.push((outputs[0], dtype, true));
-        group.ops.push(GroupOp { op: op.into(), inputs, outputs });
+        group.epilogue.push(GroupOp { op: op.into(), inputs, outputs });
     }
 
     /// Two values, one of them of the full shape.
@@ -158,7 +158,7 @@ impl Builder<'_> {
         let mut renamed = Vec::new();
         let mut left = Vec::new();
         for (i, layout) in std::mem::take(&mut group.temporaries).into_iter().enumerate() {
-            let read = group.ops.iter().any(|op| op.inputs.contains(&Operand::Temporary(i)));
+            let read = group.epilogue.iter().any(|op| op.inputs.contains(&Operand::Temporary(i)));
             if read && self.draw.below(4) != 0 {
                 renamed.push(Operand::Temporary(left.len()));
                 left.push(layout);
@@ -168,7 +168,7 @@ impl Builder<'_> {
             }
         }
         group.temporaries = left;
-        for op in &mut group.ops {
+        for op in &mut group.epilogue {
             for operand in op.inputs.iter_mut().chain(&mut op.outputs) {
                 if let Operand::Temporary(i) = *operand {
                     *operand = renamed[i];
@@ -193,7 +193,8 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
         shape.remove(0);
     }
     let group = Group {
-        ops: Vec::new(),
+        body: None,
+        epilogue: Vec::new(),
         inputs: Vec::new(),
         outputs: Vec::new(),
         temporaries: Vec::new(),
@@ -262,7 +263,7 @@ fn agrees_on_smooth_chains<B: Backend>(backend: &B) {
         let expected = case.run(&Reference::double()).unwrap();
         let found = case.run(backend).unwrap();
         // Values are at most doubled too: 2 at the start, and constants below 1.
-        let growth = f64::from(1u32 << case.group.ops.len());
+        let growth = f64::from(1u32 << case.group.epilogue.len());
         let allowed = 5.0 * f64::from(f32::EPSILON / 2.0) * growth * (2.0 * growth);
         for (found, expected) in found.iter().zip(&expected) {
             for (found, expected) in found.floats().into_iter().zip(expected.floats()) {

@@ -41,21 +41,20 @@ pub(crate) fn feeds(
 /// A planned program without parameters.
 pub(crate) struct Run<B: Backend> {
     executor: Executor<B>,
-    parameters: B::Buffer,
     kept: DType,
 }
 
 impl<B: Backend> Run<B> {
     pub(crate) fn new(backend: B, program: &Program) -> Self {
-        let (parameters, kept) = (backend.allocate(0).unwrap(), kept_as(&backend, DType::F32));
+        let kept = kept_as(&backend, DType::F32);
         let executor = Executor::new(backend, program, &Storage::new());
-        Run { executor: executor.unwrap_or_else(|error| panic!("{error}\n{program}")), parameters, kept }
+        Run { executor: executor.unwrap_or_else(|error| panic!("{error}\n{program}")), kept }
     }
 
     /// The outputs, all of type `f32`, as precise as the backend has them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
         self.executor.begin(&|i| feeds[i].feed()).unwrap_or_else(|error| panic!("{error}"));
-        self.executor.run(Part::Compute, &mut self.parameters).unwrap_or_else(|error| panic!("{error}"));
+        self.executor.run(Part::Compute, &mut []).unwrap_or_else(|error| panic!("{error}"));
         let fetch = |output: usize| {
             let count = self.executor.output_shape(output).iter().product();
             let mut host = Host::zeros(self.kept, count);

@@ -1,8 +1,10 @@
 //! The CPU on every sample: any number of threads gives the same bits, whatever was in memory before, and writes what
 //! it is to write and nothing else.
 
+use paddle_core::plan::Location;
 use paddle_kernels::Cpu;
 
+use crate::device::MEMORIES;
 use crate::draw::Draw;
 use crate::run::{Case, Placed};
 use crate::samples::every_sample;
@@ -10,21 +12,23 @@ use crate::samples::every_sample;
 /// The bytes of each result of a case, in memory that was full of a byte. Panics if anything else is written.
 pub(crate) fn results(case: &Case, cpu: &Cpu, before: u8) -> Vec<Vec<u8>> {
     let mut placed = Placed::new(case, cpu);
-    for buffer in &mut placed.buffers {
-        buffer.bytes_mut().fill(before);
+    for memory in MEMORIES {
+        placed.device.buffer(memory).bytes_mut().fill(before);
     }
     placed.upload();
-    let mut expected: Vec<Vec<u8>> = placed.buffers.iter().map(|buffer| buffer.bytes().to_vec()).collect();
+    let mut expected = MEMORIES.map(|memory| placed.device.buffer(memory).bytes().to_vec());
     placed.launch().unwrap_or_else(|error| panic!("{error}: {:?}", case.group));
     let mut found = Vec::new();
-    for (layout, location) in placed.written() {
-        let memory = location.memory as usize;
-        let bytes = layout.elements(&case.sizes) * layout.dtype.bytes();
-        let range = location.offset..location.offset + bytes;
-        found.push(placed.buffers[memory].bytes()[range.clone()].to_vec());
-        expected[memory][range.clone()].copy_from_slice(&placed.buffers[memory].bytes()[range]);
+    let written: Vec<_> = placed.written().collect();
+    for (layout, Location { memory, offset }) in written {
+        let range = offset..offset + layout.elements(&case.sizes) * layout.dtype.bytes();
+        let bytes = &placed.device.buffer(memory).bytes()[range.clone()];
+        found.push(bytes.to_vec());
+        let at = MEMORIES.iter().position(|known| *known == memory).expect("one of them");
+        expected[at][range].copy_from_slice(bytes);
     }
-    let unchanged = placed.buffers.iter().zip(&expected).all(|(buffer, expected)| buffer.bytes() == expected);
+    let mut memories = MEMORIES.iter().zip(&expected);
+    let unchanged = memories.all(|(memory, expected)| placed.device.buffer(*memory).bytes() == expected);
     assert!(unchanged, "more than the results is written: {:?}", case.group);
     found
 }

@@ -4,6 +4,8 @@
 //! Everything is written over `Backend`. A new backend is one module in `on_every_backend`.
 
 mod contractions;
+#[path = "../support/device.rs"]
+mod device;
 mod draw;
 mod fed;
 mod fused;

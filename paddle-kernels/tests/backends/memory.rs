@@ -1,8 +1,9 @@
 //! Memory: copies to, from and within it, zeros, sums.
 
-use paddle_core::plan::{Backend, Elements, Location, Memory};
+use paddle_core::plan::{Backend, HostSliceMut, Location, Memory, Move, Piece};
 use paddle_core::program::DType;
 
+use crate::device::{Device, placed};
 use crate::draw::Draw;
 use crate::host::Host;
 use crate::on_every_backend;
@@ -14,56 +15,65 @@ fn at(memory: Memory, offset: usize) -> Location {
     Location { memory, offset }
 }
 
-fn buffers<B: Backend>(backend: &B) -> Vec<B::Buffer> {
-    (0..Memory::COUNT).map(|_| backend.allocate(512 * 1024).unwrap()).collect()
+fn device<B: Backend>(backend: &B) -> Device<'_, B> {
+    Device::new(backend, [512 * 1024; 5])
 }
 
-fn download<B: Backend>(backend: &B, like: &Host, from: Location, buffers: &[B::Buffer]) -> Host {
+fn download<B: Backend>(device: &mut Device<'_, B>, like: &Host, from: Location) -> Host {
     let mut host = Host::zeros(like.slice().dtype(), like.len());
-    backend.download(&buffers[from.memory as usize], from.offset, host.slice_mut());
+    device.download(from, host.slice_mut());
     host
 }
 
 fn what_is_uploaded_comes_back<B: Backend>(backend: &B) {
     let mut draw = Draw::new(5);
-    let mut buffers = buffers(backend);
+    let mut device = device(backend);
     for (dtype, count) in TYPES.iter().flat_map(|dtype| COUNTS.map(|count| (*dtype, count))) {
         let values = draw.elements(dtype, count, (-9.0, 9.0));
         for offset in [0, 4096] {
-            backend.upload(values.slice(), &mut buffers[Memory::Tape as usize], offset);
-            assert_eq!(download(backend, &values, at(Memory::Tape, offset), &buffers), values);
+            let to = at(Memory::Tape, offset);
+            device.upload(values.slice(), to);
+            assert_eq!(download(&mut device, &values, to), values);
+            let mut read = Host::zeros(dtype, count);
+            device.read(to, dtype, read.slice_mut());
+            assert_eq!(read, values);
         }
     }
 }
 
+/// As many as both have.
 fn copies_are_equal<B: Backend>(backend: &B) {
     let mut draw = Draw::new(6);
-    let mut buffers = buffers(backend);
+    let mut device = device(backend);
     let from = at(Memory::Arena, 64);
     for (dtype, count) in TYPES.iter().flat_map(|dtype| COUNTS.map(|count| (*dtype, count))) {
         let values = draw.elements(dtype, count, (-9.0, 9.0));
-        backend.upload(values.slice(), &mut buffers[Memory::Arena as usize], from.offset);
+        device.upload(values.slice(), from);
         for to in [at(Memory::Pool, 0), at(Memory::Arena, 256 * 1024)] {
-            backend.copy(count * backend.element_bytes(dtype), from, to, &mut buffers);
-            assert_eq!(download(backend, &values, to, &buffers), values);
+            for more in [[0, 0], [3, 0], [0, 3]] {
+                backend.poison(device.buffer(Memory::Pool));
+                let inputs = [placed(from, dtype, &[count + more[0]])];
+                device.run(Move::Copy, &inputs, &[placed(to, dtype, &[count + more[1]])]).unwrap();
+                assert_eq!(download(&mut device, &values, to), values);
+            }
         }
     }
 }
 
 fn zeros_are_zero<B: Backend>(backend: &B) {
-    let mut buffers = buffers(backend);
+    let mut device = device(backend);
     let to = at(Memory::Tape, 128);
     for (dtype, count) in TYPES.iter().flat_map(|dtype| COUNTS.map(|count| (*dtype, count))) {
-        backend.poison(&mut buffers[to.memory as usize]);
-        backend.zero(Elements { count, dtype }, to, &mut buffers);
+        device.poison();
+        device.run(Move::Zero, &[], &[placed(to, dtype, &[count])]).unwrap();
         let zeros = Host::zeros(dtype, count);
-        assert_eq!(download(backend, &zeros, to, &buffers), zeros);
+        assert_eq!(download(&mut device, &zeros, to), zeros);
     }
 }
 
 fn sums_are_sums<B: Backend>(backend: &B) {
     let mut draw = Draw::new(7);
-    let mut buffers = buffers(backend);
+    let mut device = device(backend);
     for count in COUNTS {
         for to in [at(Memory::Pool, 0), at(Memory::Arena, 256 * 1024)] {
             let from = at(Memory::Arena, 0);
@@ -75,51 +85,55 @@ fn sums_are_sums<B: Backend>(backend: &B) {
             };
             let (a, b) = (quarters(values()), quarters(values()));
             let sum: Vec<f64> = a.floats().iter().zip(b.floats()).map(|(a, b)| a + b).collect();
-            backend.upload(a.slice(), &mut buffers[from.memory as usize], from.offset);
-            backend.upload(b.slice(), &mut buffers[to.memory as usize], to.offset);
-            backend.add(Elements { count, dtype: DType::F32 }, from, to, &mut buffers);
-            assert_eq!(download(backend, &a, to, &buffers).floats(), sum);
-            assert_eq!(download(backend, &a, from, &buffers), a);
+            device.upload(a.slice(), from);
+            device.upload(b.slice(), to);
+            let operand = |at| [placed(at, DType::F32, &[count])];
+            device.run(Move::Add, &operand(from), &operand(to)).unwrap();
+            assert_eq!(download(&mut device, &a, to).floats(), sum);
+            assert_eq!(download(&mut device, &a, from), a);
 
             let (a, b) = (Host::F64(a.floats()), Host::F64(b.floats()));
-            backend.upload(a.slice(), &mut buffers[from.memory as usize], from.offset);
-            backend.upload(b.slice(), &mut buffers[to.memory as usize], to.offset);
-            backend.add(Elements { count, dtype: DType::F64 }, from, to, &mut buffers);
-            assert_eq!(download(backend, &a, to, &buffers), Host::F64(sum));
+            device.upload(a.slice(), from);
+            device.upload(b.slice(), to);
+            let operand = |at| [placed(at, DType::F64, &[count])];
+            device.run(Move::Add, &operand(from), &operand(to)).unwrap();
+            assert_eq!(download(&mut device, &a, to), Host::F64(sum));
         }
     }
 }
 
 fn a_condition_is_read<B: Backend>(backend: &B) {
-    let mut buffers = buffers(backend);
+    let mut device = device(backend);
     for value in [true, false] {
-        backend.upload(Host::Bool(vec![value]).slice(), &mut buffers[Memory::Tape as usize], 64);
-        assert_eq!(backend.test(at(Memory::Tape, 64), &buffers), value);
+        device.upload(Host::Bool(vec![value]).slice(), at(Memory::Tape, 64));
+        let mut found = [!value];
+        device.read(at(Memory::Tape, 64), DType::Bool, HostSliceMut::Bool(&mut found));
+        assert_eq!(found, [value]);
     }
 }
 
-fn a_buffer_that_grows_keeps_its_contents<B: Backend>(backend: &B) {
-    let values = Host::I64((0..8).collect());
+fn a_buffer_that_grows_keeps_its_pieces<B: Backend>(backend: &B) {
+    let (values, mut queue) = (Host::I64((0..8).collect()), backend.queue().unwrap());
     let mut buffer = backend.allocate(64).unwrap();
     backend.upload(values.slice(), &mut buffer, 0);
-    for bytes in [10, 64, 65, 4096, 1 << 20] {
-        backend.grow(&mut buffer, bytes).unwrap();
+    let mut from = 0;
+    for bytes in [64, 4096, 1 << 20] {
+        let to = bytes - 64;
+        backend.rearrange(&mut queue, &mut buffer, bytes, &[Piece { from, to, bytes: 64 }]).unwrap();
+        backend.finish(&mut queue).unwrap();
         let mut found = Host::zeros(DType::I64, 8);
-        backend.download(&buffer, 0, found.slice_mut());
+        backend.download(&buffer, to, found.slice_mut());
         assert_eq!(found, values);
+        from = to;
     }
-    let end = (1 << 20) - 64;
-    backend.upload(values.slice(), &mut buffer, end);
-    let mut found = Host::zeros(DType::I64, 8);
-    backend.download(&buffer, end, found.slice_mut());
-    assert_eq!(found, values);
 }
 
 fn too_much_memory_is_an_error<B: Backend>(backend: &B) {
-    let mut buffer = backend.allocate(64).unwrap();
+    let (mut buffer, mut queue) = (backend.allocate(64).unwrap(), backend.queue().unwrap());
     for bytes in [usize::MAX, isize::MAX as usize, 1 << 60] {
         assert_eq!(backend.allocate(bytes).err().and_then(|error| error.bytes), Some(bytes));
-        assert_eq!(backend.grow(&mut buffer, bytes).err().and_then(|error| error.bytes), Some(bytes));
+        let arranged = backend.rearrange(&mut queue, &mut buffer, bytes, &[]);
+        assert_eq!(arranged.err().and_then(|error| error.bytes), Some(bytes));
     }
 }
 
@@ -129,6 +143,6 @@ on_every_backend!(
     zeros_are_zero,
     sums_are_sums,
     a_condition_is_read,
-    a_buffer_that_grows_keeps_its_contents,
+    a_buffer_that_grows_keeps_its_pieces,
     too_much_memory_is_an_error,
 );

@@ -4,10 +4,11 @@ use paddle_core::ops::{
     Assign, Binary, BinaryKind, If, Matmul, Reduce, ReduceKind, Sample, Softmax, SoftmaxWithCrossEntropy,
     Unary, UnaryKind,
 };
-use paddle_core::plan::{Backend, Elements, HostSliceMut, Launch, Location, Memory, Operand, Rows};
+use paddle_core::plan::{Backend, Group, HostSliceMut, Location, Memory, Move, Operand};
 use paddle_core::program::DType;
-use paddle_kernels::reference::{Buffer, Reference};
+use paddle_kernels::reference::Reference;
 
+use crate::device::{Device, placed};
 use crate::draw::Draw;
 use crate::host::Host;
 use crate::run::Case;
@@ -54,8 +55,9 @@ fn known_results() {
 fn a_group_is_one_operator_or_a_chain() {
     let backend = Reference::single();
     let chain = |sample: Sample| {
-        let mut group = Case::of(&sample, &mut Draw::new(1)).group;
-        group.ops.push(group.ops[0].clone());
+        let mut group: Group = Case::of(&sample, &mut Draw::new(1)).group;
+        let op = group.operators().next().unwrap().clone();
+        group.epilogue.push(op);
         backend.compile(&group).err().map(|error| error.message)
     };
     assert_eq!(chain(Sample::of(Assign).rows(3, &[4])), None);
@@ -78,22 +80,23 @@ fn at(offset: usize) -> Location {
     Location { memory: Memory::Arena, offset }
 }
 
-fn buffers(backend: &Reference) -> Vec<Buffer> {
-    (0..Memory::COUNT).map(|_| backend.allocate(512).unwrap()).collect()
+fn device(backend: &Reference) -> Device<'_, Reference> {
+    Device::new(backend, [512; 5])
 }
 
 #[test]
 fn unwritten_memory_is_copied_as_such() {
     let backend = Reference::single();
-    let mut buffers = buffers(&backend);
-    backend.upload(Host::I32(vec![1]).slice(), &mut buffers[0], 0);
-    backend.copy(8, at(0), at(64), &mut buffers);
+    let mut device = device(&backend);
+    device.upload(Host::I32(vec![1]).slice(), at(0));
+    let pair = |offset| [placed(at(offset), DType::I32, &[2])];
+    device.run(Move::Copy, &pair(0), &pair(64)).unwrap();
     let mut first = [0];
-    backend.download(&buffers[0], 64, HostSliceMut::I32(&mut first));
+    device.download(at(64), HostSliceMut::I32(&mut first));
     assert_eq!(first, [1]);
-    let outcome = std::panic::catch_unwind(|| {
-        backend.download(&buffers[0], 64, HostSliceMut::I32(&mut [0; 2]));
-    });
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        device.download(at(64), HostSliceMut::I32(&mut [0; 2]));
+    }));
     assert!(outcome.is_err(), "the second element was never written");
 }
 
@@ -101,28 +104,28 @@ fn unwritten_memory_is_copied_as_such() {
 #[should_panic(expected = "an addition reads memory that nothing wrote")]
 fn a_run_begins_without_values() {
     let backend = Reference::single();
-    let mut buffers = buffers(&backend);
-    let one = Elements { count: 1, dtype: DType::F32 };
-    backend.zero(one, at(0), &mut buffers);
-    backend.zero(one, at(64), &mut buffers);
-    backend.poison(&mut buffers[0]);
-    backend.add(one, at(0), at(64), &mut buffers);
+    let mut device = device(&backend);
+    let one = |offset| [placed(at(offset), DType::F32, &[1])];
+    device.run(Move::Zero, &[], &one(0)).unwrap();
+    device.run(Move::Zero, &[], &one(64)).unwrap();
+    device.poison();
+    let _ = device.run(Move::Add, &one(0), &one(64));
 }
 
 #[test]
-#[should_panic(expected = "the row numbers are read before a selection wrote them")]
+#[should_panic(expected = "operand 1 of `gather` reads memory that nothing wrote")]
 fn rows_are_not_gathered_before_they_are_selected() {
     let backend = Reference::single();
-    let mut buffers = buffers(&backend);
-    backend.gather(Rows { count: 1, bytes: 4 }, at(0), at(64), at(128), &mut buffers);
+    let row = |offset| placed(at(offset), DType::F32, &[1]);
+    let inputs = [row(0), placed(at(64), DType::I32, &[1])];
+    let _ = device(&backend).run(Move::GatherRows, &inputs, &[row(128)]);
 }
 
 #[test]
 #[should_panic(expected = "4 bytes at 512 are written to a memory of 512")]
 fn memory_ends() {
     let backend = Reference::single();
-    let mut buffers = buffers(&backend);
-    backend.zero(Elements { count: 1, dtype: DType::F32 }, at(512), &mut buffers);
+    let _ = device(&backend).run(Move::Zero, &[], &[placed(at(512), DType::F32, &[1])]);
 }
 
 /// Launches an operator of one input and one output, 3 by 4.
@@ -130,10 +133,9 @@ fn launch(sample: Sample, input: Location, output: Location) {
     let backend = Reference::single();
     let case = Case::of(&sample, &mut Draw::new(1));
     let kernel = backend.compile(&case.group).unwrap();
-    let mut buffers = buffers(&backend);
-    backend.upload(case.inputs[0].slice(), &mut buffers[input.memory as usize], input.offset);
-    let launch = Launch { sizes: &[3], locations: &[input, output], seed: 0 };
-    backend.launch(&kernel, launch, &mut buffers).unwrap();
+    let mut device = device(&backend);
+    device.upload(case.inputs[0].slice(), input);
+    device.launch(&kernel, &[3], &[input, output], 0).unwrap();
 }
 
 #[test]
@@ -164,6 +166,6 @@ fn operands_are_aligned() {
 fn a_temporary_is_written_before_it_is_read() {
     let mut case = Case::of(&Sample::of(Assign).rows(3, &[4]), &mut Draw::new(1));
     case.group.temporaries = case.group.outputs.clone();
-    case.group.ops[0].inputs = vec![Operand::Temporary(0)];
+    case.op_mut().inputs = vec![Operand::Temporary(0)];
     let _ = case.run(&Reference::single());
 }

@@ -2,10 +2,11 @@
 
 use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, KernelError, Launch, Location, Memory, Operand, OperandType,
+    ALIGNMENT, Backend, Body, Extent, Group, GroupOp, KernelError, Location, Operand, OperandType,
 };
 use paddle_core::program::{DType, Type};
 
+use crate::device::{Device, MEMORIES};
 use crate::draw::Draw;
 use crate::host::Host;
 
@@ -52,25 +53,26 @@ impl Case {
             outputs: (0..outputs.len()).map(Operand::Output).collect(),
         };
         let in_place = vec![None; outputs.len()];
-        Case {
-            group: Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 11 },
-            sizes,
-            inputs: values,
-            in_place,
-        }
+        Case { group: Group::of(op, inputs, outputs, 11), sizes, inputs: values, in_place }
     }
 
     /// The only operator.
     pub(crate) fn op(&self) -> &Op {
-        &self.group.ops[0].op
+        &self.group.operators().next().expect("a case has an operator").op
+    }
+
+    /// The same, with its operands, to be changed.
+    pub(crate) fn op_mut(&mut self) -> &mut GroupOp {
+        match &mut self.group.body {
+            Some(Body::Operator(op)) => op,
+            _ => &mut self.group.epilogue[0],
+        }
     }
 
     /// The results of a launch: the outputs, then the state that it changed.
     pub(crate) fn run<B: Backend>(&self, backend: &B) -> Result<Vec<Host>, KernelError> {
         let mut placed = Placed::new(self, backend);
-        for buffer in &mut placed.buffers {
-            backend.poison(buffer);
-        }
+        placed.device.poison();
         placed.upload();
         placed.launch()?;
         Ok(placed.results())
@@ -80,17 +82,15 @@ impl Case {
 /// A case with its operands in memory.
 pub(crate) struct Placed<'a, B: Backend> {
     case: &'a Case,
-    backend: &'a B,
     locations: Vec<Location>,
-    pub(crate) buffers: Vec<B::Buffer>,
+    pub(crate) device: Device<'a, B>,
 }
 
 impl<'a, B: Backend> Placed<'a, B> {
     pub(crate) fn new(case: &'a Case, backend: &'a B) -> Self {
         let group = &case.group;
         // Inputs are in turn in each memory, outputs behind them, with a gap after each.
-        let memories = [Memory::Arena, Memory::Tape, Memory::Pool, Memory::Parameters];
-        let mut ends = [0; Memory::COUNT];
+        let mut ends = [0; MEMORIES.len()];
         let mut locations: Vec<Location> = Vec::new();
         for (i, layout) in group.inputs.iter().chain(&group.outputs).enumerate() {
             let output = i.checked_sub(group.inputs.len());
@@ -98,34 +98,32 @@ impl<'a, B: Backend> Placed<'a, B> {
                 locations.push(locations[input]);
                 continue;
             }
-            let memory = memories[i % memories.len()];
-            let end = &mut ends[memory as usize];
-            locations.push(Location { memory, offset: *end });
+            let at = i % MEMORIES.len();
+            let end = &mut ends[at];
+            locations.push(Location { memory: MEMORIES[at], offset: *end });
             let bytes = layout.elements(&case.sizes) * backend.element_bytes(layout.dtype);
             *end = (*end + bytes + 1).next_multiple_of(ALIGNMENT);
         }
-        let buffers = ends.iter().map(|&end| backend.allocate(end).unwrap()).collect();
-        Placed { case, backend, locations, buffers }
+        Placed { case, locations, device: Device::new(backend, ends) }
     }
 
     pub(crate) fn upload(&mut self) {
         for (input, location) in self.case.inputs.iter().zip(&self.locations) {
-            let buffer = &mut self.buffers[location.memory as usize];
-            self.backend.upload(input.slice(), buffer, location.offset);
+            self.device.upload(input.slice(), *location);
         }
     }
 
     pub(crate) fn launch(&mut self) -> Result<(), KernelError> {
         let Case { group, sizes, .. } = self.case;
-        let kernel = self.backend.compile(group).unwrap_or_else(|error| panic!("{}", error.message));
-        let launch = Launch { sizes, locations: &self.locations, seed: 5 };
-        self.backend.launch(&kernel, launch, &mut self.buffers)
+        let kernel = self.device.backend.compile(group).unwrap_or_else(|error| panic!("{}", error.message));
+        self.device.launch(&kernel, sizes, &self.locations, 5)
     }
 
     /// What is written: the outputs, then the state that is changed.
     pub(crate) fn written(&self) -> impl Iterator<Item = (&'a OperandType, Location)> {
-        let Group { ops, inputs, outputs, .. } = &self.case.group;
-        let changed = ops[0].changed().map(|operand| match operand {
+        let Group { inputs, outputs, .. } = &self.case.group;
+        let op = self.case.group.operators().next().expect("a case has an operator");
+        let changed = op.changed().map(|operand| match operand {
             Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });
@@ -134,14 +132,15 @@ impl<'a, B: Backend> Placed<'a, B> {
         operands.map(move |i| (layouts[i], self.locations[i])).collect::<Vec<_>>().into_iter()
     }
 
-    pub(crate) fn results(&self) -> Vec<Host> {
+    pub(crate) fn results(&mut self) -> Vec<Host> {
+        let written: Vec<_> = self.written().collect();
         let read = |(layout, location): (&OperandType, Location)| {
-            let mut host =
-                Host::zeros(kept_as(self.backend, layout.dtype), layout.elements(&self.case.sizes));
-            self.backend.download(&self.buffers[location.memory as usize], location.offset, host.slice_mut());
+            let dtype = kept_as(self.device.backend, layout.dtype);
+            let mut host = Host::zeros(dtype, layout.elements(&self.case.sizes));
+            self.device.download(location, host.slice_mut());
             host
         };
-        self.written().map(read).collect()
+        written.into_iter().map(read).collect()
     }
 }
 

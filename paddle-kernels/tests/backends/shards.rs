@@ -154,7 +154,7 @@ fn what_is_linear_is_the_sum_of_what_it_gives() {
             }
             let of = |op: &Op, case: &Case| {
                 let mut case = case.clone();
-                case.group.ops[0].op = op.clone();
+                case.op_mut().op = op.clone();
                 results(&case)
             };
             let (op, constant) = affine.clone().unwrap_or((sample.op.clone(), 0.0));

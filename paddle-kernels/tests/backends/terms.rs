@@ -51,7 +51,7 @@ pub(crate) fn terms(
 /// The same case with an input for each slot: the terms of a value that is in two slots cancel, as a kernel's do not.
 fn apart(case: &Case) -> Case {
     let mut apart = case.clone();
-    let slots = &mut apart.group.ops[0].inputs;
+    let slots = &mut apart.op_mut().inputs;
     let inputs: Vec<usize> = slots
         .iter()
         .map(|slot| match slot {

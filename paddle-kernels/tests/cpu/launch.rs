@@ -2,11 +2,13 @@
 
 use paddle_core::ops::{Op, Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, KernelError, Launch, Location, Memory, Operand,
+    ALIGNMENT, Backend, Body, Extent, Group, GroupOp, HostSlice, KernelError, Location, Memory, Operand,
     OperandType,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
+
+use crate::device::Device;
 
 /// A group with its operands, all in one memory.
 pub(crate) struct Case {
@@ -72,7 +74,7 @@ impl Case {
 
     /// Operators on arbitrary values.
     pub(crate) fn chain(
-        ops: Vec<GroupOp>,
+        mut ops: Vec<GroupOp>,
         inputs: &[OperandType],
         outputs: &[OperandType],
         temporaries: &[OperandType],
@@ -81,10 +83,17 @@ impl Case {
             let count = layout.shape.iter().map(|extent| extent.get(&[])).product();
             Values::arbitrary(layout.dtype, count, i)
         });
+        // A single operator may be any.
+        let is_chain = ops.iter().all(|op| op.op.effects().element_wise);
+        let (body, epilogue) = match (is_chain, ops.pop()) {
+            (false, Some(op)) => (Some(Body::Operator(op)), ops),
+            (_, last) => (None, ops.into_iter().chain(last).collect()),
+        };
         Case {
             inputs: values.collect(),
             group: Group {
-                ops,
+                body,
+                epilogue,
                 inputs: inputs.to_vec(),
                 outputs: outputs.to_vec(),
                 temporaries: temporaries.to_vec(),
@@ -126,7 +135,11 @@ impl Case {
             offsets.push(Values::I64(of_input));
         }
         let mut case = Case::of(operator.op.clone(), &[], &outputs);
-        case.group.ops[0].inputs = slots.into_iter().map(Operand::Input).collect();
+        let slots = slots.into_iter().map(Operand::Input).collect();
+        match &mut case.group.body {
+            Some(Body::Operator(op)) => op.inputs = slots,
+            _ => case.group.epilogue[0].inputs = slots,
+        }
         // Ids have to be those of some element.
         let values = sample.inputs.iter().zip(&inputs).enumerate().map(|(i, (input, layout))| {
             let values = Values::arbitrary(layout.dtype, layout.elements(&sizes), i);
@@ -157,7 +170,7 @@ impl Case {
 
     /// The bytes of every result: the outputs, or the state that was changed. `before` is what memory is full of.
     pub(crate) fn run(&self, cpu: &Cpu, before: u8) -> Result<Vec<Vec<u8>>, KernelError> {
-        let Group { inputs, outputs, ops, .. } = &self.group;
+        let Group { inputs, outputs, .. } = &self.group;
         let kernel = cpu.compile(&self.group).unwrap_or_else(|error| panic!("{}", error.message));
         let mut end = 0;
         let mut locations: Vec<Location> = Vec::new();
@@ -172,14 +185,16 @@ impl Case {
             let bytes = layout.elements(&self.sizes) * layout.dtype.bytes();
             end = (end + bytes + 1).next_multiple_of(ALIGNMENT);
         }
-        let mut buffers = [cpu.allocate(end).unwrap()];
-        buffers[0].bytes_mut().fill(before);
+        let mut device = Device::new(cpu, [end, 0, 0, 0, 0]);
+        device.buffer(Memory::Arena).bytes_mut().fill(before);
         for (values, location) in self.inputs.iter().zip(&locations) {
-            cpu.upload(values.slice(), &mut buffers[0], location.offset);
+            device.upload(values.slice(), *location);
         }
-        let mut expected = buffers[0].bytes().to_vec();
-        cpu.launch(&kernel, Launch { sizes: &self.sizes, locations: &locations, seed: 3 }, &mut buffers)?;
-        let changed = ops[0].changed().map(|operand| match operand {
+        let mut expected = device.buffer(Memory::Arena).bytes().to_vec();
+        device.launch(&kernel, &self.sizes, &locations, 3)?;
+        let found = device.buffer(Memory::Arena).bytes();
+        let first = self.group.operators().next().expect("a case has an operator");
+        let changed = first.changed().map(|operand| match operand {
             Operand::Input(i) => i,
             other => panic!("{other:?} is changed"),
         });
@@ -188,11 +203,11 @@ impl Case {
         let bytes = results.map(|i| {
             let (start, layout) = (locations[i].offset, layouts[i]);
             let range = start..start + layout.elements(&self.sizes) * layout.dtype.bytes();
-            expected[range.clone()].copy_from_slice(&buffers[0].bytes()[range.clone()]);
-            buffers[0].bytes()[range].to_vec()
+            expected[range.clone()].copy_from_slice(&found[range.clone()]);
+            found[range].to_vec()
         });
         let bytes = bytes.collect();
-        assert!(expected == buffers[0].bytes(), "only outputs are written");
+        assert!(expected == found, "only outputs are written");
         Ok(bytes)
     }
 

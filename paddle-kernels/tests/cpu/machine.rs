@@ -7,12 +7,13 @@ use paddle_core::ops::{
     SoftmaxGrad, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, Split, TakeAlongAxis,
     TakeAlongAxisGrad, Tile, TopK, Transpose, Unary, UnaryKind, UniformRandom,
 };
-use paddle_core::plan::{Backend, Group, Launch, Location, Memory, Operand};
+use paddle_core::plan::{Backend, Group, Location, Memory, Operand};
 use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
 use paddle_kernels::cpu::CpuError;
 use paddle_kernels::cpu::isa::Isa;
 
+use crate::device::Device;
 use crate::launch::{Case, apply, layout};
 
 const F32: DType = DType::F32;
@@ -179,17 +180,12 @@ fn groups_without_a_kernel_say_why() {
 /// Launches `square` of `count` elements from one place to another, in 1024 bytes.
 fn square(count: usize, from: usize, to: usize) {
     let cpu = Cpu::with_threads(1).unwrap();
-    let group = Group {
-        ops: vec![apply(Unary::of(UnaryKind::Square), &[Operand::Input(0)], &[Operand::Output(0)])],
-        inputs: vec![layout(F32, &[count], false)],
-        outputs: vec![layout(F32, &[count], false)],
-        temporaries: Vec::new(),
-        random_stream: 0,
-    };
-    let kernel = cpu.compile(&group).unwrap();
-    let mut buffers = [cpu.allocate(1024).unwrap()];
+    let op = apply(Unary::of(UnaryKind::Square), &[Operand::Input(0)], &[Operand::Output(0)]);
+    let ty = || vec![layout(F32, &[count], false)];
+    let kernel = cpu.compile(&Group::of(op, ty(), ty(), 0)).unwrap();
+    let mut device = Device::new(&cpu, [1024, 0, 0, 0, 0]);
     let locations = [from, to].map(|offset| Location { memory: Memory::Arena, offset });
-    cpu.launch(&kernel, Launch { sizes: &[], locations: &locations, seed: 0 }, &mut buffers).unwrap();
+    device.launch(&kernel, &[], &locations, 0).unwrap();
 }
 
 #[test]

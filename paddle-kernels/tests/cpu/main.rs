@@ -1,6 +1,9 @@
 //! The CPU backend: the same bits on any number of threads, tiles of every kind, and what it refuses.
 
 mod chains;
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "../support/device.rs"]
+mod device;
 mod functions;
 mod launch;
 mod machine;

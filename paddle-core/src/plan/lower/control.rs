@@ -1,10 +1,10 @@
 //! Branches.
 
-use super::super::backend::{Backend, Extent};
-use super::super::code::{IfCode, Instruction, JoinCode};
+use super::super::backend::{Backend, Extent, Move};
+use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, LaunchCode, RowsOfIf, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
-use crate::ops::{If, Operator};
+use crate::ops::{If, Join, Operator};
 use crate::program::{BlockId, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
@@ -23,6 +23,14 @@ impl<B: Backend> Lowering<'_, B> {
             }
             _ => None,
         };
+        let rows = match spaces {
+            None => None,
+            Some(spaces) => {
+                let indices = spaces.map(|space| self.spaces[space].index);
+                let select = if splits { Some(self.select(condition, rows, indices)?) } else { None };
+                Some(RowsOfIf { spaces, all: rows, select })
+            }
+        };
         // Gradients run in reverse, as loops in both branches share the tape.
         let mut branches = [0; 2];
         for side in if splits { [0, 1] } else { [1, 0] } {
@@ -38,10 +46,41 @@ impl<B: Backend> Lowering<'_, B> {
             let join = If::join(program, own[0], program.ty(result(yes)));
             let from = [self.read(result(yes))?, self.read(result(no))?];
             let of = [yes, no].map(|block| self.known_space(program.ty(result(block)).rows));
-            let spaces = of[0].zip(of[1]).map(|(yes, no)| [yes, no]);
-            joins.push(JoinCode { join, from, to: self.define(output)?, spaces });
+            let to = self.define(output)?;
+            let how = match (join, of) {
+                (Join::Merge, [Some(yes), Some(no)]) => {
+                    JoinHow::Rows([self.put(yes, from[0], to)?, self.put(no, from[1], to)?])
+                }
+                _ => self.join_whole(from, to, rows.is_some())?,
+            };
+            joins.push(JoinCode { join, from, to, how });
         }
-        Ok(Instruction::If(Box::new(IfCode { condition, spaces, splits, rows, branches, joins })))
+        let code = IfCode { condition, rows, forward: splits, branches, joins };
+        Ok(Instruction::If(Box::new(code)))
+    }
+
+    /// Puts the rows of a branch into the result.
+    fn put(&mut self, space: usize, from: SlotId, to: SlotId) -> Result<LaunchCode<B::Kernel>, PlanError> {
+        let inputs = [self.whole(from), self.index(space)];
+        self.launch_move(Move::ScatterRows, &inputs, &[self.whole(to)])
+    }
+
+    /// What makes a result of those of the branches that run: one of them, or, where each may have rows, any number.
+    fn join_whole(
+        &mut self,
+        from: [SlotId; 2],
+        to: SlotId,
+        any: bool,
+    ) -> Result<JoinHow<B::Kernel>, PlanError> {
+        let ([first, second], to) = (from.map(|from| [self.whole(from)]), [self.whole(to)]);
+        let copies =
+            [self.launch_move(Move::Copy, &first, &to)?, self.launch_move(Move::Copy, &second, &to)?];
+        let (mut add_second, mut zero) = (None, None);
+        if any {
+            add_second = Some(self.launch_move(Move::Add, &second, &to)?);
+            zero = Some(self.launch_move(Move::Zero, &[], &to)?);
+        }
+        Ok(JoinHow::Whole { copies, add_second, zero })
     }
 
     /// The space of rows that a branch chooses; on first sight with a slot for the row numbers.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::backend::{Backend, Group, GroupOp, Operand, OperandType};
-use super::super::code::{Instruction, Origin, Product};
+use super::super::backend::{Backend, Body, Group, GroupOp, Operand, OperandType};
+use super::super::code::{Instruction, LaunchCode, Operators, Origin, Product};
 use super::super::error::PlanError;
 use super::super::live::At;
 use super::super::storage::stream;
@@ -29,7 +29,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let first = &block.ops[unit[0]];
         let fused = first.op.effects().element_wise;
         let mut group = Group {
-            ops: Vec::new(),
+            body: None,
+            epilogue: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             temporaries: Vec::new(),
@@ -54,7 +55,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             group.temporaries.push(layout);
                             let operand = Operand::Temporary(group.temporaries.len() - 1);
                             let op = Fill { value: fill.value, ty }.into();
-                            group.ops.push(GroupOp { op, inputs: Vec::new(), outputs: vec![operand] });
+                            group.epilogue.push(GroupOp { op, inputs: Vec::new(), outputs: vec![operand] });
                             operand
                         }
                         None => {
@@ -85,7 +86,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 known.insert(output, operand);
                 writes.push(operand);
             }
-            group.ops.push(GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes });
+            let op = GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes };
+            match fused {
+                true => group.epilogue.push(op),
+                false => group.body = Some(Body::Operator(op)),
+            }
         }
         if outputs.is_empty() && !first.op.effects().state {
             return Ok(None);
@@ -104,12 +109,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
             operands.push(self.define(output)?);
         }
         // Of one layer are many.
-        let mut operators: Vec<String> =
+        let mut names: Vec<String> =
             unit.iter().map(|&i| program.called(&block.ops[i]).to_string()).collect();
-        operators.dedup();
-        let origin = Origin { operators, place: first.site.place };
+        names.dedup();
+        let number = self.number(Origin::Operators(Operators { names, place: first.site.place }));
         let product = unit.iter().find_map(|&i| self.product(&block.ops[i]));
-        Ok(Some(Instruction::Launch { kernel, operands, inputs: group.inputs.len(), origin, product }))
+        let inputs = group.inputs.len();
+        Ok(Some(Instruction::Launch(LaunchCode { kernel, operands, inputs, number, product })))
     }
 
     /// What is counted of an operator.

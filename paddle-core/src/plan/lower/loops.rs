@@ -1,14 +1,13 @@
 //! Loops, and what their gradients have in common with them.
 
-use super::super::backend::Backend;
+use super::super::backend::{Backend, Extent, Move};
 use super::super::code::{
-    Collected, Home, Instruction, LoopCode, LoopId, LoopKind, Prefix, Rebase, RowsOfWhile, Slot, SlotId,
-    Transfer,
+    Collected, Home, Instruction, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot, SlotId,
 };
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::{Op, Operator, Parts};
-use crate::program::{BlockId, Definition, RowOrigin, RowsId, VarId};
+use crate::program::{BlockId, DType, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
 impl<'a, B: Backend> Lowering<'a, B> {
     /// The loop with this body.
@@ -75,15 +74,36 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let from = self.offsets(of)?;
             let layout = self.offsets_layout(rows)?;
             let name = format!("offsets of {}", program.row_space(rows).name);
-            let to = self.auxiliary(name, layout.shape, Some(layout.dtype), block);
+            let to = self.auxiliary(name, layout.shape, layout.dtype, block);
             self.offsets_of.insert(rows, to);
-            each.push(Instruction::Rebase(Rebase { rows: sequences, from, to }));
+            // Those of the rows of the iteration, and the end of the last.
+            let (_, seen) = self.whole(to);
+            let part = self.part("offsets", from, sequences, seen.shape[0]);
+            let inputs = [(part, seen.clone())];
+            let launch = self.launch_move(Move::RebaseOffsets, &inputs, &[(to, seen)])?;
+            each.push(Instruction::Launch(launch));
             self.sort(rows, block, &mut each)?;
         }
         Ok(each)
     }
 
-    pub(super) fn size_of_parent(&self, rows: RowsId) -> crate::program::SymbolId {
+    /// A slot for what an iteration has of a slot that the runtime keeps: from its first row on, this many.
+    fn part(&mut self, what: &str, of: SlotId, rows: SymbolId, count: Extent) -> SlotId {
+        let Slot { name, element_bytes, dtype, .. } = &self.slots[of.0];
+        let slot = Slot {
+            name: format!("{what} in {name}"),
+            shape: vec![count],
+            element_bytes: *element_bytes,
+            dtype: *dtype,
+            home: Home::Iteration { of, rows },
+            life: (self.now, self.now),
+        };
+        let slot = self.add_slot(slot);
+        self.touch(slot);
+        slot
+    }
+
+    pub(super) fn size_of_parent(&self, rows: RowsId) -> SymbolId {
         let parent = self.program.row_space(rows).parent.unwrap_or(rows);
         self.program.row_space(parent).size
     }
@@ -124,10 +144,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
             }
             if states.contains(&from) {
                 let detour = self.working(result);
-                detours.push(Instruction::Copy(Transfer { from, to: detour }));
+                detours.push(self.copy(from, detour)?);
                 from = detour;
             }
-            copies.push(Instruction::Copy(Transfer { from, to: state }));
+            copies.push(self.copy(from, state)?);
         }
         detours.extend(copies);
         Ok(detours)
@@ -143,7 +163,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut save = Vec::new();
         for (&param, &state) in params.iter().zip(states) {
             if is_recorded && self.is_saved(param) {
-                save.push(Instruction::Copy(Transfer { from: state, to: self.define(param)? }));
+                let to = self.define(param)?;
+                save.push(self.copy(state, to)?);
             } else {
                 self.slot_of.insert(param, state);
             }
@@ -198,8 +219,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
             self.loops[around.0].sizes.push(sizes[0]);
         }
 
-        let mut enter: Vec<_> =
-            initial.iter().zip(&states).map(|(&from, &to)| Instruction::Gather { space, from, to }).collect();
+        let mut enter = Vec::with_capacity(states.len());
+        for (&from, &to) in initial.iter().zip(&states) {
+            enter.push(self.gather(space, from, to)?);
+        }
         let mut save = Vec::new();
         let around = program.block(body).parent.unwrap_or_default();
         self.take(rows, around, Some((id, body)), &mut enter, &mut save)?;
@@ -217,7 +240,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut advance = self.advance(next, &states)?;
         for (result, to) in copied {
             // In front, as the state changes.
-            advance.insert(0, Instruction::Copy(Transfer { from: self.read(result)?, to }));
+            let from = self.read(result)?;
+            advance.insert(0, self.copy(from, to)?);
         }
         self.touch_all(&states);
         self.touch_all(&outputs);
@@ -225,19 +249,12 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.end_loop();
         self.touch_all(&states);
         self.touch(at);
-        let leave = states.iter().zip(finals);
-        let leave = leave.map(|(&from, &to)| Instruction::Scatter { space, from, to }).collect();
-        let (origin, kind) = (self.origin(operator), LoopKind::For { order, rows: space });
-        Ok(Instruction::Loop(Box::new(LoopCode {
-            id,
-            origin,
-            kind,
-            enter,
-            save,
-            body: code,
-            advance,
-            leave,
-        })))
+        let mut leave = Vec::with_capacity(states.len());
+        for (&from, &to) in states.iter().zip(finals) {
+            leave.push(self.scatter(space, from, to)?);
+        }
+        let (place, kind) = (operator.site.place, LoopKind::For { order, rows: space });
+        Ok(Instruction::Loop(Box::new(LoopCode { id, place, kind, enter, save, body: code, advance, leave })))
     }
 
     /// What a `for` brings to its rows is brought once, in its order: an iteration has the first rows of it.
@@ -262,7 +279,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             self.prepared.insert(output);
             self.now += 1;
             self.touch(to);
-            enter.push(Instruction::Gather { space, from, to });
+            enter.push(self.gather(space, from, to)?);
         }
         Ok(())
     }
@@ -287,12 +304,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             None => finals.to_vec(),
             Some(_) => operator.outputs[..finals.len()].iter().map(|&like| self.working(like)).collect(),
         };
-        let copies = inputs.iter().zip(&states);
-        let enter = copies.map(|(&from, &to)| Instruction::Copy(Transfer { from, to })).collect();
-        let rows = match own_rows {
+        let mut enter = Vec::with_capacity(states.len());
+        for (&from, &to) in inputs.iter().zip(&states) {
+            enter.push(self.copy(from, to)?);
+        }
+        let spaces = match own_rows {
             None => None,
             Some((tested, active)) => {
-                Some(self.rows_of_while(id, body, [tested, active], &states, !given.is_empty())?)
+                Some(self.spaces_of_while(id, body, [tested, active], !given.is_empty())?)
             }
         };
         self.begin_loop();
@@ -303,9 +322,10 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let holds = self.read(program.block(condition_block).results[0])?;
         self.now += 1;
         self.touch(holds);
-        if let Some(rows) = &rows {
-            self.touch_all(&rows.split);
-        }
+        let rows = match spaces {
+            None => None,
+            Some(spaces) => Some(Box::new(self.rows_of_while(spaces, holds, &states)?)),
+        };
         self.now += 1;
         let save = self.states(&block.params, &states, is_recorded)?;
         let (next, collected) = block.results.split_at(operator.inputs.len());
@@ -314,57 +334,46 @@ impl<'a, B: Backend> Lowering<'a, B> {
         self.now += 1;
         let mut advance = self.advance(next, &states)?;
         for (result, to) in copied {
-            advance.insert(0, Instruction::Copy(Transfer { from: self.read(result)?, to }));
+            let from = self.read(result)?;
+            advance.insert(0, self.copy(from, to)?);
         }
         self.touch_all(&states);
         self.touch_all(&outputs);
         let mut leave = Vec::new();
         if let Some(rows) = &rows {
-            let all = [
-                rows.split[0],
-                rows.split[1],
-                self.spaces[rows.tested].index,
-                self.spaces[rows.active].index,
-            ];
-            self.touch_all(&all);
-            let space = rows.tested;
-            leave = states
-                .iter()
-                .zip(finals)
-                .map(|(&from, &to)| Instruction::Scatter { space, from, to })
-                .collect();
+            self.touch_rows(rows);
+            for (&from, &to) in states.iter().zip(finals) {
+                leave.push(self.scatter(rows.tested, from, to)?);
+            }
         }
         self.end_loop();
         self.touch_all(&states);
         self.touch_all(&outputs);
-        if let Some(collected) = rows.as_ref().and_then(|rows| rows.collected) {
-            self.touch(collected.offsets);
-            self.touch(self.spaces[collected.rounds].index);
+        if let Some(collected) = rows.as_ref().and_then(|rows| rows.collected.as_ref()) {
+            self.touch_all(&collected.collect.operands);
         }
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let origin = self.origin(operator);
+        let place = operator.site.place;
         let kind = LoopKind::While { limit, condition, holds, rows };
-        Ok(Instruction::Loop(Box::new(LoopCode {
-            id,
-            origin,
-            kind,
-            enter,
-            save,
-            body: code,
-            advance,
-            leave,
-        })))
+        Ok(Instruction::Loop(Box::new(LoopCode { id, place, kind, enter, save, body: code, advance, leave })))
     }
 
-    /// What a `while` needs whose rows leave one by one.
-    fn rows_of_while(
+    /// Keeps what a `while` has of its rows.
+    fn touch_rows(&mut self, rows: &RowsOfWhile<B::Kernel>) {
+        let launches = [&rows.number, &rows.select.launch].into_iter().chain(&rows.compact).chain(&rows.keep);
+        for launch in launches {
+            self.touch_all(&launch.operands);
+        }
+    }
+
+    /// The rows of a `while` that leave it one by one.
+    fn spaces_of_while(
         &mut self,
         id: LoopId,
         body: BlockId,
         [tested, active]: [RowsId; 2],
-        states: &[SlotId],
         collects: bool,
-    ) -> Result<Box<RowsOfWhile>, PlanError> {
+    ) -> Result<SpacesOfWhile, PlanError> {
         let program = self.program;
         let unbound = |rows: RowsId| PlanError::UnboundSize {
             symbol: program.row_space(rows).name.clone(),
@@ -375,14 +384,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let around = program.block(body).parent.unwrap_or_default();
         let working = |this: &mut Self, name: &str| {
             let name = format!("{name} of {}", program.row_space(active).name);
-            let life = (this.now, this.now);
             let slot = Slot {
                 name,
                 shape: vec![all],
-                element_bytes: size_of::<u32>(),
-                dtype: None,
+                element_bytes: this.backend.element_bytes(DType::I32),
+                dtype: DType::I32,
                 home: Home::Arena,
-                life,
+                life: (this.now, this.now),
             };
             let slot = this.add_slot(slot);
             if this.grows(slot) {
@@ -414,15 +422,70 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 let rounds = self.add_space(rounds, index, around);
                 let layout = self.offsets_layout(tokens)?;
                 let name = format!("offsets of {}", program.row_space(tokens).name);
-                let offsets = self.auxiliary(name, layout.shape, Some(layout.dtype), around);
+                let offsets = self.auxiliary(name, layout.shape, layout.dtype, around);
                 self.offsets_of.insert(tokens, offsets);
                 let size = program.row_space(tokens).size;
                 if let Some(around) = self.recorded_around(around) {
                     self.loops[around.0].sizes.push(size);
                 }
-                Some(Collected { rounds, tokens: size, offsets })
+                Some(CollectedRows { rounds, tokens: size, offsets })
             }
         };
-        Ok(Box::new(RowsOfWhile { all, tested, active, split, states: states.to_vec(), collected }))
+        Ok(SpacesOfWhile { all, tested, active, split, collected })
     }
+
+    /// What is done with them.
+    fn rows_of_while(
+        &mut self,
+        spaces: SpacesOfWhile,
+        holds: SlotId,
+        states: &[SlotId],
+    ) -> Result<RowsOfWhile<B::Kernel>, PlanError> {
+        let SpacesOfWhile { all, tested, active, split, collected } = spaces;
+        let numbers = self.spaces[tested].index;
+        let number = self.launch_move(Move::NumberRows, &[], &[self.whole(numbers)])?;
+        let left = self.count(self.spaces[tested].size);
+        let select = self.select(holds, left, split)?;
+        let staying = [self.first(split[0], left)];
+        let mut compact = Vec::with_capacity(states.len() + 1);
+        for &slot in states.iter().chain([&numbers]) {
+            compact.push(self.launch_move(Move::CompactRows, &staying, &[self.whole(slot)])?);
+        }
+        let from = [self.index(tested)];
+        let keep = match self.spaces[active].index {
+            own if own == numbers => None,
+            own => Some(self.launch_move(Move::Copy, &from, &[self.whole(own)])?),
+        };
+        let collected = match collected {
+            None => None,
+            Some(CollectedRows { rounds, tokens, offsets }) => {
+                let (index, size) = (self.spaces[rounds].index, self.spaces[active].size);
+                let rows = self.count(size);
+                let part = self.part("rows", index, size, rows);
+                let add = self.launch_move(Move::Copy, &from, &[self.whole(part)])?;
+                let outputs = [self.index(rounds), self.whole(offsets)];
+                let collect = self.launch_move(Move::CollectSequences, &[], &outputs)?;
+                Some(Collected { rounds, tokens, add, collect })
+            }
+        };
+        Ok(RowsOfWhile { all, tested, active, number, select, compact, keep, collected })
+    }
+}
+
+/// The rows of a `while` that leave it one by one.
+struct SpacesOfWhile {
+    /// How many there are before the first iteration.
+    all: Extent,
+    tested: usize,
+    active: usize,
+    /// Room for the numbers of those that go on, and of those that leave.
+    split: [SlotId; 2],
+    collected: Option<CollectedRows>,
+}
+
+/// Where what a `while` gives in each iteration is collected.
+struct CollectedRows {
+    rounds: usize,
+    tokens: SymbolId,
+    offsets: SlotId,
 }

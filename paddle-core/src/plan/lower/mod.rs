@@ -4,6 +4,7 @@ mod control;
 mod equal;
 mod group;
 mod loops;
+mod moves;
 mod slots;
 mod spaces;
 mod unwind;
@@ -14,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::equal::Equalities;
 use self::slots::OpenLoop;
 use self::upper_bounds::Makers;
-use super::backend::Backend;
+use super::backend::{Backend, Move};
 use super::code::{
-    Grown, Home, Input, Instruction, Lane, LoopId, LoopInfo, MadeSize, Order, Origin, Output, Plan,
-    Sequences, Slot, SlotId, Space, Taken, Transfer,
+    Grown, Home, Input, Instruction, Kept, Lane, LoopId, LoopInfo, MadeSize, Operators, Order, Origin,
+    Output, Plan, Sequences, Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
 use super::fuse::{is_constant, units};
@@ -67,6 +68,8 @@ struct Lowering<'a, B: Backend> {
     /// Those whose gradient has been lowered.
     unwound: BTreeSet<LoopId>,
     code: Vec<Vec<Instruction<B::Kernel>>>,
+    /// Where launches come from, by their numbers.
+    origins: Vec<Origin>,
     slots: Vec<Slot>,
     slot_of: BTreeMap<VarId, SlotId>,
     /// Slots of values that are not defined yet.
@@ -175,7 +178,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let lengths = operator.inputs.first().and_then(|&input| Some((input, program.ty(input).rows?)));
             if let (Op::SequenceRange(op), Some((lengths, rows))) = (&operator.op, lengths) {
                 let size = program.row_space(op.rows).size;
-                made.push(MadeSize { size, most: makers.sum(lengths, rows) });
+                made.push(MadeSize { size, upper_bounds: makers.sum(lengths, rows) });
             }
         }
         let mut bounds = vec![None; program.symbols().len()];
@@ -204,6 +207,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             used,
             unwound: BTreeSet::new(),
             code: vec![Vec::new()],
+            origins: Vec::new(),
             slots: Vec::new(),
             slot_of: BTreeMap::new(),
             given: BTreeMap::new(),
@@ -332,14 +336,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     let from = self.read(operator.inputs[0])?;
                     let space = self.need_space(Some(op.rows))?;
                     let to = self.define(operator.outputs[0])?;
-                    code.push(Instruction::Gather { space, from, to });
+                    code.push(self.gather(space, from, to)?);
                 }
                 Op::GatherRows(_) => {}
                 Op::ScatterRows(_) => {
                     let from = self.read(operator.inputs[0])?;
                     let space = self.need_space(program.ty(operator.inputs[0]).rows)?;
                     let to = self.define(operator.outputs[0])?;
-                    code.push(Instruction::Scatter { space, from, to });
+                    code.push(self.scatter(space, from, to)?);
                 }
                 _ => code.extend(self.launch(id, &unit)?),
             }
@@ -357,7 +361,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     fn origin(&self, operator: &Operator) -> Origin {
-        Origin { operators: vec![self.program.called(operator).to_string()], place: operator.site.place }
+        let names = vec![self.program.called(operator).to_string()];
+        Origin::Operators(Operators { names, place: operator.site.place })
     }
 
     fn finish(mut self, mut code: Vec<Instruction<B::Kernel>>) -> Result<Plan<B::Kernel>, PlanError> {
@@ -369,7 +374,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             if let Home::Parameter(_) | Home::State(_) = self.slots[slot.0].home {
                 // The caller has them again when outputs are fetched.
                 let to = self.slot_like(var, Home::Pool);
-                code.push(Instruction::Copy(Transfer { from: slot, to }));
+                code.push(self.copy(slot, to)?);
                 slot = to;
             }
             let ty = program.ty(var);
@@ -391,7 +396,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             input.sequences = sequences.collect();
         }
         let update_from = self.update_from.unwrap_or(code.len());
-        let kept = self.kept_values();
+        let kept = self.kept_values()?;
         self.code[0] = code;
         let mut extents_of = vec![Vec::new(); program.symbols().len()];
         for (at, extent) in self.extents.iter().enumerate() {
@@ -416,6 +421,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             code: self.code,
             update_from,
             kept,
+            origins: self.origins,
             slots: self.slots,
             spaces: self.spaces,
             orders: self.orders,
@@ -440,7 +446,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
 impl<B: Backend> Lowering<'_, B> {
     /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
-    fn kept_values(&mut self) -> Vec<Transfer> {
+    fn kept_values(&mut self) -> Result<Vec<Kept<B::Kernel>>, PlanError> {
         let program = self.program;
         let operators = self.live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let computing = operators.filter(|operator| operator.site.role != Role::Optimize);
@@ -452,10 +458,13 @@ impl<B: Backend> Lowering<'_, B> {
             {
                 let to = self.slot_like(var, Home::Arena);
                 self.slots[to.0].life = (0, self.now);
-                kept.push(Transfer { from, to });
+                let (from, to) = (self.whole(from), self.whole(to));
+                let save =
+                    self.launch_move(Move::Copy, std::slice::from_ref(&from), std::slice::from_ref(&to))?;
+                kept.push(Kept { save, restore: self.launch_move(Move::Copy, &[to], &[from])? });
             }
         }
-        kept
+        Ok(kept)
     }
 }
 

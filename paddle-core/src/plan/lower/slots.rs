@@ -47,7 +47,7 @@ impl<B: Backend> Lowering<'_, B> {
         let OperandType { dtype, shape } = self.layout(var);
         let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
         let life = (self.now, self.now);
-        self.add_slot(Slot { name, shape, element_bytes, dtype: Some(dtype), home, life })
+        self.add_slot(Slot { name, shape, element_bytes, dtype, home, life })
     }
 
     /// Gives a value its slot.
@@ -59,8 +59,8 @@ impl<B: Backend> Lowering<'_, B> {
             return Ok(slot);
         }
         let home = match value.definition {
-            Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.offset),
-            Definition::State => Home::State(self.states.locate(self.program, var)?.offset),
+            Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.number),
+            Definition::State => Home::State(self.states.locate(self.program, var)?.number),
             Definition::Input | Definition::BlockParameter | Definition::Operator => Home::Arena,
         };
         let slot = self.slot_like(var, home);
@@ -176,7 +176,7 @@ impl<B: Backend> Lowering<'_, B> {
                     name: format!("offsets of {}", self.program.row_space(rows).name),
                     shape,
                     element_bytes: self.backend.element_bytes(dtype),
-                    dtype: Some(dtype),
+                    dtype,
                     home: Home::Arena,
                     life: (0, 0),
                 });
@@ -192,8 +192,8 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn nowhere(&mut self, var: VarId) -> SlotId {
         let name = self.program.var(var).name.clone();
         let life = (self.now, self.now);
-        let shape = vec![Extent::Fixed(0)];
-        self.add_slot(Slot { name, shape, element_bytes: 1, dtype: None, home: Home::Arena, life })
+        let (shape, dtype) = (vec![Extent::Fixed(0)], self.program.ty(var).dtype);
+        self.add_slot(Slot { name, shape, element_bytes: 1, dtype, home: Home::Arena, life })
     }
 
     /// Keeps a slot alive to here, and through every loop that began after it.

@@ -1,7 +1,10 @@
 //! Row spaces that come to be as a program runs: where the numbers of their rows are, and the offsets of sequences.
 
-use super::super::backend::{Backend, Extent};
-use super::super::code::{Home, Instruction, LoopId, Made, Order, Prefix, Slot, SlotId, Space, Taken};
+use super::super::backend::{Backend, Extent, Move};
+use super::super::code::{
+    Home, Instruction, KnownOffsets, LoopId, MakeCode, Order, Prefix, Slot, SlotId, SortCode, Space,
+    TakeCode, Taken,
+};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::Operator;
@@ -24,7 +27,7 @@ impl<B: Backend> Lowering<'_, B> {
     /// A slot for the numbers of rows, in a block.
     pub(super) fn numbers(&mut self, rows: RowsId, shape: Vec<Extent>, block: BlockId) -> SlotId {
         let name = format!("row numbers of {}", self.program.row_space(rows).name);
-        self.auxiliary(name, shape, None, block)
+        self.auxiliary(name, shape, DType::I32, block)
     }
 
     /// A slot for what the plan needs beside the values of the program. What a loop may go back to is kept.
@@ -32,10 +35,10 @@ impl<B: Backend> Lowering<'_, B> {
         &mut self,
         name: String,
         shape: Vec<Extent>,
-        dtype: Option<DType>,
+        dtype: DType,
         block: BlockId,
     ) -> SlotId {
-        let element_bytes = dtype.map_or(size_of::<u32>(), |dtype| self.backend.element_bytes(dtype));
+        let element_bytes = self.backend.element_bytes(dtype);
         let life = (self.now, self.now);
         let slot = self.add_slot(Slot { name, shape, element_bytes, dtype, home: Home::Arena, life });
         let around = self.recorded_around(block);
@@ -74,23 +77,38 @@ impl<B: Backend> Lowering<'_, B> {
         let order = self.auxiliary(
             format!("order of {}", program.row_space(tokens).name),
             vec![sequences],
-            None,
+            DType::I32,
             block,
         );
         let count = self.rows_extent(tokens);
         let index = self.numbers(steps, vec![count], block);
         let steps_space = self.add_space(steps, index, block);
+        let (inputs, outputs) = ([self.whole(offsets)], [self.whole(order), self.whole(index)]);
+        let launch = self.launch_move(Move::SortSequences, &inputs, &outputs)?;
         self.orders.push(Order {
             sequences,
             offsets,
+            known: self.known_offsets(tokens),
             order,
             tokens: program.row_space(tokens).size,
             steps: steps_space,
         });
         self.order_of.insert(steps, self.orders.len() - 1);
-        code.push(Instruction::Order(self.orders.len() - 1));
+        code.push(Instruction::Sort(SortCode { launch, order: self.orders.len() - 1 }));
         self.now += 1;
         self.take(steps, block, None, code, &mut Vec::new())
+    }
+
+    /// Where the host has the offsets of these tokens from.
+    fn known_offsets(&self, tokens: RowsId) -> KnownOffsets {
+        if let Some(&taken) = self.taken_of.get(&tokens) {
+            return KnownOffsets::Taken(taken);
+        }
+        let program = self.program;
+        let level_of = |&var| program.levels(program.ty(var)).into_iter().position(|rows| rows == tokens);
+        let mut fed = program.inputs().iter().map(level_of).enumerate();
+        let fed = fed.find_map(|(input, level)| Some(KnownOffsets::Fed { input, level: level? }));
+        fed.unwrap_or(KnownOffsets::Unknown)
     }
 
     /// Makes sequences as long as an operator's input says.
@@ -104,13 +122,16 @@ impl<B: Backend> Lowering<'_, B> {
         let lengths = self.read(operator.inputs[0])?;
         let layout = self.offsets_layout(tokens)?;
         let name = format!("offsets of {}", space.name);
-        let offsets = self.auxiliary(name, layout.shape, Some(layout.dtype), block);
+        let offsets = self.auxiliary(name, layout.shape, layout.dtype, block);
         self.offsets_of.insert(tokens, offsets);
         if let Some(around) = self.recorded_around(block) {
             self.loops[around.0].sizes.push(space.size);
         }
         let place = self.made.iter().position(|made| made.size == space.size).unwrap_or_default();
-        Ok(Instruction::Make(Made { lengths, offsets, tokens: place, origin: self.origin(operator) }))
+        let (inputs, outputs) = ([self.whole(lengths)], [self.whole(offsets)]);
+        let launch = self.launch_move(Move::AddLengths, &inputs, &outputs)?;
+        self.origins[launch.number as usize] = self.origin(operator);
+        Ok(Instruction::Make(MakeCode { launch, offsets, tokens: place }))
     }
 
     /// Takes the sequences that belong to the rows `parent`, as far as they are used. In front of a `for`, those of all its
@@ -136,16 +157,19 @@ impl<B: Backend> Lowering<'_, B> {
             let from = self.offsets(of)?;
             let layout = self.offsets_layout(rows)?;
             let name = |what: &str| format!("{what} of {}", space.name);
-            let offsets = self.auxiliary(name("offsets"), layout.shape, Some(layout.dtype), block);
+            let offsets = self.auxiliary(name("offsets"), layout.shape, layout.dtype, block);
             // As many as there are at most, as these are known.
             let count = self.rows_extent(rows);
-            let index = self.auxiliary(name("token numbers"), vec![count], None, block);
+            let index = self.auxiliary(name("token numbers"), vec![count], DType::I32, block);
             let tokens = self.add_space(rows, index, block);
             self.offsets_of.insert(rows, offsets);
-            self.taken.push(Taken { parent: parent_space, from, offsets, tokens });
+            let inputs = [self.whole(from), self.index(parent_space)];
+            let outputs = [self.whole(offsets), self.index(tokens)];
+            let launch = self.launch_move(Move::TakeSequences, &inputs, &outputs)?;
+            self.taken.push(Taken { parent: parent_space, offsets, tokens });
             let taken = self.taken.len() - 1;
             self.taken_of.insert(rows, taken);
-            code.push(Instruction::Take(taken));
+            code.push(Instruction::Take(TakeCode { launch, taken }));
             if let Some((id, _)) = prefix {
                 let sequences = program.row_space(parent).size;
                 self.loops[id.0].prefixes.push(Prefix {
@@ -170,19 +194,8 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// What instructions that sort and take sequences read and write is in use now.
     pub(super) fn touch_sequences(&mut self, code: &[Instruction<B::Kernel>]) {
-        for instruction in code {
-            let slots = match *instruction {
-                Instruction::Order(order) => {
-                    let Order { offsets, order, steps, .. } = self.orders[order];
-                    vec![offsets, order, self.spaces[steps].index]
-                }
-                Instruction::Take(taken) => {
-                    let Taken { parent, from, offsets, tokens } = self.taken[taken];
-                    vec![from, offsets, self.spaces[parent].index, self.spaces[tokens].index]
-                }
-                _ => continue,
-            };
-            slots.into_iter().for_each(|slot| self.touch(slot));
+        for launch in code.iter().filter_map(Instruction::launch) {
+            self.touch_all(&launch.operands);
         }
     }
 

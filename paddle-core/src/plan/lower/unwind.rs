@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::backend::Backend;
-use super::super::code::{Instruction, LoopGradCode, SlotId, Transfer};
+use super::super::code::{Instruction, LoopGradCode, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::{Captured, LoopGrad, Operator};
@@ -46,8 +46,11 @@ impl<B: Backend> Lowering<'_, B> {
         };
         for (k, &from) in finals.iter().enumerate() {
             enter.push(match is_sorted {
-                true => Instruction::Gather { space: self.need_space(rows)?, from, to: states[k] },
-                false => Instruction::Copy(Transfer { from, to: states[k] }),
+                true => {
+                    let space = self.need_space(rows)?;
+                    self.gather(space, from, states[k])?
+                }
+                false => self.copy(from, states[k])?,
             });
         }
         if is_sorted && let Some(rows) = rows.and_then(|rows| Some((rows, program.source_of(rows)?))) {
@@ -63,7 +66,7 @@ impl<B: Backend> Lowering<'_, B> {
                 Captured::Rows { inside, outside } if is_sorted => {
                     let sum = self.working(operator.outputs[parts.states + op.of_items() + k]);
                     let space = self.need_space(Some(inside))?;
-                    leave.push(Instruction::Scatter { space, from: sum, to });
+                    leave.push(self.scatter(space, sum, to)?);
                     if Some(inside) != rows {
                         whole.push((program.row_space(inside).size, self.rows_extent(outside)));
                     }
@@ -71,7 +74,7 @@ impl<B: Backend> Lowering<'_, B> {
                 }
                 _ => to,
             };
-            enter.push(Instruction::Zero(sum));
+            enter.push(self.zero(sum)?);
             sums.push((how, sum));
         }
         self.begin_loop();
@@ -80,7 +83,8 @@ impl<B: Backend> Lowering<'_, B> {
         for (&param, &state) in state_params.iter().zip(&states) {
             if rows.is_some() && !is_sorted {
                 let to = self.define(param)?;
-                before.push(Instruction::Gather { space: self.need_space(rows)?, from: state, to });
+                let space = self.need_space(rows)?;
+                before.push(self.gather(space, state, to)?);
             } else {
                 self.slot_of.insert(param, state);
             }
@@ -93,23 +97,25 @@ impl<B: Backend> Lowering<'_, B> {
             if states.contains(&from) && !matches!(how, Captured::Whole) {
                 // State has room for all rows. Those that this iteration is without add nothing.
                 let detour = self.working(result);
-                after.push(Instruction::Copy(Transfer { from, to: detour }));
+                after.push(self.copy(from, detour)?);
                 from = detour;
             }
             after.push(match how {
                 Captured::Rows { inside, .. } if !is_sorted => {
-                    Instruction::AddRows { space: self.need_space(Some(inside))?, from, to }
+                    let space = self.need_space(Some(inside))?;
+                    self.add_rows(space, from, to)?
                 }
-                _ => Instruction::Add(Transfer { from, to }),
+                _ => self.add(from, to)?,
             });
         }
         for (result, to) in copied {
-            after.push(Instruction::Copy(Transfer { from: self.read(result)?, to }));
+            let from = self.read(result)?;
+            after.push(self.copy(from, to)?);
         }
         if rows.is_some() && !is_sorted {
             for (&result, &to) in next.iter().zip(&states) {
                 let (from, space) = (self.read(result)?, self.need_space(rows)?);
-                after.push(Instruction::Scatter { space, from, to });
+                after.push(self.scatter(space, from, to)?);
             }
         } else {
             after.extend(self.advance(next, &states)?);
@@ -127,11 +133,9 @@ impl<B: Backend> Lowering<'_, B> {
         self.touch_all(&held);
         if is_sorted {
             let space = self.need_space(rows)?;
-            leave.extend(states.iter().zip(initial).map(|(&from, &to)| Instruction::Scatter {
-                space,
-                from,
-                to,
-            }));
+            for (&from, &to) in states.iter().zip(initial) {
+                leave.push(self.scatter(space, from, to)?);
+            }
         }
         for (how, _) in &sums {
             if let Captured::Rows { inside, .. } = how {

@@ -28,13 +28,7 @@ pub(super) fn compile_expand(single: &Single<'_>, op: &Expand) -> Result<Compile
     x.shape = shape;
     let copy =
         GroupOp { op: Assign.into(), inputs: vec![Operand::Input(0)], outputs: vec![Operand::Output(0)] };
-    let group = Group {
-        ops: vec![copy],
-        inputs: vec![x.clone()],
-        outputs: vec![out.1.clone()],
-        temporaries: Vec::new(),
-        random_stream: 0,
-    };
+    let group = Group::of(copy, vec![x.clone()], vec![out.1.clone()], 0);
     let (_, body) = elementwise::compile(&group)?;
     let in_place = true;
     Ok((Signature { reads: vec![(at, x)], writes: vec![out], in_place }, body))

@@ -85,7 +85,8 @@ pub(super) fn supports(op: &Op) -> bool {
 }
 
 pub(super) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
-    let [op] = &group.ops[..] else {
+    let mut operators = group.operators();
+    let (Some(op), None) = (operators.next(), operators.next()) else {
         return elementwise::compile(group);
     };
     let single = Single::new(group, op);

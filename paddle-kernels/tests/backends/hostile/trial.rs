@@ -57,7 +57,10 @@ fn run_on<B: Backend + Clone>(backend: &B, program: &Program, random: &mut Rando
             return End::Unplanned;
         }
     }
-    let Ok(mut parameters) = backend.allocate(storage.bytes()) else { return End::Unplanned };
+    let mut parameters = Vec::new();
+    if storage.allocate(backend, &mut parameters, "the parameters").is_err() {
+        return End::Unplanned;
+    }
     if initialize(backend, program, &storage, &|_| true, &mut parameters, seed).is_err() {
         return End::Unplanned;
     }
@@ -80,7 +83,7 @@ fn run_on<B: Backend + Clone>(backend: &B, program: &Program, random: &mut Rando
 fn try_batch<B: Backend>(
     backend: &B,
     executor: &mut Executor<B>,
-    parameters: &mut B::Buffer,
+    parameters: &mut [B::Buffer],
     feeds: &[Fed],
 ) -> Result<(), RunError> {
     executor.begin(&|i| feeds[i].feed())?;

@@ -14,7 +14,7 @@ use crate::cpu::ops::fill;
 /// Compiles a group of element-wise operators.
 pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
     let mut compiler = Compiler::new(group)?;
-    for (i, op) in group.ops.iter().enumerate() {
+    for (i, op) in group.epilogue.iter().enumerate() {
         compiler.operator(i, op)?;
     }
     compiler.finish()
@@ -42,7 +42,7 @@ impl<'a> Compiler<'a> {
             return unsupported("a group of element-wise operators whose outputs differ in shape");
         }
         let mut last_use = vec![0; group.temporaries.len()];
-        for (i, op) in group.ops.iter().enumerate() {
+        for (i, op) in group.epilogue.iter().enumerate() {
             for operand in op.inputs.iter().chain(&op.outputs) {
                 if let Operand::Temporary(t) = operand {
                     last_use[*t] = i;

@@ -1,0 +1,68 @@
+//! Elements in host memory, as they are copied to and from a device.
+
+use crate::program::DType;
+
+/// Elements in host memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HostSlice<'a> {
+    /// Truth values.
+    Bool(&'a [bool]),
+    /// 32-bit integers.
+    I32(&'a [i32]),
+    /// 64-bit integers.
+    I64(&'a [i64]),
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+/// Room for elements in host memory.
+#[derive(Debug, PartialEq)]
+pub enum HostSliceMut<'a> {
+    /// Truth values.
+    Bool(&'a mut [bool]),
+    /// 32-bit integers.
+    I32(&'a mut [i32]),
+    /// 64-bit integers.
+    I64(&'a mut [i64]),
+    /// Single precision.
+    F32(&'a mut [f32]),
+    /// Double precision.
+    F64(&'a mut [f64]),
+}
+
+macro_rules! host_slice {
+    ($type:ident) => {
+        impl $type<'_> {
+            /// The element type.
+            pub fn dtype(&self) -> DType {
+                match self {
+                    $type::Bool(_) => DType::Bool,
+                    $type::I32(_) => DType::I32,
+                    $type::I64(_) => DType::I64,
+                    $type::F32(_) => DType::F32,
+                    $type::F64(_) => DType::F64,
+                }
+            }
+
+            /// The number of elements.
+            pub fn len(&self) -> usize {
+                match self {
+                    $type::Bool(slice) => slice.len(),
+                    $type::I32(slice) => slice.len(),
+                    $type::I64(slice) => slice.len(),
+                    $type::F32(slice) => slice.len(),
+                    $type::F64(slice) => slice.len(),
+                }
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+        }
+    };
+}
+host_slice!(HostSlice);
+host_slice!(HostSliceMut);

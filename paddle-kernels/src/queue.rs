@@ -1,0 +1,66 @@
+//! The queue of backends that do work when it is put there.
+
+use paddle_core::memory::TryGrow;
+use paddle_core::plan::{Fault, KernelError, Token};
+
+/// What the host has not asked for yet of the work so far: elements `R` that were read, and the first fault.
+#[derive(Debug)]
+pub struct Queue<R> {
+    fault: Option<Fault>,
+    /// The elements of all tokens that are waited for.
+    read: Vec<R>,
+    tokens: usize,
+}
+
+impl<R> Default for Queue<R> {
+    fn default() -> Self {
+        Queue { fault: None, read: Vec::new(), tokens: 0 }
+    }
+}
+
+impl<R: Clone> Queue<R> {
+    /// Does some work, unless some before it failed.
+    #[inline]
+    pub(crate) fn run(&mut self, launch: u32, work: impl FnOnce() -> Result<(), KernelError>) {
+        if self.fault.is_none()
+            && let Err(error) = work()
+        {
+            self.fault = Some(Fault { launch, error });
+        }
+    }
+
+    /// Whether some work failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    /// Keeps elements for the host. The token is where they begin.
+    pub(crate) fn read(&mut self, elements: &[R]) -> Token {
+        let token = Token(self.read.len());
+        self.tokens += 1;
+        if let Err(error) = self.read.try_extend_from_slice(elements) {
+            self.fault.get_or_insert(Fault { launch: 0, error: error.into() });
+        }
+        token
+    }
+
+    /// Gives the host the elements of a token, and those behind it.
+    pub(crate) fn wait(&mut self, token: Token, take: impl FnOnce(&[R])) -> Result<(), Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        take(&self.read[token.0..]);
+        self.tokens -= 1;
+        if self.tokens == 0 {
+            self.read.clear();
+        }
+        Ok(())
+    }
+
+    /// The first fault since the last time.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        self.read.clear();
+        self.tokens = 0;
+        self.fault.take().map_or(Ok(()), Err)
+    }
+}
