@@ -80,9 +80,10 @@ fn run(program: &Program, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let ty = program.ty(program.find(name).unwrap());
         storage.insert(backend.element_bytes(ty.dtype), name, ty).unwrap();
     }
-    let mut parameters = backend.allocate(storage.bytes()).unwrap();
-    for (name, value) in ["d.w", "d.b"].into_iter().zip(&values[3..]) {
-        backend.upload(HostSlice::F64(value), &mut parameters, storage.find(name).unwrap().offset);
+    let mut parameters = Vec::new();
+    storage.allocate(&backend, &mut parameters, "the parameters").unwrap();
+    for (buffer, value) in parameters.iter_mut().zip(&values[3..]) {
+        backend.upload(HostSlice::F64(value), buffer, 0);
     }
     let mut executor = Executor::new(backend, program, &storage).unwrap();
     let feeds: Vec<Vec<f32>> = values[..3].iter().map(|v| v.iter().map(|&v| v as f32).collect()).collect();

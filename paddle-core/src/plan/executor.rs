@@ -10,7 +10,6 @@ use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
 use super::storage::Storage;
-use super::tape::Device;
 use crate::memory::TryGrow;
 use crate::ops::Program;
 use crate::program::{Check, DType, Dim, SymbolId};
@@ -281,8 +280,7 @@ impl<B: Backend> Executor<B> {
     fn begin_tape(&mut self) -> Result<(), RunError> {
         let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
         let buffer = &mut self.buffers[TAPE];
-        let mut device = Device { backend: &self.backend, queue: &mut self.queue, buffer };
-        self.state.tape.begin(&mut device, &self.plan, &layout.capacities)
+        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, buffer)
     }
 
     /// The shapes of the outputs.

@@ -47,8 +47,11 @@ enum Spare {
     None,
 }
 
+/// What the memory of the tape is for.
+const PURPOSE: &str = "what loops keep of their iterations";
+
 fn too_large() -> RunError {
-    RunError::TooLarge { value: "what loops keep of their iterations".to_string() }
+    RunError::TooLarge { value: PURPOSE.to_string() }
 }
 
 impl Tape {
@@ -67,9 +70,10 @@ impl Tape {
     /// Ready for a run at these capacities.
     pub(super) fn begin<B: Backend>(
         &mut self,
-        device: &mut Device<'_, B>,
+        backend: &B,
         plan: &Plan<B::Kernel>,
         capacities: &[usize],
+        buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
         self.cursor.fill(0);
         if plan.lanes.is_empty() {
@@ -80,9 +84,10 @@ impl Tape {
         let end = self.lay(plan, Spare::Some)?;
         if end > self.length {
             // Nothing of the run before is needed: its memory goes first.
-            self.pieces.clear();
-            self.take(device, 0)?;
-            self.take(device, end)?;
+            self.length = 0;
+            *buffer = backend.allocate(0)?;
+            *buffer = backend.allocate(end).map_err(|error| error.wanted_for(PURPOSE))?;
+            self.length = end;
         }
         self.take_places();
         Ok(())
@@ -186,7 +191,7 @@ impl Tape {
     /// Makes the buffer so long, with what is moved.
     fn take<B: Backend>(&mut self, device: &mut Device<'_, B>, length: usize) -> Result<(), RunError> {
         let taken = device.backend.rearrange(device.queue, device.buffer, length, &self.pieces);
-        taken.map_err(|error| error.wanted_for("what loops keep of their iterations"))?;
+        taken.map_err(|error| error.wanted_for(PURPOSE))?;
         self.length = length;
         Ok(())
     }

@@ -7,6 +7,7 @@ mod contractions;
 #[path = "../support/device.rs"]
 mod device;
 mod draw;
+mod executor;
 mod fed;
 mod fused;
 mod generated;
@@ -21,6 +22,8 @@ mod memory;
 mod nested;
 mod places;
 mod programs;
+#[path = "../support/queued.rs"]
+mod queued;
 mod reference;
 mod rows;
 mod run;
@@ -52,6 +55,13 @@ macro_rules! on_every_backend {
             $(#[test]
             fn $check() {
                 super::$check(&paddle_kernels::Cpu::with_threads(3).unwrap());
+            })*
+        }
+
+        mod queued {
+            $(#[test]
+            fn $check() {
+                super::$check(&crate::queued::Queued(paddle_kernels::Cpu::with_threads(2).unwrap()));
             })*
         }
     };

@@ -14,6 +14,8 @@ mod exported;
 mod model;
 #[path = "../oracle/process.rs"]
 mod process;
+#[path = "../../../paddle-kernels/tests/support/queued.rs"]
+mod queued;
 #[path = "../support/mod.rs"]
 mod support;
 

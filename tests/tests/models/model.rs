@@ -13,6 +13,7 @@ use paddle::{
 };
 use paddle_kernels::reference::Reference;
 
+use crate::queued::Queued;
 use crate::support::tensor::{Tensor, Values};
 
 /// A network; it is its program, and can be run.
@@ -50,12 +51,17 @@ impl Model {
         for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
             found.assert_close(expected, 1e-4, 1e-5, &format!("{what}: output {k}"));
         }
+        // The same arithmetic, some time later.
+        let queued = || Queued(cpu());
+        assert!(infer(queued(), net, &batch) == found, "{what}: a device that works on its own time");
         if !self.trains() {
             return;
         }
         assert_eq!(self.untrainable, None, "{what}");
         let (found, expected) =
             (step(cpu(), net, &batch, 1).unwrap(), step(Reference::single(), net, &batch, 1).unwrap());
+        let late = step(queued(), net, &batch, 1).unwrap();
+        assert!(late == found, "{what}: a step on a device that works on its own time");
         for (name, (found, expected)) in self.trained().zip(found.iter().zip(&expected)) {
             let what = format!("{what}: {name} after a step");
             found.assert_close(expected, 1e-4, 1e-5, &what);

@@ -12,7 +12,7 @@ pub(crate) struct Runner<B: Backend> {
     backend: B,
     storage: Storage,
     executor: Executor<B>,
-    parameters: B::Buffer,
+    parameters: Vec<B::Buffer>,
 }
 
 impl<B: Backend + Clone> Runner<B> {
@@ -24,7 +24,8 @@ impl<B: Backend + Clone> Runner<B> {
             let bytes = backend.element_bytes(var.ty.dtype);
             storage.insert(bytes, &var.name, &var.ty).expect("parameters have fixed sizes");
         }
-        let mut parameters = backend.allocate(storage.bytes()).expect("there is memory");
+        let mut parameters = Vec::new();
+        storage.allocate(&backend, &mut parameters, "the parameters").expect("there is memory");
         initialize(&backend, program, &storage, &|_| true, &mut parameters, 1)
             .expect("they can be initialised");
         let executor =
@@ -36,7 +37,7 @@ impl<B: Backend + Clone> Runner<B> {
     pub(crate) fn parameters(&self) -> BTreeMap<String, Tensor> {
         let read = |stored: &paddle::core::plan::Stored| {
             let mut values = Values::zeros(stored.dtype, stored.elements());
-            self.backend.download(&self.parameters, stored.offset, values.slice_mut());
+            self.backend.download(&self.parameters[stored.number as usize], 0, values.slice_mut());
             (stored.name.clone(), Tensor { shape: stored.dims.clone(), values, offsets: Vec::new() })
         };
         self.storage.iter().map(read).collect()
@@ -54,7 +55,8 @@ impl<B: Backend + Clone> Runner<B> {
         for (name, tensor) in parameters {
             let stored = self.storage.find(name).unwrap_or_else(|| panic!("there is no parameter `{name}`"));
             assert_eq!(stored.dims, tensor.shape, "{name}");
-            self.backend.upload(tensor.values.slice(), &mut self.parameters, stored.offset);
+            let buffer = &mut self.parameters[stored.number as usize];
+            self.backend.upload(tensor.values.slice(), buffer, 0);
         }
     }
 

@@ -10,7 +10,8 @@ use paddle_core::plan::{
 };
 use paddle_core::program::{DType, Dim, Place, Role, Site, Type, VarId};
 use paddle_core::text;
-use paddle_kernels::reference::{Buffer, Reference};
+
+use crate::on_every_backend;
 
 const GLOBAL: paddle_core::program::BlockId = Program::GLOBAL;
 
@@ -18,20 +19,22 @@ fn site() -> Site {
     Site::default()
 }
 
-fn executor(program: &Program) -> Result<(Executor<Reference>, Vec<Buffer>), PlanError> {
-    let backend = Reference::single();
+fn executor<B: Backend + Clone>(
+    backend: &B,
+    program: &Program,
+) -> Result<(Executor<B>, Vec<B::Buffer>), PlanError> {
     let mut storage = Storage::new();
     for parameter in program.parameters() {
         let (name, ty) = (&program.var(parameter).name, program.ty(parameter));
         storage.insert(backend.element_bytes(ty.dtype), name, ty).expect("parameters of fixed size");
     }
     let mut parameters = Vec::new();
-    storage.allocate(&backend, &mut parameters, "the parameters")?;
-    initialize(&backend, program, &storage, &|_| true, &mut parameters, 0)?;
-    Ok((Executor::new(backend, program, &storage)?, parameters))
+    storage.allocate(backend, &mut parameters, "the parameters")?;
+    initialize(backend, program, &storage, &|_| true, &mut parameters, 0)?;
+    Ok((Executor::new(backend.clone(), program, &storage)?, parameters))
 }
 
-fn f32s(executor: &Executor<Reference>, output: usize) -> Vec<f32> {
+fn f32s<B: Backend>(executor: &Executor<B>, output: usize) -> Vec<f32> {
     let mut values = vec![0.0; executor.output_shape(output).iter().product()];
     executor.fetch(output, HostSliceMut::F32(&mut values));
     values
@@ -58,9 +61,8 @@ fn shapes() -> Program {
     program
 }
 
-#[test]
-fn inputs_and_parameters_can_be_outputs() {
-    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+fn inputs_and_parameters_can_be_outputs<B: Backend + Clone>(backend: &B) {
+    let (mut executor, mut parameters) = executor(backend, &shapes()).unwrap();
     let (x, t, z) = ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     let feeds = [floats(&x, &[2, 2]), floats(&t, &[3]), floats(&z, &[2, 3])];
     executor.begin(&|i| feeds[i]).unwrap();
@@ -70,9 +72,8 @@ fn inputs_and_parameters_can_be_outputs() {
     assert_eq!(f32s(&executor, 2), [7.0, 7.0]);
 }
 
-#[test]
-fn batches_of_any_size_follow_each_other() {
-    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+fn batches_of_any_size_follow_each_other<B: Backend + Clone>(backend: &B) {
+    let (mut executor, mut parameters) = executor(backend, &shapes()).unwrap();
     for (rows, size) in [(3, 2), (0, 5), (40, 1), (1, 0), (17, 33), (40, 33), (2, 2)] {
         let x = vec![1.0; rows * 2];
         let t: Vec<f32> = (0..size).map(|i| i as f32).collect();
@@ -87,9 +88,8 @@ fn batches_of_any_size_follow_each_other() {
     }
 }
 
-#[test]
-fn a_wrong_batch_is_refused_by_name() {
-    let (mut executor, mut parameters) = executor(&shapes()).unwrap();
+fn a_wrong_batch_is_refused_by_name<B: Backend + Clone>(backend: &B) {
+    let (mut executor, mut parameters) = executor(backend, &shapes()).unwrap();
     let (x, t, z) = ([1.0; 6], [1.0; 2], [1.0; 6]);
     let good = [floats(&x, &[3, 2]), floats(&t, &[2]), floats(&z, &[3, 2])];
     let mut with = |at: usize, feed: Feed<'_>| {
@@ -120,8 +120,7 @@ fn a_wrong_batch_is_refused_by_name() {
     executor.run(Part::Compute, &mut parameters).unwrap();
 }
 
-#[test]
-fn sizes_that_overflow_are_errors() {
+fn sizes_that_overflow_are_errors<B: Backend + Clone>(backend: &B) {
     let mut program = Program::new();
     let n = program.create_symbol("N");
     let dim = Dim::symbol(n);
@@ -136,7 +135,7 @@ fn sizes_that_overflow_are_errors() {
     let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
     let sum = program.append_op(GLOBAL, sum, &[huge], site()).unwrap()[0];
     program.set_outputs(&[sum, x]).unwrap();
-    let (mut executor, _) = executor(&program).unwrap();
+    let (mut executor, _) = executor(backend, &program).unwrap();
     let values = [0.0; 1000];
     let shape = [1000];
     let error = executor.begin(&|_| floats(&values, &shape)).unwrap_err();
@@ -147,14 +146,13 @@ fn sizes_that_overflow_are_errors() {
     assert!(matches!(error, RunError::TooLarge { .. } | RunError::OutOfMemory(_)), "{error}");
 }
 
-#[test]
-fn a_size_that_nothing_tells_is_refused_when_planning() {
+fn a_size_that_nothing_tells_is_refused_when_planning<B: Backend + Clone>(backend: &B) {
     let mut program = Program::new();
     let dim = Dim::symbol(program.create_symbol("K"));
     let ty = Type { dtype: DType::F32, rows: None, dims: vec![dim] };
     let fill = program.append_op(GLOBAL, Fill { value: Number::Float(0.0), ty }, &[], site()).unwrap();
     program.set_outputs(&fill).unwrap();
-    let Err(error) = executor(&program) else { panic!("`K` is bound by nothing") };
+    let Err(error) = executor(backend, &program) else { panic!("`K` is bound by nothing") };
     assert_eq!(error, PlanError::UnboundSize { symbol: "K".into(), outside: false });
 }
 
@@ -169,10 +167,9 @@ const CHECKED: &str = "program {
     }
 }";
 
-#[test]
-fn sizes_that_a_batch_decides_are_checked_before_it_runs() {
+fn sizes_that_a_batch_decides_are_checked_before_it_runs<B: Backend + Clone>(backend: &B) {
     let program = text::parse(CHECKED).unwrap();
-    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
     let values: Vec<f32> = (0..12).map(|i| i as f32).collect();
     let shapes = [[2, 3], [2, 3]];
     executor.begin(&|i| floats(&values[..6], &shapes[i])).unwrap();
@@ -189,25 +186,26 @@ fn sizes_that_a_batch_decides_are_checked_before_it_runs() {
     assert!(executor.begin(&|i| floats(&values[..2 * shapes[i][1]], &shapes[i])).is_err());
 }
 
-#[test]
-fn a_size_from_outside_is_bound_before_planning() {
+fn a_size_from_outside_is_bound_before_planning<B: Backend + Clone>(backend: &B) {
     let text = "program { rows _ size N outside block 0 (x: f32[_, N]) { y: f32[_, N] = relu(x) return y } }";
     let program = text::parse(text).unwrap();
-    let Err(error) = executor(&program) else { panic!("`N` is bound by nothing") };
+    let Err(error) = executor(backend, &program) else { panic!("`N` is bound by nothing") };
     assert_eq!(error, PlanError::UnboundSize { symbol: "N".into(), outside: true });
     let bound = program.bind(&[(program.outside_symbols().next().unwrap(), 3)]).unwrap();
-    assert!(executor(&bound).is_ok());
+    assert!(executor(backend, &bound).is_ok());
 }
 
-#[test]
-fn parameters_have_to_be_there_and_fit() {
+fn parameters_have_to_be_there_and_fit<B: Backend + Clone>(backend: &B) {
     let program = shapes();
-    let backend = Reference::single();
-    let Err(missing) = Executor::new(backend, &program, &Storage::new()) else { panic!("`w` is missing") };
+    let Err(missing) = Executor::new(backend.clone(), &program, &Storage::new()) else {
+        panic!("`w` is missing")
+    };
     assert!(missing.to_string().contains("the parameters have no `w`"), "{missing}");
     let mut storage = Storage::new();
     storage.insert(4, "w", &Type::new(DType::F32, [3])).unwrap();
-    let Err(other) = Executor::new(backend, &program, &storage) else { panic!("`w` is of another shape") };
+    let Err(other) = Executor::new(backend.clone(), &program, &storage) else {
+        panic!("`w` is of another shape")
+    };
     assert_eq!(other.to_string(), "parameter `w` is f32[3], but the network uses it as f32[2]");
     let conflict = storage.insert(4, "w", &Type::new(DType::F32, [2])).unwrap_err();
     assert_eq!(conflict.to_string(), "parameter `w` is f32[2] here, but f32[3] where it was first used");
@@ -218,8 +216,7 @@ fn at(program: &mut Program, line: u32) -> Site {
     Site { role: Role::Forward, place: Some(Place { file, line, column: 5, layer: None }) }
 }
 
-#[test]
-fn a_class_that_does_not_exist_is_an_error_at_its_place() {
+fn a_class_that_does_not_exist_is_an_error_at_its_place<B: Backend + Clone>(backend: &B) {
     let mut program = Program::new();
     let rows = program.create_rows("_");
     let x = program.create_input("x", Type::with_rows(DType::F32, rows, [2])).unwrap();
@@ -227,7 +224,7 @@ fn a_class_that_does_not_exist_is_an_error_at_its_place() {
     let site = at(&mut program, 14);
     let out = program.append_op(GLOBAL, SoftmaxWithCrossEntropy::HARD, &[x, label], site).unwrap();
     program.set_outputs(&out[1..]).unwrap();
-    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
     let (x, shape, label, label_shape) = ([0.5; 4], [2, 2], [1, 2], [2, 1]);
     let feeds =
         [floats(&x, &shape), Feed { values: HostSlice::I64(&label), shape: &label_shape, offsets: &[] }];
@@ -271,9 +268,8 @@ fn swaps(limit: i64) -> Program {
     program
 }
 
-#[test]
-fn a_loop_can_exchange_its_state() {
-    let (mut executor, mut parameters) = executor(&swaps(100)).unwrap();
+fn a_loop_can_exchange_its_state<B: Backend + Clone>(backend: &B) {
+    let (mut executor, mut parameters) = executor(backend, &swaps(100)).unwrap();
     let (a, b) = ([1.0, 2.0], [3.0, 4.0]);
     for n in 0..4 {
         let n = [n as f32];
@@ -286,9 +282,8 @@ fn a_loop_can_exchange_its_state() {
     }
 }
 
-#[test]
-fn a_loop_ends_at_its_limit_with_an_error_at_its_place() {
-    let (mut executor, mut parameters) = executor(&swaps(10)).unwrap();
+fn a_loop_ends_at_its_limit_with_an_error_at_its_place<B: Backend + Clone>(backend: &B) {
+    let (mut executor, mut parameters) = executor(backend, &swaps(10)).unwrap();
     let (n, a) = ([f32::INFINITY], [0.0; 2]);
     let feeds = [floats(&n, &[]), floats(&a, &[2]), floats(&a, &[2])];
     executor.begin(&|i| feeds[i]).unwrap();
@@ -306,8 +301,7 @@ fn a_loop_ends_at_its_limit_with_an_error_at_its_place() {
     executor.run(Part::Compute, &mut parameters).unwrap();
 }
 
-#[test]
-fn foreign_operators_are_refused_when_planning_all_at_once() {
+fn foreign_operators_are_refused_when_planning_all_at_once<B: Backend + Clone>(backend: &B) {
     let mut program = Program::new();
     let mut x = program.create_input("x", Type::new(DType::F32, [2, 2])).unwrap();
     for (line, name) in (9..).zip(["conv2d", "pool2d", "conv2d", "dropout"]) {
@@ -316,17 +310,18 @@ fn foreign_operators_are_refused_when_planning_all_at_once() {
         x = program.append_op(GLOBAL, foreign, &[x], site).unwrap()[0];
     }
     program.set_outputs(&[x]).unwrap();
-    let Err(error) = executor(&program) else { panic!("they have no kernels") };
+    let Err(error) = executor(backend, &program) else { panic!("they have no kernels") };
     assert_eq!(
         error.to_string(),
-        "src/model.rs:9:5: operator `conv2d` does not run on `reference`: it has no kernel, nor have `dropout`, \
-         `pool2d`"
+        format!(
+            "src/model.rs:9:5: operator `conv2d` does not run on `{}`: it has no kernel, nor have `dropout`, `pool2d`",
+            backend.name()
+        )
     );
 }
 
 /// `sum(if x > 0 { 2 x } else { 3 x })`, of which only the gradient is wanted.
-#[test]
-fn a_gradient_alone_still_splits_the_rows() {
+fn a_gradient_alone_still_splits_the_rows<B: Backend + Clone>(backend: &B) {
     let text = "program {
   rows _
   block 0 (x: f32[_, 1]) {
@@ -352,7 +347,7 @@ fn a_gradient_alone_still_splits_the_rows() {
     let x = program.find("x").unwrap();
     let grad = gradients(&mut program, &[x]).unwrap()[0].unwrap();
     program.set_outputs(&[grad]).unwrap();
-    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
     let (x, shape) = ([1.0, -1.0, 2.0, -3.0, -4.0], [5, 1]);
     executor.begin(&|_| floats(&x, &shape)).unwrap();
     executor.run(Part::Compute, &mut parameters).unwrap();
@@ -360,8 +355,7 @@ fn a_gradient_alone_still_splits_the_rows() {
 }
 
 /// The gradient of a mean wants the shape of what was averaged, not its elements.
-#[test]
-fn a_loop_saves_no_value_for_its_shape() {
+fn a_loop_saves_no_value_for_its_shape<B: Backend + Clone>(backend: &B) {
     let text = "program {
   rows _
   block 0 (x: f32[_, 2], n: f32[]) {
@@ -387,7 +381,7 @@ fn a_loop_saves_no_value_for_its_shape() {
     let (x, cost) = (program.find("x").unwrap(), program.find("cost").unwrap());
     let grad = gradients(&mut program, &[x]).unwrap()[0].unwrap();
     program.set_outputs(&[cost, grad]).unwrap();
-    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
     let plan = executor.plan().to_string();
     assert!(plan.contains("h_1: tape of loop 0"), "{plan}");
     assert!(!plan.contains("squared: tape"), "{plan}");
@@ -399,14 +393,13 @@ fn a_loop_saves_no_value_for_its_shape() {
     assert_eq!(f32s(&executor, 1), [0.0, 3.0]);
 }
 
-#[test]
-fn random_numbers_are_those_of_the_seed() {
+fn random_numbers_are_those_of_the_seed<B: Backend + Clone>(backend: &B) {
     let mut program = Program::new();
     let draw =
         UniformRandom { min: 0.0, max: 1.0, fan: None, path: String::new(), ty: Type::new(DType::F32, [8]) };
     let drawn = program.append_op(GLOBAL, draw, &[], site()).unwrap();
     program.set_outputs(&drawn).unwrap();
-    let (mut executor, mut parameters) = executor(&program).unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
     let mut draw = |seed| {
         executor.set_seed(seed);
         executor.begin(&|_| unreachable!("there are no inputs")).unwrap();
@@ -419,8 +412,7 @@ fn random_numbers_are_those_of_the_seed() {
 }
 
 /// Offsets have to fit the tokens, the rows of other inputs, and each other where inputs share tokens.
-#[test]
-fn offsets_that_do_not_fit_are_errors() {
+fn offsets_that_do_not_fit_are_errors<B: Backend + Clone>(backend: &B) {
     let source = "program {
   rows _
   tokens _.x of _
@@ -430,9 +422,8 @@ fn offsets_that_do_not_fit_are_errors() {
   }
 }";
     let program = paddle_core::text::parse(source).unwrap();
-    let backend = Reference::single();
     let mut parameters = Vec::new();
-    let mut executor = Executor::new(backend, &program, &Storage::new()).unwrap();
+    let mut executor = Executor::new(backend.clone(), &program, &Storage::new()).unwrap();
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let mut begin = |x: &[Vec<i64>], y: &[Vec<i64>], z: &[Vec<i64>]| {
         let begun = executor.begin(&|i| match i {
@@ -475,8 +466,7 @@ fn offsets_that_do_not_fit_are_errors() {
     assert_eq!(offsets, [0, 1, 3]);
 }
 
-#[test]
-fn a_block_is_run_whole_whatever_roles_its_operators_have() {
+fn a_block_is_run_whole_whatever_roles_its_operators_have<B: Backend + Clone>(backend: &B) {
     let source = "program { rows _ block 0 (x: f32[_]) {
       zero: f32[] = fill_constant(value=0.0)
       more: bool[_] = greater_than(x, zero)
@@ -486,9 +476,29 @@ fn a_block_is_run_whole_whatever_roles_its_operators_have() {
       }
       return y
     } }";
-    let (mut run, mut none) = executor(&text::parse(source).unwrap()).unwrap();
+    let (mut run, mut none) = executor(backend, &text::parse(source).unwrap()).unwrap();
     assert!(run.plan().to_string().starts_with("plan {\n  compute {"));
     run.begin(&|_| floats(&[3.0, -2.0], &[2])).unwrap();
     run.run(Part::Compute, &mut none).unwrap();
     assert_eq!(f32s(&run, 0), [9.0, -2.0]);
 }
+
+on_every_backend!(
+    inputs_and_parameters_can_be_outputs,
+    batches_of_any_size_follow_each_other,
+    a_wrong_batch_is_refused_by_name,
+    sizes_that_overflow_are_errors,
+    a_size_that_nothing_tells_is_refused_when_planning,
+    sizes_that_a_batch_decides_are_checked_before_it_runs,
+    a_size_from_outside_is_bound_before_planning,
+    parameters_have_to_be_there_and_fit,
+    a_class_that_does_not_exist_is_an_error_at_its_place,
+    a_loop_can_exchange_its_state,
+    a_loop_ends_at_its_limit_with_an_error_at_its_place,
+    foreign_operators_are_refused_when_planning_all_at_once,
+    a_gradient_alone_still_splits_the_rows,
+    a_loop_saves_no_value_for_its_shape,
+    random_numbers_are_those_of_the_seed,
+    offsets_that_do_not_fit_are_errors,
+    a_block_is_run_whole_whatever_roles_its_operators_have,
+);

@@ -1,0 +1,286 @@
+//! A device for tests: the CPU behind a queue that another thread works off, at times that nobody can rely on.
+//!
+//! It does what a backend may do and the CPU does not: nothing is done when a launch returns, and what is read arrives later. Where the
+//! runtime touches memory that has work in the queue, it panics.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use paddle_core::memory::OutOfMemory;
+use paddle_core::ops::Op;
+use paddle_core::plan::{
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Memory, Piece, Token,
+    Unsupported, Values,
+};
+use paddle_core::program::DType;
+use paddle_kernels::Cpu;
+use paddle_kernels::cpu::Kernel;
+use paddle_kernels::memory;
+
+/// The CPU behind a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued(pub(crate) Cpu);
+
+/// Memory, and how much work in queues touches it.
+#[derive(Clone, Default)]
+pub(crate) struct Buffer {
+    bytes: Arc<Mutex<memory::Buffer>>,
+    pending: Arc<AtomicUsize>,
+}
+
+impl Buffer {
+    /// The memory, which no queue touches now.
+    fn idle(&self) -> MutexGuard<'_, memory::Buffer> {
+        let pending = self.pending.load(Ordering::Acquire);
+        assert_eq!(pending, 0, "the host touches memory that the device works on");
+        self.bytes.lock().unwrap()
+    }
+}
+
+/// Some work.
+type Job = Box<dyn FnOnce(&Cpu, &mut <Cpu as Backend>::Queue) + Send>;
+
+/// The end of a queue where work is put.
+pub(crate) struct Queue {
+    jobs: Sender<Job>,
+    /// Where the elements of each token arrive.
+    reads: BTreeMap<usize, Receiver<Result<Elements, Fault>>>,
+    next: usize,
+}
+
+/// Elements that were read.
+#[derive(Debug)]
+enum Elements {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl Elements {
+    fn zeros(dtype: DType, count: usize) -> Self {
+        match dtype {
+            DType::Bool => Elements::Bool(vec![false; count]),
+            DType::I32 => Elements::I32(vec![0; count]),
+            DType::I64 => Elements::I64(vec![0; count]),
+            DType::F32 => Elements::F32(vec![0.0; count]),
+            DType::F64 => Elements::F64(vec![0.0; count]),
+        }
+    }
+
+    fn slice(&mut self) -> HostSliceMut<'_> {
+        match self {
+            Elements::Bool(values) => HostSliceMut::Bool(values),
+            Elements::I32(values) => HostSliceMut::I32(values),
+            Elements::I64(values) => HostSliceMut::I64(values),
+            Elements::F32(values) => HostSliceMut::F32(values),
+            Elements::F64(values) => HostSliceMut::F64(values),
+        }
+    }
+
+    fn copy(&self, to: HostSliceMut<'_>) {
+        match (self, to) {
+            (Elements::Bool(from), HostSliceMut::Bool(to)) => to.copy_from_slice(from),
+            (Elements::I32(from), HostSliceMut::I32(to)) => to.copy_from_slice(from),
+            (Elements::I64(from), HostSliceMut::I64(to)) => to.copy_from_slice(from),
+            (Elements::F32(from), HostSliceMut::F32(to)) => to.copy_from_slice(from),
+            (Elements::F64(from), HostSliceMut::F64(to)) => to.copy_from_slice(from),
+            (from, to) => panic!("{from:?} is waited for as {}", to.dtype()),
+        }
+    }
+}
+
+impl Queue {
+    fn new(cpu: Cpu) -> Self {
+        let (jobs, work) = channel::<Job>();
+        thread::spawn(move || {
+            let mut queue = cpu.queue().unwrap();
+            for (number, job) in work.into_iter().enumerate() {
+                // Some work is late, some very late.
+                match number.wrapping_mul(2_654_435_761) >> 7 & 63 {
+                    0 => thread::sleep(Duration::from_micros(100)),
+                    1..16 => thread::yield_now(),
+                    _ => {}
+                }
+                job(&cpu, &mut queue);
+            }
+        });
+        Queue { jobs, reads: BTreeMap::new(), next: 0 }
+    }
+
+    fn put(&self, job: impl FnOnce(&Cpu, &mut <Cpu as Backend>::Queue) + Send + 'static) {
+        self.jobs.send(Box::new(job)).expect("the device works until its queue is gone");
+    }
+}
+
+/// The memories that some work needs, by themselves: the thread borrows them when it comes to it.
+struct Lent(Vec<(Memory, Buffer)>);
+
+impl Lent {
+    fn new(locations: &[Location], memories: &Memories<'_, Buffer>) -> Lent {
+        let mut needed: Vec<Memory> = locations.iter().map(|at| at.memory).collect();
+        needed.sort();
+        needed.dedup();
+        let lend = |memory| {
+            let buffer = memories.get(memory).clone();
+            buffer.pending.fetch_add(1, Ordering::AcqRel);
+            (memory, buffer)
+        };
+        Lent(needed.into_iter().map(lend).collect())
+    }
+
+    /// Does work on the CPU's memories.
+    fn with<R>(self, work: impl FnOnce(&mut Memories<'_, memory::Buffer>) -> R) -> R {
+        let mut own = [memory::Buffer::new(), memory::Buffer::new(), memory::Buffer::new()];
+        let (mut parameters, mut states) = (Vec::new(), Vec::new());
+        let mut swap = |(memory, buffer): &(Memory, Buffer)| {
+            let numbered = |buffers: &mut Vec<memory::Buffer>, number: u32| {
+                let number = number as usize;
+                buffers.resize_with(buffers.len().max(number + 1), memory::Buffer::new);
+                std::mem::swap(&mut buffers[number], &mut buffer.bytes.lock().unwrap());
+            };
+            match memory {
+                Memory::Arena => std::mem::swap(&mut own[0], &mut buffer.bytes.lock().unwrap()),
+                Memory::Tape => std::mem::swap(&mut own[1], &mut buffer.bytes.lock().unwrap()),
+                Memory::Pool => std::mem::swap(&mut own[2], &mut buffer.bytes.lock().unwrap()),
+                Memory::Parameter(number) => numbered(&mut parameters, *number),
+                Memory::State(number) => numbered(&mut states, *number),
+            }
+        };
+        self.0.iter().for_each(&mut swap);
+        let parameters_lent = Values::Write(&mut parameters);
+        let result = work(&mut Memories { own: &mut own, parameters: parameters_lent, states: &mut states });
+        for (memory, buffer) in &self.0 {
+            let from = match memory {
+                Memory::Arena => &mut own[0],
+                Memory::Tape => &mut own[1],
+                Memory::Pool => &mut own[2],
+                Memory::Parameter(number) => &mut parameters[*number as usize],
+                Memory::State(number) => &mut states[*number as usize],
+            };
+            std::mem::swap(from, &mut buffer.bytes.lock().unwrap());
+            buffer.pending.fetch_sub(1, Ordering::AcqRel);
+        }
+        result
+    }
+}
+
+impl Backend for Queued {
+    type Buffer = Buffer;
+    type Kernel = Arc<Kernel>;
+    type Queue = Queue;
+
+    fn name(&self) -> &'static str {
+        "queued"
+    }
+
+    fn element_bytes(&self, dtype: DType) -> usize {
+        self.0.element_bytes(dtype)
+    }
+
+    fn supports(&self, op: &Op) -> bool {
+        self.0.supports(op)
+    }
+
+    fn compile(&self, group: &Group) -> Result<Arc<Kernel>, Unsupported> {
+        self.0.compile(group).map(Arc::new)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
+        let bytes = Arc::new(Mutex::new(self.0.allocate(bytes)?));
+        Ok(Buffer { bytes, pending: Arc::default() })
+    }
+
+    fn poison(&self, buffer: &mut Buffer) {
+        buffer.idle().fill_poison();
+    }
+
+    fn upload(&self, from: HostSlice<'_>, to: &mut Buffer, offset: usize) {
+        self.0.upload(from, &mut to.idle(), offset);
+    }
+
+    fn download(&self, from: &Buffer, offset: usize, to: HostSliceMut<'_>) {
+        self.0.download(&from.idle(), offset, to);
+    }
+
+    fn queue(&self) -> Result<Queue, OutOfMemory> {
+        Ok(Queue::new(self.0.clone()))
+    }
+
+    fn rearrange(
+        &self,
+        queue: &mut Queue,
+        buffer: &mut Buffer,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), OutOfMemory> {
+        // What there is no memory for now is an error now.
+        drop(self.0.allocate(bytes)?);
+        let (buffer, pieces) = (buffer.clone(), pieces.to_vec());
+        buffer.pending.fetch_add(1, Ordering::AcqRel);
+        queue.put(move |cpu, queue| {
+            cpu.rearrange(queue, &mut buffer.bytes.lock().unwrap(), bytes, &pieces).unwrap();
+            buffer.pending.fetch_sub(1, Ordering::AcqRel);
+        });
+        Ok(())
+    }
+
+    fn reserve(&self, kernel: &Arc<Kernel>, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        self.0.reserve(kernel, sizes)
+    }
+
+    fn launch(
+        &self,
+        queue: &mut Queue,
+        kernel: &Arc<Kernel>,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        let (kernel, lent) = (Arc::clone(kernel), Lent::new(launch.locations, memories));
+        let (sizes, locations) = (launch.sizes.to_vec(), launch.locations.to_vec());
+        let (seed, number) = (launch.seed, launch.number);
+        queue.put(move |cpu, queue| {
+            let launch = Launch { sizes: &sizes, locations: &locations, seed, number };
+            lent.with(|memories| cpu.launch(queue, &kernel, launch, memories));
+        });
+    }
+
+    fn read(
+        &self,
+        queue: &mut Queue,
+        at: Location,
+        dtype: DType,
+        count: usize,
+        memories: &mut Memories<'_, Buffer>,
+    ) -> Token {
+        let (lent, (to, read)) = (Lent::new(&[at], memories), channel());
+        queue.put(move |cpu, queue| {
+            let token = lent.with(|memories| cpu.read(queue, at, dtype, count, memories));
+            let mut elements = Elements::zeros(dtype, count);
+            let waited = cpu.wait(queue, token, elements.slice());
+            // Nobody waits for what a run that failed has read.
+            let _ = to.send(waited.map(|()| elements));
+        });
+        queue.reads.insert(queue.next, read);
+        queue.next += 1;
+        Token(queue.next - 1)
+    }
+
+    fn wait(&self, queue: &mut Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {
+        let read = queue.reads.remove(&token.0).expect("a token is waited for once");
+        read.recv().expect("the device has read it")?.copy(to);
+        Ok(())
+    }
+
+    fn finish(&self, queue: &mut Queue) -> Result<(), Fault> {
+        let (to, finished) = channel();
+        queue.put(move |cpu, queue| to.send(cpu.finish(queue)).expect("the host waits for it"));
+        queue.reads.clear();
+        finished.recv().expect("the device has finished")
+    }
+}
