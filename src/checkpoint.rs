@@ -244,7 +244,7 @@ pub(crate) fn write<B: Backend>(
     let (mut records, mut kept) = (Vec::new(), Vec::new());
     for (k, (mut record, states)) in trainers.into_iter().enumerate() {
         for ((parameter, slot), stored) in states.into_iter().flat_map(States::iter) {
-            kept.extend(states.map(|states| (state_tensor(k, parameter, slot), stored, &states.buffers[..])));
+            kept.extend(states.map(|states| (state_tensor(k, parameter, slot), stored, &states.buffers)));
             record.states.push((parameter.to_string(), slot.to_string()));
         }
         records.push(record);

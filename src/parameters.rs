@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Parameter;
-use paddle_core::plan::{self, Backend, Storage, Stored};
+use paddle_core::plan::{self, Backend, Buffers, Storage, Stored};
 use paddle_core::program::{DType, Disagreement};
 use paddle_kernels::cpu::{Cpu, CpuError};
 
@@ -54,8 +54,8 @@ pub struct Parameters<B: Backend = Cpu> {
     former: BTreeMap<String, String>,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
-    /// By the numbers of the storage. Any number of runs read them at a time; one that changes them borrows them exclusively.
-    buffers: Vec<B::Buffer>,
+    /// Any number of runs read them at a time; one that changes them borrows them exclusively.
+    buffers: Buffers<B>,
     inference: Inference<B>,
 }
 
@@ -110,12 +110,13 @@ impl<B: Backend> Parameters<B> {
         for model in &models {
             for parameter in model.program.parameters() {
                 let var = model.program.var(parameter);
-                storage.insert(backend.element_bytes(var.ty.dtype), &var.name, &var.ty)?;
+                let side = plan::side_of(&backend, &model.program, parameter);
+                storage.insert_on(side, backend.element_bytes(var.ty.dtype), &var.name, &var.ty)?;
                 let name = model.program.parameter_options(parameter).former.clone();
                 former.extend(name.map(|former| (var.name.clone(), former)));
             }
         }
-        let mut buffers = Vec::with_capacity(storage.iter().len());
+        let mut buffers = Buffers::default();
         storage.allocate(&backend, &mut buffers, "the parameters")?;
         for (at, model) in models.iter().enumerate() {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
@@ -194,8 +195,7 @@ impl<B: Backend> Parameters<B> {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
         }
-        let buffer = &mut self.buffers[stored.number as usize];
-        self.backend.upload(values.as_slice(), buffer, 0);
+        self.buffers.upload(&self.backend, stored, values.as_slice());
         Ok(())
     }
 
@@ -215,18 +215,22 @@ impl<B: Backend> Parameters<B> {
         &self.identity
     }
 
-    /// Where their values are, by the numbers of the storage.
-    pub(crate) fn buffers(&self) -> &[B::Buffer] {
+    /// Where their values are.
+    pub(crate) fn buffers(&self) -> &Buffers<B> {
         &self.buffers
     }
 
-    pub(crate) fn buffers_mut(&mut self) -> &mut [B::Buffer] {
+    pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
         &mut self.buffers
     }
 
-    /// The backend, and where the values are.
-    pub(crate) fn parts_mut(&mut self) -> (&B, &mut [B::Buffer]) {
-        (&self.backend, &mut self.buffers)
+    /// Gives parameters values of their types, by their names.
+    pub(crate) fn upload(&mut self, values: &[(String, Values)]) {
+        for (name, values) in values {
+            if let Some(stored) = self.storage.find(name) {
+                self.buffers.upload(&self.backend, stored, values.as_slice());
+            }
+        }
     }
 
     /// What is kept for inference.
@@ -236,8 +240,8 @@ impl<B: Backend> Parameters<B> {
 
     /// Errors if an element of a parameter is NaN or infinite.
     pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
-        self.iter().zip(&self.buffers).try_for_each(|(stored, buffer)| {
-            let found = plan::not_finite(&self.backend, buffer, stored);
+        self.iter().try_for_each(|stored| {
+            let found = plan::not_finite(&self.backend, &self.buffers, stored);
             let Some((element, found)) = found else { return Ok(()) };
             let (name, found) = (stored.name.clone(), found.to_string());
             Err(ParameterError::NotFinite { name, element, found })

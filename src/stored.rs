@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
-use paddle_core::plan::{Backend, Storage, Stored};
+use paddle_core::plan::{Backend, Buffers, Storage, Stored};
 use paddle_core::program::DType;
 
 use crate::batch::Shape;
@@ -24,12 +24,12 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
 /// The elements of a value.
 pub(crate) fn values<B: Backend>(
     backend: &B,
-    buffers: &[B::Buffer],
+    buffers: &Buffers<B>,
     stored: &Stored,
 ) -> Result<Values, OutOfMemory> {
     let values = Values::zeros(stored.dtype, stored.elements());
     let mut values = values.map_err(|error| copy_of(&stored.name, error))?;
-    backend.download(&buffers[stored.number as usize], 0, values.as_slice_mut());
+    buffers.download(backend, stored, values.as_slice_mut());
     Ok(values)
 }
 
@@ -41,12 +41,12 @@ fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {
 pub(crate) fn get<T: Element, B: Backend>(
     backend: &B,
     storage: &Storage,
-    buffers: &[B::Buffer],
+    buffers: &Buffers<B>,
     name: &str,
 ) -> Result<ArrayD<T>, ParameterError> {
     let stored = find(storage, name, T::DTYPE)?;
     let mut elements = try_vec(stored.elements()).map_err(|error| copy_of(name, error))?;
-    backend.download(&buffers[stored.number as usize], 0, T::host_mut(&mut elements));
+    buffers.download(backend, stored, T::host_mut(&mut elements));
     let array = ArrayD::from_shape_vec(IxDyn(&stored.dims), elements);
     Ok(array.expect("there are as many elements as the shape says"))
 }
@@ -55,7 +55,7 @@ pub(crate) fn get<T: Element, B: Backend>(
 pub(crate) fn set<T, A, D, B>(
     backend: &B,
     storage: &Storage,
-    buffers: &mut [B::Buffer],
+    buffers: &mut Buffers<B>,
     name: &str,
     array: &ArrayBase<A, D>,
 ) -> Result<(), ParameterError>
@@ -70,12 +70,11 @@ where
         let (found, expected) = (Shape(array.shape().to_vec()), Shape(stored.dims.clone()));
         return Err(ParameterError::Shape { name: name.to_string(), found, expected });
     }
-    let buffer = &mut buffers[stored.number as usize];
     match array.as_slice() {
-        Some(elements) => backend.upload(T::host(elements), buffer, 0),
+        Some(elements) => buffers.upload(backend, stored, T::host(elements)),
         None => {
             let elements = try_collect(array.iter().copied()).map_err(|error| copy_of(name, error))?;
-            backend.upload(T::host(&elements), buffer, 0);
+            buffers.upload(backend, stored, T::host(&elements));
         }
     }
     Ok(())

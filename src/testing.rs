@@ -38,7 +38,7 @@ use std::error;
 use std::fmt;
 
 use paddle_core::ops::Program;
-use paddle_core::plan::{Backend, Executor, Feed, HostSliceMut, Part, Storage};
+use paddle_core::plan::{Backend, Buffers, Executor, Feed, HostSliceMut, Part, Storage};
 use paddle_core::program::DType;
 use paddle_kernels::cpu::CpuError;
 pub use paddle_kernels::differences::{Compared, DifferenceError, Differentiated};
@@ -168,7 +168,7 @@ fn run<B: Backend>(
 ) -> Result<Values, Error> {
     let mut executor = Executor::new(backend, program, &Storage::new())?;
     executor.begin(&|i| feeds[i].feed())?;
-    executor.run(Part::Compute, &mut [])?;
+    executor.run(Part::Compute, &mut Buffers::default())?;
     let mut values =
         Values::zeros(kept(executor.output_dtype(0)), executor.output_shape(0).iter().product())?;
     let to: HostSliceMut<'_> = values.as_slice_mut();

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use paddle::core::ops::Op;
 use paddle::core::plan::{
-    Backend, Elements, Extent, Group, HostSlice, HostSliceMut, KernelError, Launch, Location, Move,
-    OperandType, OutOfMemory, Rows, Unsupported,
+    Backend, Body, Extent, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, OperandType,
+    OutOfMemory, Piece, Token, Unsupported,
 };
 use paddle::core::program::DType;
 
@@ -35,17 +35,11 @@ struct Entry {
 enum Other {
     Upload,
     Download,
-    Select,
-    Gather,
-    Scatter,
-    Copy,
-    Zero,
-    Add,
-    Sequences,
+    Read,
+    Write,
 }
 
-const OTHERS: [&str; 9] =
-    ["upload", "download", "select", "gather", "scatter", "copy", "zero", "add", "sequences"];
+const OTHERS: [&str; 4] = ["upload", "download", "read", "write"];
 
 impl<B> Profiled<B> {
     pub(crate) fn new(inner: B) -> Self {
@@ -125,7 +119,10 @@ impl<B> Profiled<B> {
 
 /// The operators of a group and the shapes of its operands, as far as they are known.
 fn name(group: &Group) -> String {
-    let ops: Vec<_> = group.ops.iter().map(|op| op.op.name()).collect();
+    let ops: Vec<_> = match group.body {
+        Some(Body::Move(kind)) => vec![kind.name()],
+        _ => group.operators().map(|op| op.op.name()).collect(),
+    };
     let shape = |layout: &OperandType| {
         let size = |extent: &Extent| match extent {
             Extent::Fixed(size) => size.to_string(),
@@ -140,6 +137,8 @@ fn name(group: &Group) -> String {
 impl<B: Backend> Backend for Profiled<B> {
     type Buffer = B::Buffer;
     type Kernel = Numbered<B::Kernel>;
+    type Queue = B::Queue;
+    type Fallback = B::Fallback;
 
     fn name(&self) -> &'static str {
         self.inner.name()
@@ -153,24 +152,20 @@ impl<B: Backend> Backend for Profiled<B> {
         self.inner.supports(op)
     }
 
+    fn fallback(&self) -> Option<&B::Fallback> {
+        self.inner.fallback()
+    }
+
+    fn fuses(&self, body: &Op) -> bool {
+        self.inner.fuses(body)
+    }
+
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported> {
         Ok(Numbered { kernel: self.inner.compile(group)?, entry: self.add_entry(name(group)) })
     }
 
     fn allocate(&self, bytes: usize) -> Result<B::Buffer, OutOfMemory> {
         self.inner.allocate(bytes)
-    }
-
-    fn grow(&self, buffer: &mut B::Buffer, bytes: usize) -> Result<(), OutOfMemory> {
-        self.inner.grow(buffer, bytes)
-    }
-
-    fn rearrange(&self, buffer: &mut B::Buffer, bytes: usize, moves: &[Move]) -> Result<(), OutOfMemory> {
-        self.inner.rearrange(buffer, bytes, moves)
-    }
-
-    fn share(&self, buffer: &B::Buffer) -> B::Buffer {
-        self.inner.share(buffer)
     }
 
     fn poison(&self, buffer: &mut B::Buffer) {
@@ -185,112 +180,60 @@ impl<B: Backend> Backend for Profiled<B> {
         self.time_other(Other::Download, || self.inner.download(from, offset, to));
     }
 
+    fn queue(&self) -> Result<B::Queue, OutOfMemory> {
+        self.inner.queue()
+    }
+
+    fn rearrange(
+        &self,
+        queue: &mut B::Queue,
+        buffer: &mut B::Buffer,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), OutOfMemory> {
+        self.inner.rearrange(queue, buffer, bytes, pieces)
+    }
+
     fn reserve(&self, kernel: &Self::Kernel, sizes: &[usize]) -> Result<(), OutOfMemory> {
         self.inner.reserve(&kernel.kernel, sizes)
     }
 
     fn launch(
         &self,
+        queue: &mut B::Queue,
         kernel: &Self::Kernel,
         launch: Launch<'_>,
-        buffers: &mut [B::Buffer],
-    ) -> Result<(), KernelError> {
-        self.time(kernel.entry, || self.inner.launch(&kernel.kernel, launch, buffers))
+        memories: &mut Memories<'_, B::Buffer>,
+    ) {
+        self.time(kernel.entry, || self.inner.launch(queue, &kernel.kernel, launch, memories));
     }
 
-    fn test(&self, at: Location, buffers: &[B::Buffer]) -> bool {
-        self.inner.test(at, buffers)
-    }
-
-    fn select(
+    fn read(
         &self,
-        mask: Location,
-        rows: usize,
-        yes: Location,
-        no: Location,
-        buffers: &mut [B::Buffer],
-    ) -> usize {
-        self.time_other(Other::Select, || self.inner.select(mask, rows, yes, no, buffers))
-    }
-
-    fn gather(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Gather, || self.inner.gather(rows, from, index, to, buffers));
-    }
-
-    fn scatter(&self, rows: Rows, from: Location, index: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Scatter, || self.inner.scatter(rows, from, index, to, buffers));
-    }
-
-    fn add_rows(
-        &self,
-        rows: Rows,
+        queue: &mut B::Queue,
+        at: Location,
         dtype: DType,
-        from: Location,
-        index: Location,
+        count: usize,
+        memories: &mut Memories<'_, B::Buffer>,
+    ) -> Token {
+        self.time_other(Other::Read, || self.inner.read(queue, at, dtype, count, memories))
+    }
+
+    fn write(
+        &self,
+        queue: &mut B::Queue,
+        from: HostSlice<'_>,
         to: Location,
-        buffers: &mut [B::Buffer],
+        memories: &mut Memories<'_, B::Buffer>,
     ) {
-        self.time_other(Other::Add, || self.inner.add_rows(rows, dtype, from, index, to, buffers));
+        self.time_other(Other::Write, || self.inner.write(queue, from, to, memories));
     }
 
-    fn compact(&self, rows: Rows, index: Location, at: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Gather, || self.inner.compact(rows, index, at, buffers));
+    fn wait(&self, queue: &mut B::Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {
+        self.inner.wait(queue, token, to)
     }
 
-    fn number(&self, count: usize, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Sequences, || self.inner.number(count, to, buffers));
-    }
-
-    fn order(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        order: Location,
-        steps: Location,
-        counts: &mut Vec<usize>,
-        buffers: &mut [B::Buffer],
-    ) -> Result<(), OutOfMemory> {
-        let sort = || self.inner.order(sequences, offsets, order, steps, counts, buffers);
-        self.time_other(Other::Sequences, sort)
-    }
-
-    fn take_sequences(
-        &self,
-        sequences: usize,
-        offsets: Location,
-        index: Location,
-        to: Location,
-        tokens: Location,
-        buffers: &mut [B::Buffer],
-    ) -> usize {
-        let take = || self.inner.take_sequences(sequences, offsets, index, to, tokens, buffers);
-        self.time_other(Other::Sequences, take)
-    }
-
-    fn rebase(&self, count: usize, from: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Sequences, || self.inner.rebase(count, from, to, buffers));
-    }
-
-    fn collect(
-        &self,
-        rows: usize,
-        tokens: usize,
-        rounds: Location,
-        offsets: Location,
-        buffers: &mut [B::Buffer],
-    ) {
-        self.time_other(Other::Sequences, || self.inner.collect(rows, tokens, rounds, offsets, buffers));
-    }
-
-    fn copy(&self, bytes: usize, from: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Copy, || self.inner.copy(bytes, from, to, buffers));
-    }
-
-    fn zero(&self, elements: Elements, at: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Zero, || self.inner.zero(elements, at, buffers));
-    }
-
-    fn add(&self, elements: Elements, from: Location, to: Location, buffers: &mut [B::Buffer]) {
-        self.time_other(Other::Add, || self.inner.add(elements, from, to, buffers));
+    fn finish(&self, queue: &mut B::Queue) -> Result<(), Fault> {
+        self.inner.finish(queue)
     }
 }

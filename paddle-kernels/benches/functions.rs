@@ -13,7 +13,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use paddle_core::ops::{Attribute, LossGrad, Number, Op, Sample, Unary, UnaryGrad, UnaryKind};
-use paddle_core::plan::{Backend, Executor, Feed, HostSlice, Part, Storage};
+use paddle_core::plan::{Buffers, Executor, Feed, HostSlice, Part, Storage};
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
 use paddle_kernels::cpu::isa::Isa;
@@ -100,7 +100,7 @@ fn nanoseconds(isas: &[Isa], sample: &Sample) -> Result<Vec<f64>, Box<dyn Error>
 }
 
 fn measure(cpu: Cpu, sample: &Sample) -> Result<f64, Box<dyn Error>> {
-    let mut parameters = cpu.allocate(0)?;
+    let mut parameters = Buffers::default();
     let mut executor = Executor::new(cpu, &sample.program()?, &Storage::new())?;
     let values = sample.inputs.iter().map(|input| {
         let (low, high) = input.range;

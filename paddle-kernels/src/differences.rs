@@ -9,7 +9,9 @@ use std::fmt;
 
 use paddle_core::ops::{Binary, BinaryKind, GradientError, Op, Program, Reduce, ReduceKind};
 use paddle_core::passes::backward::gradients;
-use paddle_core::plan::{Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage};
+use paddle_core::plan::{
+    Buffers, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage,
+};
 use paddle_core::program::{BuildError, RowsId, Site, VarId, VerifyError};
 
 use crate::reference::Reference;
@@ -246,7 +248,7 @@ impl Run {
     /// The outputs.
     fn outputs(&mut self, feeds: &[Feed<'_>]) -> Result<Vec<Vec<f64>>, DifferenceError> {
         self.executor.begin(&|i| feeds[i])?;
-        self.executor.run(Part::Compute, &mut [])?;
+        self.executor.run(Part::Compute, &mut Buffers::default())?;
         let fetch = |output: usize| {
             let mut values = vec![0.0; self.executor.output_shape(output).iter().product()];
             self.executor.fetch(output, HostSliceMut::F64(&mut values));

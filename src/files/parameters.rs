@@ -67,7 +67,7 @@ impl<B: Backend> Parameters<B> {
         file: &mut TensorFile,
         path: &Path,
         load: Load<'_>,
-    ) -> Result<(LoadReport, Vec<(u32, Values)>), FileError> {
+    ) -> Result<(LoadReport, Vec<(String, Values)>), FileError> {
         let (mut report, mut found, mut extra) = (LoadReport::default(), Vec::new(), file.names());
         let names = self.names_in_file(file);
         for tensor in Checkpoint::of(file, path).iter().flat_map(Checkpoint::state_tensors) {
@@ -102,7 +102,8 @@ impl<B: Backend> Parameters<B> {
         if !fits {
             return Err(FileFault::Differs(report).of(path));
         }
-        let read = found.iter().map(|(stored, tensor)| Ok((stored.number, file.read(tensor, stored.dtype)?)));
+        let read =
+            found.iter().map(|(stored, tensor)| Ok((stored.name.clone(), file.read(tensor, stored.dtype)?)));
         let values = read.collect::<Result<_, FileError>>()?;
         Ok((report, values))
     }
@@ -165,7 +166,8 @@ impl<B: Backend> Parameters<B> {
             if record.element == element(stored.dtype) && record.dims == dims(stored) {
                 let read = Values::from_le_bytes(stored.dtype, &record.data)
                     .map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)));
-                values.push((stored.number, read.map_err(|error| FileFault::OutOfMemory(error).of(path))?));
+                let read = read.map_err(|error| FileFault::OutOfMemory(error).of(path))?;
+                values.push((stored.name.clone(), read));
             } else {
                 let name = stored.name.clone();
                 let found = format!("{}{:?}", record.element, record.dims);
@@ -178,14 +180,6 @@ impl<B: Backend> Parameters<B> {
         }
         self.upload(&values);
         Ok(())
-    }
-
-    /// Gives the parameters of these numbers these values.
-    pub(crate) fn upload(&mut self, values: &[(u32, Values)]) {
-        let (backend, buffers) = self.parts_mut();
-        for (number, values) in values {
-            backend.upload(values.as_slice(), &mut buffers[*number as usize], 0);
-        }
     }
 }
 

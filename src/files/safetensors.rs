@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::{OutOfMemory, TryGrow, try_vec};
-use paddle_core::plan::{Backend, Stored};
+use paddle_core::plan::{Backend, Buffers, Stored};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -42,7 +42,7 @@ impl<'a> Tensor<'a> {
         name: &str,
         stored: &'a Stored,
         backend: &'a B,
-        buffers: &'a [B::Buffer],
+        buffers: &'a Buffers<B>,
     ) -> Self {
         let values = Box::new(move || stored::values(backend, buffers, stored));
         Tensor { name: name.to_string(), stored, values }

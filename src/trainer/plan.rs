@@ -6,7 +6,7 @@ use std::sync::Arc;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
 use paddle_core::passes::optimize::Settings;
-use paddle_core::plan::{Backend, Numbers, Part, RunError};
+use paddle_core::plan::{Backend, Buffers, Numbers, Part, RunError};
 use paddle_core::program::VarId;
 
 use super::shards::Shards;
@@ -102,8 +102,8 @@ impl<B: Backend> Plan<B> {
     pub(super) fn compute<S: Spec>(
         &mut self,
         rows: &impl Rows<S>,
-        parameters: &mut [B::Buffer],
-        states: &mut [B::Buffer],
+        parameters: &mut Buffers<B>,
+        states: &mut Buffers<B>,
     ) -> Result<(usize, f64), Error> {
         match &mut self.in_shards {
             Some(shards) => shards.compute(&mut self.session, rows, &mut self.metrics, parameters, states),
@@ -114,7 +114,7 @@ impl<B: Backend> Plan<B> {
     fn compute_whole<S: Spec>(
         &mut self,
         rows: &impl Rows<S>,
-        parameters: &mut [B::Buffer],
+        parameters: &mut Buffers<B>,
     ) -> Result<(usize, f64), Error> {
         let rows = self.session.feed(rows, &self.rates)?;
         self.session.executor.run(Part::Compute, parameters)?;
@@ -123,7 +123,7 @@ impl<B: Backend> Plan<B> {
     }
 
     /// Takes back what [`compute`](Self::compute) has changed. In shards that is nothing: what changes statistics is no sum over rows.
-    pub(super) fn go_back(&mut self, parameters: &mut [B::Buffer]) -> Result<(), RunError> {
+    pub(super) fn go_back(&mut self, parameters: &mut Buffers<B>) -> Result<(), RunError> {
         match self.in_shards {
             Some(_) => Ok(()),
             None => self.session.executor.go_back(parameters),
@@ -133,8 +133,8 @@ impl<B: Backend> Plan<B> {
     /// The update.
     pub(super) fn update(
         &mut self,
-        parameters: &mut [B::Buffer],
-        states: &mut [B::Buffer],
+        parameters: &mut Buffers<B>,
+        states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
         match &mut self.in_shards {
             Some(shards) => shards.update(&self.rates, parameters, states),

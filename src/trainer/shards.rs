@@ -10,7 +10,7 @@ use paddle_core::ops::GradientError;
 use paddle_core::passes::ShardedTraining;
 use paddle_core::passes::optimize::Settings;
 use paddle_core::passes::shard::{ShardInput, ShardNumber, rows_of_shard, shards_with_rows, share_of_shard};
-use paddle_core::plan::{Backend, Executor, Part, RunError};
+use paddle_core::plan::{Backend, Buffers, Executor, Part, RunError};
 use paddle_core::program::RowsId;
 
 use super::plan::scalars;
@@ -82,8 +82,8 @@ impl<B: Backend> Shards<B> {
         session: &mut Session<B>,
         rows: &impl Rows<S>,
         metrics: &mut Metrics,
-        parameters: &mut [B::Buffer],
-        states: &mut [B::Buffer],
+        parameters: &mut Buffers<B>,
+        states: &mut Buffers<B>,
     ) -> Result<(usize, f64), Error> {
         let Session { scratch, executor, .. } = session;
         let table = rows.columns(scratch)?;
@@ -123,8 +123,8 @@ impl<B: Backend> Shards<B> {
     pub(super) fn update(
         &mut self,
         rates: &[Values],
-        parameters: &mut [B::Buffer],
-        states: &mut [B::Buffer],
+        parameters: &mut Buffers<B>,
+        states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
         self.updating.begin(&|k| fed(&rates[k]))?;
         self.updating.update(parameters, states)

@@ -5,7 +5,9 @@ use std::sync::{Arc, Weak};
 
 use paddle_core::ops::Program;
 use paddle_core::passes::accumulate::SUM_OF_GRADIENTS;
-use paddle_core::plan::{Backend, Storage, Stored, initialize_states, state_name, stored_name};
+use paddle_core::plan::{
+    Backend, Buffers, Storage, Stored, initialize_states, side_of, state_name, stored_name,
+};
 use paddle_core::program::Type;
 
 use crate::Error;
@@ -21,8 +23,7 @@ const WHAT: &str = "what the updater keeps of the parameters";
 pub(crate) struct States<B: Backend> {
     parameters: Weak<()>,
     pub(crate) storage: Storage,
-    /// By the numbers of the storage.
-    pub(crate) buffers: Vec<B::Buffer>,
+    pub(crate) buffers: Buffers<B>,
     /// Parameter and slot of each, in the order of creation; none of what does not outlive a step.
     keys: Vec<Option<(String, String)>>,
 }
@@ -31,7 +32,7 @@ impl<B: Backend> States<B> {
     /// None yet.
     pub(crate) fn new(parameters: &Parameters<B>) -> Self {
         let parameters = Arc::downgrade(parameters.identity());
-        States { parameters, storage: Storage::new(), buffers: Vec::new(), keys: Vec::new() }
+        States { parameters, storage: Storage::new(), buffers: Buffers::default(), keys: Vec::new() }
     }
 
     /// Which set they are of.
@@ -80,8 +81,8 @@ impl<B: Backend> States<B> {
         let name = state_name(parameter, slot);
         self.storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
         self.storage.allocate(backend, &mut self.buffers, WHAT)?;
-        if let Some(buffer) = self.buffers.last_mut() {
-            backend.upload(values.as_slice(), buffer, 0);
+        if let Some(stored) = self.storage.find(&name) {
+            self.buffers.upload(backend, stored, values.as_slice());
         }
         self.keys.push(Some((parameter.to_string(), slot.to_string())));
         Ok(())
@@ -132,7 +133,12 @@ impl<B: Backend> States<B> {
         for state in program.states() {
             let (name, ty) = (stored_name(program, state.var), program.ty(state.var));
             let is_new = storage.find(&name).is_none();
-            storage.insert(backend.element_bytes(ty.dtype), &name, ty)?;
+            storage.insert_on(
+                side_of(backend, program, state.var),
+                backend.element_bytes(ty.dtype),
+                &name,
+                ty,
+            )?;
             if is_new {
                 let key = || (program.var(state.parameter).name.clone(), state.slot.clone());
                 keys.push((state.slot != SUM_OF_GRADIENTS).then(key));
@@ -142,11 +148,10 @@ impl<B: Backend> States<B> {
         if created.is_empty() {
             return Ok(());
         }
-        let before = self.buffers.len();
         storage.allocate(backend, &mut self.buffers, WHAT)?;
         let wanted = |name: &str| created.iter().any(|created| created == name);
         let initialized = initialize_states(backend, program, &storage, &wanted, &mut self.buffers);
-        initialized.inspect_err(|_| self.buffers.truncate(before))?;
+        initialized.inspect_err(|_| self.storage.truncate(&mut self.buffers))?;
         self.storage = storage;
         self.keys.append(&mut keys);
         Ok(())

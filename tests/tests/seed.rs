@@ -2,7 +2,7 @@
 
 use paddle::core::ops::{Binary, BinaryKind, Program, Reduce, ReduceKind};
 use paddle::core::passes::backward::gradients;
-use paddle::core::plan::{Backend, Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
+use paddle::core::plan::{Backend, Buffers, Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
 use paddle::core::program::{Site, VarId};
 use paddle::testing::assert_program;
 use paddle::{Network, Parameters, Spec, infer, network};
@@ -80,10 +80,10 @@ fn run(program: &Program, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let ty = program.ty(program.find(name).unwrap());
         storage.insert(backend.element_bytes(ty.dtype), name, ty).unwrap();
     }
-    let mut parameters = Vec::new();
+    let mut parameters = Buffers::default();
     storage.allocate(&backend, &mut parameters, "the parameters").unwrap();
-    for (buffer, value) in parameters.iter_mut().zip(&values[3..]) {
-        backend.upload(HostSlice::F64(value), buffer, 0);
+    for (stored, value) in storage.iter().zip(&values[3..]) {
+        parameters.upload(&backend, stored, HostSlice::F64(value));
     }
     let mut executor = Executor::new(backend, program, &storage).unwrap();
     let feeds: Vec<Vec<f32>> = values[..3].iter().map(|v| v.iter().map(|&v| v as f32).collect()).collect();

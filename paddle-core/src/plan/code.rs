@@ -1,6 +1,6 @@
 //! What a plan consists of: slots for values, and instructions over slots.
 
-use super::backend::{Extent, Move};
+use super::backend::{Backend, Extent, Move, Side};
 use super::numbers::Numbers;
 use super::stats::RunStats;
 use crate::ops::Join;
@@ -23,17 +23,30 @@ pub(super) struct LaneId(pub(super) usize);
 pub(super) enum Home {
     /// Shared over time, by lifetimes.
     Arena,
-    /// In a lane of the tape.
-    Lane(LaneId),
+    /// In a lane of the tape, on one of the sides.
+    Lane(Side, LaneId),
     /// Its own, kept after the run.
     Pool,
-    /// The parameter of this number.
-    Parameter(u32),
-    /// The state of this number.
-    State(u32),
+    /// On the fallback, shared over time like the arena.
+    Staging,
+    /// The parameter of this number, on one of the sides.
+    Parameter(Side, u32),
+    /// The state of this number, on one of the sides.
+    State(Side, u32),
     /// Inside another slot, which has the rows of all iterations: this one is the rows of the current iteration, as many as the symbol
     /// says.
     Iteration { of: SlotId, rows: SymbolId },
+}
+
+impl Home {
+    /// Where it is.
+    pub(super) fn side(self) -> Side {
+        match self {
+            Home::Arena | Home::Pool | Home::Iteration { .. } => Side::Own,
+            Home::Staging => Side::Fallback,
+            Home::Lane(side, _) | Home::Parameter(side, _) | Home::State(side, _) => side,
+        }
+    }
 }
 
 /// A slot: memory for one value.
@@ -83,6 +96,16 @@ impl<K> Instruction<K> {
             Instruction::If(_) | Instruction::Loop(_) | Instruction::LoopGrad(_) => None,
         }
     }
+}
+
+/// What a launch runs.
+pub(super) enum Kernel<B: Backend> {
+    /// A kernel of the backend.
+    Own(B::Kernel),
+    /// One of its fallback.
+    Fallback(<B::Fallback as Backend>::Kernel),
+    /// The runtime itself: it copies from one side to the other.
+    Transfer(DType),
 }
 
 /// A kernel with its operands.
@@ -355,6 +378,8 @@ pub(super) struct Prefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     pub(super) slot: SlotId,
+    /// Where it is.
+    pub(super) side: Side,
     /// The loop whose iterations write it anew, where its gradient needs that of each.
     pub(super) around: Option<LoopId>,
 }

@@ -1,16 +1,17 @@
 //! The executor: a program, planned for a backend, run on batches of any size.
 
 use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Values};
-use super::code::{Home, Input, KnownOffsets, Plan, SlotId};
+use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
 use super::lower::lower;
-use super::machine::{Machine, State, nth_seed};
+use super::machine::{Beside, Machine, State, nth_seed};
 use super::numbers::{Numbers, first_not_finite};
 use super::offsets::{OffsetsError, check_levels};
 use super::stats::RunStats;
-use super::storage::Storage;
-use crate::memory::TryGrow;
+use super::storage::{Buffers, Storage};
+use super::tape::Tape;
+use crate::memory::{OutOfMemory, TryGrow};
 use crate::ops::Program;
 use crate::program::{Check, DType, Dim, SymbolId};
 
@@ -37,7 +38,7 @@ pub enum Part {
 
 /// The places of the arena, the tape and the pool among the memories of a run.
 const ARENA: usize = 0;
-const TAPE: usize = 1;
+pub(super) const TAPE: usize = 1;
 const POOL: usize = 2;
 
 /// The number of layouts that are kept.
@@ -49,11 +50,13 @@ const LAYOUTS: usize = 4;
 /// then fetched. Nothing is allocated once the largest batch has been seen.
 pub struct Executor<B: Backend> {
     backend: B,
-    plan: Plan<B::Kernel>,
+    plan: Plan<Kernel<B>>,
     /// In the order of use, the last one being used now.
     layouts: Vec<MemoryLayout>,
     state: State,
     queue: B::Queue,
+    /// Of the fallback, where there is one.
+    fallback: Option<Fallback<B>>,
     /// Arena, tape and pool. Parameters and states are the caller's.
     buffers: [B::Buffer; OWN_MEMORIES],
     /// Bytes of each.
@@ -65,6 +68,22 @@ pub struct Executor<B: Backend> {
     begun: bool,
     seed: u64,
     step: u64,
+}
+
+/// What an executor has of the fallback.
+struct Fallback<B: Backend> {
+    queue: <B::Fallback as Backend>::Queue,
+    /// As of the backend; only the arena has bytes.
+    buffers: [<B::Fallback as Backend>::Buffer; OWN_MEMORIES],
+    /// The bytes of the arena.
+    length: usize,
+}
+
+impl<B: Backend> Fallback<B> {
+    fn new(backend: &B::Fallback) -> Result<Self, OutOfMemory> {
+        let buffers = [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+        Ok(Fallback { queue: backend.queue()?, buffers, length: 0 })
+    }
 }
 
 impl<B: Backend> Executor<B> {
@@ -85,6 +104,7 @@ impl<B: Backend> Executor<B> {
         let plan = lower(&backend, program, storage, states, numbers)?;
         let buffers = [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
         let queue = backend.queue()?;
+        let fallback = backend.fallback().map(Fallback::new).transpose()?;
         let state = State::new(&plan);
         let none = vec![None; plan.symbols.len()];
         let shapes = plan.outputs.iter().map(|out| vec![0; plan.slots[out.slot.0].shape.len()]).collect();
@@ -94,6 +114,7 @@ impl<B: Backend> Executor<B> {
             layouts: Vec::with_capacity(LAYOUTS + 1),
             state,
             queue,
+            fallback,
             buffers,
             lengths: [0; OWN_MEMORIES],
             bound: none.clone(),
@@ -142,7 +163,7 @@ impl<B: Backend> Executor<B> {
         if self.begin_tape().is_err() {
             // What was rounded up, or seen before, may be more than this batch needs.
             self.before.fill(None);
-            self.state.tape.forget();
+            self.state.tapes.iter_mut().for_each(Tape::forget);
             self.add_exact_layout()?;
             self.begin_tape()?;
             self.before.copy_from_slice(&self.bound);
@@ -280,7 +301,14 @@ impl<B: Backend> Executor<B> {
     fn begin_tape(&mut self) -> Result<(), RunError> {
         let Some(layout) = self.layouts.last() else { return Err(RunError::NotBegun) };
         let buffer = &mut self.buffers[TAPE];
-        self.state.tape.begin(&self.backend, &self.plan, &layout.capacities, buffer)
+        let [tape, other] = &mut self.state.tapes;
+        tape.begin(&self.backend, &self.plan, &layout.capacities, buffer)?;
+        match (&mut self.fallback, self.backend.fallback()) {
+            (Some(Fallback { buffers, .. }), Some(fallback)) => {
+                other.begin(fallback, &self.plan, &layout.capacities, &mut buffers[TAPE])
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The shapes of the outputs.
@@ -368,32 +396,42 @@ impl<B: Backend> Executor<B> {
                 *length = bytes;
             }
         }
+        if let (Some(Fallback { buffers, length, .. }), Some(fallback)) =
+            (&mut self.fallback, self.backend.fallback())
+            && layout.staging > *length
+        {
+            *length = 0;
+            buffers[ARENA] = fallback.allocate(0)?;
+            let taken = fallback.allocate(layout.staging);
+            buffers[ARENA] = taken.map_err(|error| error.wanted_for(layout.needed_for(&self.plan)))?;
+            *length = layout.staging;
+        }
         Ok(())
     }
 
-    /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was planned with, by
-    /// number. After an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
-    pub fn run(&mut self, part: Part, parameters: &mut [B::Buffer]) -> Result<(), RunError> {
-        self.run_part(part, Values::Write(parameters), &mut [])
+    /// Runs a part of the program on the batch. `parameters` are the buffers of the storage that the program was planned with. After
+    /// an error of [`Part::Compute`] they are as they were, and a batch has to begin again.
+    pub fn run(&mut self, part: Part, parameters: &mut Buffers<B>) -> Result<(), RunError> {
+        self.run_part(part, Lent::Write(parameters), &mut Buffers::default())
     }
 
     /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameter). Any number of executors may read
     /// the same buffers at a time.
-    pub fn run_shared(&mut self, parameters: &[B::Buffer]) -> Result<(), RunError> {
-        self.run_part(Part::Compute, Values::Read(parameters), &mut [])
+    pub fn run_shared(&mut self, parameters: &Buffers<B>) -> Result<(), RunError> {
+        self.run_part(Part::Compute, Lent::Read(parameters), &mut Buffers::default())
     }
 
     /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of states that it was
-    /// planned with, by number.
-    pub fn update(&mut self, parameters: &mut [B::Buffer], states: &mut [B::Buffer]) -> Result<(), RunError> {
-        self.run_part(Part::Update, Values::Write(parameters), states)
+    /// planned with.
+    pub fn update(&mut self, parameters: &mut Buffers<B>, states: &mut Buffers<B>) -> Result<(), RunError> {
+        self.run_part(Part::Update, Lent::Write(parameters), states)
     }
 
     fn run_part(
         &mut self,
         part: Part,
-        parameters: Values<'_, B::Buffer>,
-        states: &mut [B::Buffer],
+        parameters: Lent<'_, B>,
+        states: &mut Buffers<B>,
     ) -> Result<(), RunError> {
         let result = self.on_machine(parameters, states, |machine| {
             let (compute, update) = machine.plan.code[0].split_at(machine.plan.update_from);
@@ -412,8 +450,9 @@ impl<B: Backend> Executor<B> {
 
     /// Takes back what [`Part::Compute`] has changed of the parameters, instead of [`Part::Update`]: then the batch is as if it had
     /// not been.
-    pub fn go_back(&mut self, parameters: &mut [B::Buffer]) -> Result<(), RunError> {
-        let result = self.on_machine(Values::Write(parameters), &mut [], |machine| machine.go_back());
+    pub fn go_back(&mut self, parameters: &mut Buffers<B>) -> Result<(), RunError> {
+        let states = &mut Buffers::default();
+        let result = self.on_machine(Lent::Write(parameters), states, |machine| machine.go_back());
         self.begun = false;
         result
     }
@@ -421,20 +460,31 @@ impl<B: Backend> Executor<B> {
     /// Calls `run` with a machine for the batch.
     fn on_machine(
         &mut self,
-        parameters: Values<'_, B::Buffer>,
-        states: &mut [B::Buffer],
+        parameters: Lent<'_, B>,
+        states: &mut Buffers<B>,
         run: impl FnOnce(&mut Machine<'_, B>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
         };
+        let (own, beside) = match parameters {
+            Lent::Read(Buffers { own, fallback }) => (Values::Read(own), Values::Read(fallback)),
+            Lent::Write(Buffers { own, fallback }) => (Values::Write(own), Values::Write(fallback)),
+        };
+        let fallback = self.backend.fallback().zip(self.fallback.as_mut());
+        let fallback = fallback.map(|(backend, Fallback { queue, buffers, .. })| {
+            let states = &mut states.fallback;
+            Beside { backend, queue, memories: Memories { own: buffers, parameters: beside, states } }
+        });
         run(&mut Machine {
             backend: &self.backend,
             plan: &self.plan,
             layout,
             state: &mut self.state,
             queue: &mut self.queue,
-            memories: Memories { own: &mut self.buffers, parameters, states },
+            memories: Memories { own: &mut self.buffers, parameters: own, states: &mut states.own },
+            fallback,
+            fault: None,
             seed: nth_seed(self.seed, self.step),
             step: self.step,
         })
@@ -494,7 +544,7 @@ impl<B: Backend> Executor<B> {
     fn download(&self, slot: SlotId, to: HostSliceMut<'_>) {
         let Some(layout) = self.layouts.last() else { return };
         let (memory, offset) = match self.plan.slots[slot.0].home {
-            Home::Lane(lane) => (TAPE, self.state.tape.at(lane)),
+            Home::Lane(_, lane) => (TAPE, self.state.tapes[0].at(lane)),
             _ => (POOL, layout.offsets[slot.0]),
         };
         self.backend.download(&self.buffers[memory], offset, to);
@@ -510,6 +560,12 @@ impl Input {
         let sequence_of = |at, offsets: &Vec<i64>| offsets.partition_point(|&begin| begin as usize <= at) - 1;
         Some(feed.offsets.iter().rev().fold(token, sequence_of))
     }
+}
+
+/// The parameters of a run: for reading, beside others, or for itself.
+enum Lent<'a, B: Backend> {
+    Read(&'a Buffers<B>),
+    Write(&'a mut Buffers<B>),
 }
 
 /// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.

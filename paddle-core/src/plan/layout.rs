@@ -18,6 +18,8 @@ pub(super) struct MemoryLayout {
     pub(super) arena: usize,
     /// Bytes of the pool.
     pub(super) pool: usize,
+    /// Bytes on the fallback.
+    pub(super) staging: usize,
     /// The value of each symbol that it was made for.
     pub(super) capacities: Vec<usize>,
 }
@@ -45,7 +47,7 @@ pub(super) fn count_bytes(slot: &Slot, size: impl Fn(&Extent) -> Option<usize>) 
 
 /// Whether a layout says where a slot is: it is neither on the tape nor in another one.
 fn is_placed(slot: &Slot) -> bool {
-    !matches!(slot.home, Home::Lane(_) | Home::Iteration { .. })
+    !matches!(slot.home, Home::Lane(..) | Home::Iteration { .. })
 }
 
 impl MemoryLayout {
@@ -61,31 +63,39 @@ impl MemoryLayout {
             room,
             arena: 0,
             pool: 0,
+            staging: 0,
             capacities: capacities.to_vec(),
         };
-        let mut shared = Vec::new();
+        let (mut shared, mut staged) = (Vec::new(), Vec::new());
         for (at, slot) in plan.slots.iter().enumerate() {
             let end = match slot.home {
                 Home::Arena => {
                     shared.push(at);
                     continue;
                 }
+                Home::Staging => {
+                    staged.push(at);
+                    continue;
+                }
                 Home::Pool => &mut layout.pool,
                 // Parameters and states begin their buffers.
-                Home::Lane(_) | Home::Iteration { .. } | Home::Parameter(_) | Home::State(_) => continue,
+                Home::Lane(..) | Home::Iteration { .. } | Home::Parameter(..) | Home::State(..) => continue,
             };
             layout.offsets[at] = *end;
             *end = end.checked_add(layout.room[at]).ok_or_else(|| too_large(slot))?;
         }
-        layout.share(plan, shared)?;
+        layout.arena = layout.share(plan, shared)?;
+        layout.staging = layout.share(plan, staged)?;
         Ok(layout)
     }
 
-    /// Places the slots of the arena: largest first, each in the lowest gap among those that live at the same time.
-    fn share<K>(&mut self, plan: &Plan<K>, mut slots: Vec<usize>) -> Result<(), RunError> {
+    /// Places slots that share memory: largest first, each in the lowest gap among those that live at the same time. Returns their
+    /// bytes.
+    fn share<K>(&mut self, plan: &Plan<K>, mut slots: Vec<usize>) -> Result<usize, RunError> {
         slots.sort_by_key(|&at| (std::cmp::Reverse(self.room[at]), at));
         // In the order of their offsets.
         let mut placed: Vec<usize> = Vec::with_capacity(slots.len());
+        let mut bytes = 0;
         for at in slots {
             let (birth, death) = plan.slots[at].life;
             let overlaps = |other: usize| {
@@ -102,10 +112,10 @@ impl MemoryLayout {
             self.offsets[at] = offset;
             let end = offset.checked_add(self.room[at]).filter(|&end| end <= isize::MAX as usize);
             let end = end.ok_or_else(|| RunError::TooLarge { value: plan.slots[at].name.clone() })?;
-            self.arena = self.arena.max(end);
+            bytes = bytes.max(end);
             placed.insert(placed.partition_point(|&other| self.offsets[other] <= offset), at);
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Whether every slot has room for its actual size.
@@ -126,7 +136,7 @@ impl MemoryLayout {
 
     /// The memory it takes.
     pub(super) fn total(&self) -> usize {
-        self.arena.saturating_add(self.pool)
+        self.arena.saturating_add(self.pool).saturating_add(self.staging)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::backend::{Backend, HostSliceMut, Location};
 use super::code::{
-    Instruction, KnownOffsets, LoopCode, LoopGradCode, LoopId, LoopKind, MakeCode, Prefix, RowsOfWhile,
-    SlotId, SortCode, TakeCode, Taken,
+    Instruction, Kernel, KnownOffsets, LoopCode, LoopGradCode, LoopId, LoopKind, MakeCode, Prefix,
+    RowsOfWhile, SlotId, SortCode, TakeCode, Taken,
 };
 use super::error::RunError;
-use super::machine::{Machine, State, nth_seed};
+use super::executor::TAPE;
+use super::machine::{Beside, Machine, State, nth_seed};
 use super::tape::{Device, Tape};
 use crate::memory::{OutOfMemory, TryGrow};
 use crate::program::{DType, SymbolId};
@@ -21,7 +22,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Sorts sequences by length.
-    pub(super) fn sort(&mut self, code: &SortCode<B::Kernel>) -> Result<(), RunError> {
+    pub(super) fn sort(&mut self, code: &SortCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         let order = &plan.orders[code.order];
         let (sequences, tokens) = (order.sequences.get(&self.state.sizes), self.value(order.tokens));
@@ -55,7 +56,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Takes the sequences of the rows that there are.
-    pub(super) fn take(&mut self, code: &TakeCode<B::Kernel>) -> Result<(), RunError> {
+    pub(super) fn take(&mut self, code: &TakeCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         let Taken { parent, offsets, tokens } = plan.taken[code.taken];
         let (parent, tokens) = (plan.spaces[parent].size, plan.spaces[tokens].size);
@@ -72,7 +73,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Makes sequences of given lengths, and room for their tokens.
-    pub(super) fn make(&mut self, code: &MakeCode<B::Kernel>) -> Result<(), RunError> {
+    pub(super) fn make(&mut self, code: &MakeCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         self.launch(&code.launch);
         // The last offset is the number of tokens.
@@ -83,12 +84,14 @@ impl<B: Backend> Machine<'_, B> {
         self.wait(token, HostSliceMut::I64(&mut tokens))?;
         let tokens = usize::try_from(tokens[0]).unwrap_or(usize::MAX);
         self.resize(plan.made[code.tokens].size, tokens)?;
-        let (tape, mut device) = self.tape();
-        tape.reserve_tokens(&mut device, plan, code.tokens, tokens)
+        self.on_tapes(
+            |tape, device| tape.reserve_tokens(device, plan, code.tokens, tokens),
+            |tape, device| tape.reserve_tokens(device, plan, code.tokens, tokens),
+        )
     }
 
     /// Runs a loop.
-    pub(super) fn repeat(&mut self, code: &LoopCode<B::Kernel>) -> Result<(), RunError> {
+    pub(super) fn repeat(&mut self, code: &LoopCode<Kernel<B>>) -> Result<(), RunError> {
         for (rows, _) in &self.plan.loops[code.id.0].slices {
             self.state.firsts[rows.0 as usize] = 0;
         }
@@ -118,7 +121,7 @@ impl<B: Backend> Machine<'_, B> {
         Ok(())
     }
 
-    fn limit(&self, code: &LoopCode<B::Kernel>, trips: usize, limit: usize) -> Result<(), RunError> {
+    fn limit(&self, code: &LoopCode<Kernel<B>>, trips: usize, limit: usize) -> Result<(), RunError> {
         match trips == limit {
             true => Err(RunError::LoopLimit { limit, place: self.place(code.place) }),
             false => Ok(()),
@@ -126,7 +129,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// One iteration, on the rows that there are.
-    fn iterate(&mut self, code: &LoopCode<B::Kernel>, trips: usize) -> Result<(), RunError> {
+    fn iterate(&mut self, code: &LoopCode<Kernel<B>>, trips: usize) -> Result<(), RunError> {
         let plan = self.plan;
         let info = &plan.loops[code.id.0];
         self.reserve(code.id, trips + 1)?;
@@ -144,18 +147,27 @@ impl<B: Backend> Machine<'_, B> {
 
     fn reserve(&mut self, id: LoopId, iterations: usize) -> Result<(), RunError> {
         let plan = self.plan;
-        let (tape, mut device) = self.tape();
-        tape.reserve(&mut device, plan, id, iterations)
+        self.on_tapes(
+            |tape, device| tape.reserve(device, plan, id, iterations),
+            |tape, device| tape.reserve(device, plan, id, iterations),
+        )
     }
 
-    /// The tape and its memory.
-    fn tape(&mut self) -> (&mut Tape, Device<'_, B>) {
-        let buffer = &mut self.memories.own[1];
-        (&mut self.state.tape, Device { backend: self.backend, queue: self.queue, buffer })
+    /// Calls the one with the tape of the backend, and the other, where there is a fallback, with its own.
+    fn on_tapes(
+        &mut self,
+        own: impl FnOnce(&mut Tape, &mut Device<'_, B>) -> Result<(), RunError>,
+        beside: impl FnOnce(&mut Tape, &mut Device<'_, B::Fallback>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let [tape, other] = &mut self.state.tapes;
+        let buffer = &mut self.memories.own[TAPE];
+        own(tape, &mut Device { backend: self.backend, queue: self.queue, buffer })?;
+        let Some(Beside { backend, queue, memories }) = &mut self.fallback else { return Ok(()) };
+        beside(other, &mut Device { backend: *backend, queue, buffer: &mut memories.own[TAPE] })
     }
 
     /// `for`.
-    fn along(&mut self, code: &LoopCode<B::Kernel>, order: usize, rows: usize) -> Result<usize, RunError> {
+    fn along(&mut self, code: &LoopCode<Kernel<B>>, order: usize, rows: usize) -> Result<usize, RunError> {
         let (plan, seed) = (self.plan, self.seed);
         let size = plan.spaces[rows].size;
         let all = plan.orders[order].sequences.get(&self.state.sizes);
@@ -195,10 +207,10 @@ impl<B: Backend> Machine<'_, B> {
     /// `while` with a condition per row.
     fn row_by_row(
         &mut self,
-        code: &LoopCode<B::Kernel>,
+        code: &LoopCode<Kernel<B>>,
         limit: usize,
-        condition: &[Instruction<B::Kernel>],
-        rows: &RowsOfWhile<B::Kernel>,
+        condition: &[Instruction<Kernel<B>>],
+        rows: &RowsOfWhile<Kernel<B>>,
     ) -> Result<usize, RunError> {
         let (plan, seed) = (self.plan, self.seed);
         let (tested, active) = (plan.spaces[rows.tested].size, plan.spaces[rows.active].size);
@@ -250,7 +262,7 @@ impl<B: Backend> Machine<'_, B> {
         let state = &mut *self.state;
         let room = state.records.try_grow(info.inner.len() + info.sizes.len());
         room.map_err(|error| error.wanted_for("the sizes of the iterations of a loop"))?;
-        state.tape.push(self.plan, around, &state.sizes);
+        state.tapes[0].push(self.plan, around, &state.sizes);
         for inner in &info.inner {
             state.records.push(state.trips[inner.0]);
         }
@@ -274,12 +286,12 @@ impl<B: Backend> Machine<'_, B> {
         for (rows, _) in &info.slices {
             self.state.firsts[rows.0 as usize] -= self.value(*rows);
         }
-        self.state.tape.pop(self.plan, around, &self.state.sizes);
+        self.state.tapes[0].pop(self.plan, around, &self.state.sizes);
         Ok(())
     }
 
     /// Runs the gradient of a loop.
-    pub(super) fn unwind(&mut self, code: &LoopGradCode<B::Kernel>) -> Result<(), RunError> {
+    pub(super) fn unwind(&mut self, code: &LoopGradCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         for &(rows, all) in &plan.loops[code.id.0].slices {
             self.state.firsts[rows.0 as usize] = self.value(all);
@@ -294,7 +306,7 @@ impl<B: Backend> Machine<'_, B> {
         self.run(&code.leave)
     }
 
-    fn whole(&mut self, code: &LoopGradCode<B::Kernel>) -> Result<(), RunError> {
+    fn whole(&mut self, code: &LoopGradCode<Kernel<B>>) -> Result<(), RunError> {
         for &(symbol, all) in &code.whole {
             self.resize(symbol, all.get(&self.state.sizes))?;
         }

@@ -1,10 +1,11 @@
 //! The machine: runs the instructions of a plan.
 
 use super::backend::{
-    Backend, Extent, Fault, HostSliceMut, KernelError, Launch, Location, Memories, Memory, Token,
+    Backend, Extent, Fault, HostSliceMut, HostVec, KernelError, Launch, Location, Memories, Memory, Side,
+    Token,
 };
 use super::code::{
-    Home, IfCode, Instruction, JoinHow, LaunchCode, Operators, Origin, Plan, SelectCode, Slot, SlotId,
+    Home, IfCode, Instruction, JoinHow, Kernel, LaunchCode, Operators, Origin, Plan, SelectCode, Slot, SlotId,
 };
 use super::error::RunError;
 use super::layout::MemoryLayout;
@@ -23,7 +24,8 @@ pub(super) struct State {
     pub(super) sizes: Vec<usize>,
     /// For rows of iterations, by the symbol of their number, the first of this iteration among those of all.
     pub(super) firsts: Vec<usize>,
-    pub(super) tape: Tape,
+    /// That of the backend, and that of its fallback.
+    pub(super) tapes: [Tape; 2],
     /// How often each recorded loop ran.
     pub(super) trips: Vec<usize>,
     /// For each iteration that is on the tape: numbers of inner iterations, sizes.
@@ -50,7 +52,7 @@ impl State {
             firsts: symbols.clone(),
             symbols,
             sizes: vec![0; plan.extents.len()],
-            tape: Tape::new(plan),
+            tapes: [Side::Own, Side::Fallback].map(|side| Tape::new(plan, side)),
             trips: vec![0; plan.loops.len()],
             counts: vec![Vec::new(); plan.orders.len()],
             fed: vec![Vec::new(); plan.orders.len()],
@@ -97,14 +99,25 @@ pub(super) fn nth_seed(seed: u64, n: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The fallback in a run.
+pub(super) struct Beside<'a, B: Backend> {
+    pub(super) backend: &'a B::Fallback,
+    pub(super) queue: &'a mut <B::Fallback as Backend>::Queue,
+    pub(super) memories: Memories<'a, <B::Fallback as Backend>::Buffer>,
+}
+
 /// One run.
 pub(super) struct Machine<'a, B: Backend> {
     pub(super) backend: &'a B,
-    pub(super) plan: &'a Plan<B::Kernel>,
+    pub(super) plan: &'a Plan<Kernel<B>>,
     pub(super) layout: &'a MemoryLayout,
     pub(super) state: &'a mut State,
     pub(super) queue: &'a mut B::Queue,
     pub(super) memories: Memories<'a, B::Buffer>,
+    /// The fallback, where there is one.
+    pub(super) fallback: Option<Beside<'a, B>>,
+    /// The first fault that was found as values went from one side to the other. Behind it nothing is launched.
+    pub(super) fault: Option<Fault>,
     /// Of the random numbers of this step, in this iteration of the loops around.
     pub(super) seed: u64,
     /// The number of the step, for messages.
@@ -113,7 +126,7 @@ pub(super) struct Machine<'a, B: Backend> {
 
 impl<B: Backend> Machine<'_, B> {
     /// Runs instructions that come before the update. After an error, parameters and states are as they were.
-    pub(super) fn compute(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+    pub(super) fn compute(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         let plan = self.plan;
         plan.kept.iter().for_each(|kept| self.launch(&kept.save));
         let result = self.run(code);
@@ -125,7 +138,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Runs the update.
-    pub(super) fn update(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+    pub(super) fn update(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         // Each launch takes its memory before any of them changes a parameter.
         self.prepare(code)?;
         let result = self.run(code);
@@ -141,11 +154,15 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Waits for everything that was launched.
     fn finish(&mut self) -> Result<(), RunError> {
-        self.backend.finish(self.queue).map_err(|fault| self.failed(fault))
+        let own = self.backend.finish(self.queue);
+        let beside =
+            self.fallback.as_mut().map_or(Ok(()), |fallback| fallback.backend.finish(fallback.queue));
+        let found = self.fault.take().map_or(Ok(()), Err);
+        found.and(own).and(beside).map_err(|fault| self.failed(fault))
     }
 
     /// Runs the instructions of a block.
-    pub(super) fn run(&mut self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+    pub(super) fn run(&mut self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         for instruction in code {
             match instruction {
                 Instruction::Launch(code) => {
@@ -181,16 +198,18 @@ impl<B: Backend> Machine<'_, B> {
     pub(super) fn locate(&self, slot: SlotId) -> Location {
         let offset = self.layout.offsets[slot.0];
         match self.plan.slots[slot.0].home {
-            Home::Arena => Location { memory: Memory::Arena, offset },
-            Home::Lane(lane) => Location { memory: Memory::Tape, offset: self.state.tape.at(lane) },
+            Home::Arena | Home::Staging => Location { memory: Memory::Arena, offset },
+            Home::Lane(side, lane) => {
+                Location { memory: Memory::Tape, offset: self.state.tapes[side as usize].at(lane) }
+            }
             Home::Iteration { of, rows } => {
                 let Location { memory, offset } = self.locate(of);
                 let first = self.state.firsts[rows.0 as usize];
                 Location { memory, offset: offset + first * self.row_bytes(slot) }
             }
             Home::Pool => Location { memory: Memory::Pool, offset },
-            Home::Parameter(number) => Location { memory: Memory::Parameter(number), offset },
-            Home::State(number) => Location { memory: Memory::State(number), offset },
+            Home::Parameter(_, number) => Location { memory: Memory::Parameter(number), offset },
+            Home::State(_, number) => Location { memory: Memory::State(number), offset },
         }
     }
 
@@ -211,11 +230,14 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Puts a kernel into the queue.
-    pub(super) fn launch(&mut self, code: &LaunchCode<B::Kernel>) {
+    pub(super) fn launch(&mut self, code: &LaunchCode<Kernel<B>>) {
         self.state.locations.clear();
         for &slot in &code.operands {
             let location = self.locate(slot);
             self.state.locations.push(location);
+        }
+        if self.fault.is_some() {
+            return;
         }
         let launch = Launch {
             sizes: &self.state.sizes,
@@ -223,7 +245,43 @@ impl<B: Backend> Machine<'_, B> {
             seed: self.seed,
             number: code.number,
         };
-        self.backend.launch(self.queue, &code.kernel, launch, &mut self.memories);
+        match (&code.kernel, &mut self.fallback) {
+            (Kernel::Own(kernel), _) => self.backend.launch(self.queue, kernel, launch, &mut self.memories),
+            (Kernel::Fallback(kernel), Some(fallback)) => {
+                fallback.backend.launch(fallback.queue, kernel, launch, &mut fallback.memories);
+            }
+            (Kernel::Transfer(dtype), Some(_)) => self.transfer(code, *dtype),
+            (Kernel::Fallback(_) | Kernel::Transfer(_), None) => {}
+        }
+    }
+
+    /// Copies a value from one side to the other.
+    fn transfer(&mut self, code: &LaunchCode<Kernel<B>>, dtype: DType) {
+        let [from, to] = code.operands[..] else { return };
+        let count = self.elements(to);
+        let sides = [from, to].map(|slot| self.plan.slots[slot.0].home.side());
+        let [from, to] = [from, to].map(|slot| self.locate(slot));
+        let Some(fallback) = &mut self.fallback else { return };
+        let mut copy = || {
+            let failed = |error: OutOfMemory| Fault { launch: code.number, error: error.into() };
+            let mut elements = HostVec::zeros(dtype, count).map_err(failed)?;
+            match sides {
+                [Side::Own, _] => {
+                    let token = self.backend.read(self.queue, from, dtype, count, &mut self.memories);
+                    self.backend.wait(self.queue, token, elements.as_mut_slice())?;
+                    let Beside { backend, queue, memories } = fallback;
+                    backend.write(queue, elements.as_slice(), to, memories);
+                }
+                [Side::Fallback, _] => {
+                    let Beside { backend, queue, memories } = fallback;
+                    let token = backend.read(queue, from, dtype, count, memories);
+                    backend.wait(queue, token, elements.as_mut_slice())?;
+                    self.backend.write(self.queue, elements.as_slice(), to, &mut self.memories);
+                }
+            }
+            Ok(())
+        };
+        self.fault = copy().err();
     }
 
     /// Has elements copied to the host.
@@ -233,7 +291,8 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Waits for what was read.
     pub(super) fn wait(&mut self, token: Token, to: HostSliceMut<'_>) -> Result<(), RunError> {
-        self.backend.wait(self.queue, token, to).map_err(|fault| self.failed(fault))
+        let waited = self.backend.wait(self.queue, token, to);
+        self.fault.clone().map_or(Ok(()), Err).and(waited).map_err(|fault| self.failed(fault))
     }
 
     /// A truth value.
@@ -244,7 +303,7 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Splits rows by a mask. Returns how many are true.
-    pub(super) fn select(&mut self, code: &SelectCode<B::Kernel>) -> Result<usize, RunError> {
+    pub(super) fn select(&mut self, code: &SelectCode<Kernel<B>>) -> Result<usize, RunError> {
         self.launch(&code.launch);
         let (token, mut count) = (self.read(self.locate(code.count), DType::I32, 1), [0]);
         self.wait(token, HostSliceMut::I32(&mut count))?;
@@ -268,10 +327,16 @@ impl<B: Backend> Machine<'_, B> {
     }
 
     /// Takes the memory that updates need beside their operands.
-    fn prepare(&self, code: &[Instruction<B::Kernel>]) -> Result<(), RunError> {
+    fn prepare(&self, code: &[Instruction<Kernel<B>>]) -> Result<(), RunError> {
         for instruction in code {
             if let Instruction::Launch(LaunchCode { kernel, number, .. }) = instruction {
-                let reserved = self.backend.reserve(kernel, &self.state.sizes);
+                let reserved = match (kernel, &self.fallback) {
+                    (Kernel::Own(kernel), _) => self.backend.reserve(kernel, &self.state.sizes),
+                    (Kernel::Fallback(kernel), Some(fallback)) => {
+                        fallback.backend.reserve(kernel, &self.state.sizes)
+                    }
+                    (Kernel::Fallback(_) | Kernel::Transfer(_), _) => Ok(()),
+                };
                 reserved.map_err(|error| self.out_of_memory(error, &self.plan.origins[*number as usize]))?;
             }
         }
@@ -310,7 +375,7 @@ impl<B: Backend> Machine<'_, B> {
         operators: &Operators,
     ) -> Result<(), RunError> {
         let is_kept =
-            |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(_) | Home::State(_));
+            |slot: &&SlotId| matches!(self.plan.slots[slot.0].home, Home::Parameter(..) | Home::State(..));
         let (read, outputs) = operands.split_at(inputs);
         let updated = read.iter().filter(|slot| outputs.is_empty() && is_kept(slot));
         for &slot in outputs.iter().chain(updated) {
@@ -331,13 +396,18 @@ impl<B: Backend> Machine<'_, B> {
 
     /// Looks at the elements of a value, if they are floating-point numbers.
     fn look(&self, slot: SlotId) -> Option<NotFinite> {
-        let (at, Slot { dtype, element_bytes, .. }) = (self.locate(slot), &self.plan.slots[slot.0]);
-        let buffer = self.memories.get(at.memory);
-        let at = (at.offset, *element_bytes);
-        look(self.backend, buffer, at, *dtype, self.elements(slot), self.plan.numbers)
+        let Slot { dtype, element_bytes, home, .. } = &self.plan.slots[slot.0];
+        let Location { memory, offset } = self.locate(slot);
+        let download = |offset, to: HostSliceMut<'_>| match (home.side(), &self.fallback) {
+            (Side::Fallback, Some(Beside { backend, memories, .. })) => {
+                backend.download(memories.get(memory), offset, to);
+            }
+            _ => self.backend.download(self.memories.get(memory), offset, to),
+        };
+        look(&download, (offset, *element_bytes), *dtype, self.elements(slot), self.plan.numbers)
     }
 
-    fn conditional(&mut self, code: &IfCode<B::Kernel>) -> Result<(), RunError> {
+    fn conditional(&mut self, code: &IfCode<Kernel<B>>) -> Result<(), RunError> {
         let plan = self.plan;
         // Which branches run: those that have rows, or the one that a scalar chooses.
         let runs = match &code.rows {

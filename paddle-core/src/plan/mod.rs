@@ -17,6 +17,7 @@ mod lower;
 mod machine;
 mod numbers;
 mod offsets;
+mod schedule;
 mod show;
 mod stats;
 mod storage;
@@ -25,11 +26,14 @@ mod tape;
 pub use crate::memory::OutOfMemory;
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Token, Unsupported, Values,
+    Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Token, Unsupported,
+    Values,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};
 pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};
 pub use stats::{ProductStats, RunStats};
-pub use storage::{Storage, StorageError, Stored, initialize, initialize_states, state_name, stored_name};
+pub use storage::{
+    Buffers, Storage, StorageError, Stored, initialize, initialize_states, side_of, state_name, stored_name,
+};

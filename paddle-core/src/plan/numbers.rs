@@ -1,7 +1,7 @@
 //! What numbers a run may compute.
 
 use super::backend::{Backend, HostSlice, HostSliceMut};
-use super::storage::Stored;
+use super::storage::{Buffers, Stored};
 use crate::program::DType;
 
 /// Elements that come to the host at a time.
@@ -32,18 +32,18 @@ pub(super) fn first_not_finite(values: HostSlice<'_>) -> Option<NotFinite> {
 /// The first element of a stored value that is NaN or infinite, and which of them it is: `NaN`, `inf` or `-inf`.
 pub fn not_finite<B: Backend>(
     backend: &B,
-    buffer: &B::Buffer,
+    buffers: &Buffers<B>,
     stored: &Stored,
 ) -> Option<(usize, &'static str)> {
     let at = (0, backend.element_bytes(stored.dtype));
-    look(backend, buffer, at, stored.dtype, stored.elements(), Numbers::Finite)
+    let download = |offset, to: HostSliceMut<'_>| buffers.download_part(backend, stored, offset, to);
+    look(&download, at, stored.dtype, stored.elements(), Numbers::Finite)
 }
 
 /// Looks at elements that begin at an offset and have so many bytes. They come to the host piece by piece, until the worst is found: for
 /// [`Numbers::Traced`] the first NaN, or, where there is none, the first infinity; else the first that is not finite.
-pub(super) fn look<B: Backend>(
-    backend: &B,
-    buffer: &B::Buffer,
+pub(super) fn look(
+    download: &dyn Fn(usize, HostSliceMut<'_>),
     (offset, element_bytes): (usize, usize),
     dtype: DType,
     count: usize,
@@ -56,7 +56,7 @@ pub(super) fn look<B: Backend>(
             for begin in (0..count).step_by(PIECE) {
                 let piece = &mut piece[..PIECE.min(count - begin)];
                 let at = offset + begin * element_bytes;
-                backend.download(buffer, at, HostSliceMut::$variant(piece));
+                download(at, HostSliceMut::$variant(piece));
                 let behind = |(element, found)| (begin + element, found);
                 if let Some(found) = first(HostSlice::$variant(piece), is_wanted) {
                     return Some(behind(found));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::backend::Side;
 use super::code::{Home, Instruction, LaunchCode, LoopKind, Operators, Origin, Plan, SlotId};
 use crate::ops::Join;
 
@@ -20,6 +21,13 @@ impl<K> fmt::Display for Plan<K> {
     }
 }
 
+fn on(side: Side) -> &'static str {
+    match side {
+        Side::Own => "",
+        Side::Fallback => "fallback ",
+    }
+}
+
 impl<K> Plan<K> {
     /// `name: arena 3..7`; the numbers count instructions through all blocks.
     fn write_slot(&self, slot: SlotId) -> String {
@@ -27,14 +35,15 @@ impl<K> Plan<K> {
         let (birth, death) = slot.life;
         match slot.home {
             Home::Arena => format!("{}: arena {birth}..{death}", slot.name),
-            Home::Lane(lane) => match self.lanes[lane.0].around {
-                Some(around) => format!("{}: tape of loop {}", slot.name, around.0),
-                None => format!("{}: tape", slot.name),
+            Home::Lane(side, lane) => match self.lanes[lane.0].around {
+                Some(around) => format!("{}: {}tape of loop {}", slot.name, on(side), around.0),
+                None => format!("{}: {}tape", slot.name, on(side)),
             },
             Home::Iteration { of, .. } => format!("{}: in {}", slot.name, self.slots[of.0].name),
             Home::Pool => format!("{}: pool", slot.name),
-            Home::Parameter(number) => format!("{}: parameter {number}", slot.name),
-            Home::State(number) => format!("{}: state {number}", slot.name),
+            Home::Staging => format!("{}: fallback {birth}..{death}", slot.name),
+            Home::Parameter(side, number) => format!("{}: {}parameter {number}", slot.name, on(side)),
+            Home::State(side, number) => format!("{}: {}state {number}", slot.name, on(side)),
         }
     }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::backend::HostVec;
 use super::backend::{
-    Backend, Extent, Fault, Group, GroupOp, KernelError, Launch, Location, Memories, Memory, Operand,
-    OperandType, Values,
+    Backend, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories,
+    Memory, Operand, OperandType, Side, Values,
 };
 use super::error::PlanError;
 use crate::memory::OutOfMemory;
@@ -21,7 +22,9 @@ pub struct Stored {
     pub dtype: DType,
     /// Its dimensions.
     pub dims: Vec<usize>,
-    /// Its number: that of its buffer.
+    /// Where its buffer is.
+    pub side: Side,
+    /// The number of its buffer there.
     pub number: u32,
     /// The bytes of its buffer.
     pub bytes: usize,
@@ -74,7 +77,48 @@ impl std::error::Error for StorageError {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
     entries: Vec<Stored>,
-    numbers: BTreeMap<String, usize>,
+    places: BTreeMap<String, usize>,
+    /// How many there are on the backend, and on its fallback.
+    counts: [u32; 2],
+}
+
+/// The buffers of the values that are stored, by their numbers.
+pub struct Buffers<B: Backend> {
+    /// On the backend.
+    pub own: Vec<B::Buffer>,
+    /// On its fallback.
+    pub fallback: Vec<<B::Fallback as Backend>::Buffer>,
+}
+
+impl<B: Backend> Default for Buffers<B> {
+    fn default() -> Self {
+        Buffers { own: Vec::new(), fallback: Vec::new() }
+    }
+}
+
+impl<B: Backend> Buffers<B> {
+    /// Gives a value elements.
+    pub fn upload(&mut self, backend: &B, to: &Stored, from: HostSlice<'_>) {
+        let number = to.number as usize;
+        match (to.side, backend.fallback()) {
+            (Side::Fallback, Some(fallback)) => fallback.upload(from, &mut self.fallback[number], 0),
+            _ => backend.upload(from, &mut self.own[number], 0),
+        }
+    }
+
+    /// Copies the elements of a value.
+    pub fn download(&self, backend: &B, from: &Stored, to: HostSliceMut<'_>) {
+        self.download_part(backend, from, 0, to);
+    }
+
+    /// Copies elements of a value, from a byte of it on.
+    pub(super) fn download_part(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>) {
+        let number = from.number as usize;
+        match (from.side, backend.fallback()) {
+            (Side::Fallback, Some(fallback)) => fallback.download(&self.fallback[number], offset, to),
+            _ => backend.download(&self.own[number], offset, to),
+        }
+    }
 }
 
 impl Storage {
@@ -83,8 +127,19 @@ impl Storage {
         Storage::default()
     }
 
-    /// Gives a value the next number, with `element_bytes` for each element. A second time, it has to be the same type.
+    /// Adds a value with `element_bytes` for each element, on the backend itself. A second time, it has to be the same type.
     pub fn insert(&mut self, element_bytes: usize, name: &str, ty: &Type) -> Result<(), StorageError> {
+        self.insert_on(Side::Own, element_bytes, name, ty)
+    }
+
+    /// The same on one of the two sides. Where it is there already, it stays where it is.
+    pub fn insert_on(
+        &mut self,
+        side: Side,
+        element_bytes: usize,
+        name: &str,
+        ty: &Type,
+    ) -> Result<(), StorageError> {
         let too_large = || StorageError::Size { name: name.to_string() };
         let dims = fixed_dims(ty).ok_or_else(too_large)?;
         if let Some(first) = self.find(name) {
@@ -96,39 +151,51 @@ impl Storage {
         }
         let bytes = dims.iter().try_fold(element_bytes, |bytes, &dim| bytes.checked_mul(dim));
         let bytes = bytes.filter(|&bytes| bytes <= isize::MAX as usize).ok_or_else(too_large)?;
-        let number = u32::try_from(self.entries.len()).map_err(|_| too_large())?;
-        self.numbers.insert(name.to_string(), self.entries.len());
-        self.entries.push(Stored { name: name.to_string(), dtype: ty.dtype, dims, number, bytes });
+        let count = &mut self.counts[usize::from(side == Side::Fallback)];
+        let number = *count;
+        *count = count.checked_add(1).ok_or_else(too_large)?;
+        self.places.insert(name.to_string(), self.entries.len());
+        self.entries.push(Stored { name: name.to_string(), dtype: ty.dtype, dims, side, number, bytes });
         Ok(())
     }
 
     /// What is known of a value.
     pub fn find(&self, name: &str) -> Option<&Stored> {
-        self.numbers.get(name).map(|&at| &self.entries[at])
+        self.places.get(name).map(|&at| &self.entries[at])
     }
 
     /// Allocates the buffers that are missing, for the purpose `what`. After an error there are none of them.
     pub fn allocate<B: Backend>(
         &self,
         backend: &B,
-        buffers: &mut Vec<B::Buffer>,
+        buffers: &mut Buffers<B>,
         what: &str,
     ) -> Result<(), OutOfMemory> {
-        let before = buffers.len();
-        for stored in &self.entries[before..] {
-            match backend.allocate(stored.bytes) {
-                Ok(buffer) => buffers.push(buffer),
-                Err(error) => {
-                    buffers.truncate(before);
-                    let Stored { name, bytes, .. } = stored;
-                    return Err(error.wanted_for(format_args!("{what}, of which `{name}` takes {bytes}")));
+        let before = [buffers.own.len(), buffers.fallback.len()];
+        for stored in &self.entries[before[0] + before[1]..] {
+            let allocated = match (stored.side, backend.fallback()) {
+                (Side::Fallback, Some(fallback)) => {
+                    fallback.allocate(stored.bytes).map(|buffer| buffers.fallback.push(buffer))
                 }
+                _ => backend.allocate(stored.bytes).map(|buffer| buffers.own.push(buffer)),
+            };
+            if let Err(error) = allocated {
+                buffers.own.truncate(before[0]);
+                buffers.fallback.truncate(before[1]);
+                let Stored { name, bytes, .. } = stored;
+                return Err(error.wanted_for(format_args!("{what}, of which `{name}` takes {bytes}")));
             }
         }
         Ok(())
     }
 
-    /// All of them, by their numbers.
+    /// Drops the buffers of values that are not of this storage.
+    pub fn truncate<B: Backend>(&self, buffers: &mut Buffers<B>) {
+        buffers.own.truncate(self.counts[0] as usize);
+        buffers.fallback.truncate(self.counts[1] as usize);
+    }
+
+    /// All of them, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stored> {
         self.entries.iter()
     }
@@ -176,7 +243,21 @@ pub(super) fn stream(name: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Runs the startup operators of the parameters that are `wanted` by name. The buffers are those of `storage`, by number.
+/// Where a parameter or a state of a program is needed: on the fallback if all operators that read it run there.
+pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
+    let operators = program.blocks().iter().flat_map(|block| &block.ops);
+    let mut readers = operators.filter(|operator| operator.read().any(|read| read == var)).peekable();
+    let is_read = readers.peek().is_some();
+    match is_read
+        && !program.outputs().contains(&var)
+        && readers.all(|reader| Side::of(backend, &reader.op) == Some(Side::Fallback))
+    {
+        true => Side::Fallback,
+        false => Side::Own,
+    }
+}
+
+/// Runs the startup operators of the parameters that are `wanted` by name.
 ///
 /// The numbers drawn for a parameter depend on the seed and its name only, not on what else is there.
 pub fn initialize<B: Backend>(
@@ -184,7 +265,7 @@ pub fn initialize<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(&str) -> bool,
-    parameters: &mut [B::Buffer],
+    parameters: &mut Buffers<B>,
     seed: u64,
 ) -> Result<(), PlanError> {
     let is_wanted = |var| program.state(var).is_none() && wanted(&program.var(var).name);
@@ -197,7 +278,7 @@ pub fn initialize_states<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(&str) -> bool,
-    states: &mut [B::Buffer],
+    states: &mut Buffers<B>,
 ) -> Result<(), PlanError> {
     let is_wanted = |var| program.state(var).is_some() && wanted(&stored_name(program, var));
     initialize_vars(backend, program, storage, &is_wanted, states, 0)
@@ -208,34 +289,87 @@ fn initialize_vars<B: Backend>(
     program: &Program,
     storage: &Storage,
     wanted: &dyn Fn(VarId) -> bool,
-    values: &mut [B::Buffer],
+    values: &mut Buffers<B>,
     seed: u64,
 ) -> Result<(), PlanError> {
-    let mut queue = backend.queue()?;
-    let own = &mut [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
-    let mut memories = Memories { own, parameters: Values::Write(values), states: &mut [] };
     for operator in program.startup() {
         let var = operator.outputs[0];
         if !wanted(var) {
             continue;
         }
-        let name = &program.var(var).name;
-        let stored = storage.locate(program, var)?;
+        let (name, stored) = (&program.var(var).name, storage.locate(program, var)?);
+        let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
         let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
         let output = OperandType { dtype: stored.dtype, shape };
-        let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
         let group = Group::of(op, Vec::new(), vec![output], stream(name));
-        let failed = |message| PlanError::Initializer { name: name.clone(), message };
-        let kernel = backend.compile(&group).map_err(|error| failed(error.message))?;
-        let locations = [Location { memory: Memory::Parameter(stored.number), offset: 0 }];
-        let launch = Launch { sizes: &[], locations: &locations, seed, number: 0 };
-        backend.launch(&mut queue, &kernel, launch, &mut memories);
-        backend.finish(&mut queue).map_err(|Fault { error, .. }| match error {
-            KernelError::Value { message } => failed(message),
-            KernelError::OutOfMemory(error) => {
-                error.wanted_for(format_args!("the first values of `{name}`")).into()
+        let start = |error: StartError| error.of(name);
+        match (Side::of(backend, &operator.op), backend.fallback()) {
+            (Some(Side::Fallback), Some(fallback)) => {
+                let elements = fill(fallback, &group, stored, seed).map_err(start)?;
+                values.upload(backend, stored, elements.as_slice());
             }
-        })?;
+            _ if stored.side == Side::Fallback => {
+                let elements = fill(backend, &group, stored, seed).map_err(start)?;
+                values.upload(backend, stored, elements.as_slice());
+            }
+            _ => {
+                let at = Memory::Parameter(stored.number);
+                run_alone(backend, &group, at, &mut values.own, seed).map_err(start)?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Why a value could not be initialised.
+enum StartError {
+    Kernel(String),
+    OutOfMemory(OutOfMemory),
+}
+
+impl StartError {
+    fn of(self, name: &str) -> PlanError {
+        match self {
+            StartError::Kernel(message) => PlanError::Initializer { name: name.to_string(), message },
+            StartError::OutOfMemory(error) => {
+                error.wanted_for(format_args!("the first values of `{name}`")).into()
+            }
+        }
+    }
+}
+
+impl From<OutOfMemory> for StartError {
+    fn from(error: OutOfMemory) -> Self {
+        StartError::OutOfMemory(error)
+    }
+}
+
+/// The elements that a startup operator gives a value, computed in memory of its own.
+fn fill<B: Backend>(backend: &B, group: &Group, stored: &Stored, seed: u64) -> Result<HostVec, StartError> {
+    let mut buffers = [backend.allocate(stored.bytes)?];
+    run_alone(backend, group, Memory::Parameter(0), &mut buffers, seed)?;
+    let mut elements = HostVec::zeros(stored.dtype, stored.elements())?;
+    backend.download(&buffers[0], 0, elements.as_mut_slice());
+    Ok(elements)
+}
+
+/// Launches a group of one output, which is at the beginning of a memory, and waits for it.
+fn run_alone<B: Backend>(
+    backend: &B,
+    group: &Group,
+    output: Memory,
+    parameters: &mut [B::Buffer],
+    seed: u64,
+) -> Result<(), StartError> {
+    let mut queue = backend.queue()?;
+    let own = &mut [backend.allocate(0)?, backend.allocate(0)?, backend.allocate(0)?];
+    let mut memories = Memories { own, parameters: Values::Write(parameters), states: &mut [] };
+    let kernel = backend.compile(group).map_err(|error| StartError::Kernel(error.message))?;
+    let locations = [Location { memory: output, offset: 0 }];
+    let launch = Launch { sizes: &[], locations: &locations, seed, number: 0 };
+    backend.launch(&mut queue, &kernel, launch, &mut memories);
+    backend.finish(&mut queue).map_err(|Fault { error, .. }| match error {
+        KernelError::Value { message } => StartError::Kernel(message),
+        KernelError::OutOfMemory(error) => StartError::OutOfMemory(error),
+    })
 }

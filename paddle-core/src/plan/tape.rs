@@ -5,7 +5,7 @@
 //! operator makes is known when it runs. Lanes have room for so many iterations, of the
 //! largest sizes; when that is not enough they are laid anew, with more.
 
-use super::backend::{ALIGNMENT, Backend, Extent, Piece};
+use super::backend::{ALIGNMENT, Backend, Extent, Piece, Side};
 use super::code::{LaneId, LoopId, Plan, SlotId};
 use super::error::RunError;
 use super::layout::count_bytes;
@@ -14,6 +14,10 @@ use crate::program::{Dim, SymbolId};
 /// Where lanes are, and how far they are written. Its vectors are as long as the plan's.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
+    /// Whose lanes it has.
+    side: Side,
+    /// How many these are.
+    lanes: usize,
     /// The first byte of each lane.
     base: Vec<usize>,
     /// Its bytes.
@@ -55,9 +59,11 @@ fn too_large() -> RunError {
 }
 
 impl Tape {
-    pub(super) fn new<K>(plan: &Plan<K>) -> Self {
+    pub(super) fn new<K>(plan: &Plan<K>, side: Side) -> Self {
         let lanes = vec![0; plan.lanes.len()];
         Tape {
+            side,
+            lanes: plan.lanes.iter().filter(|lane| lane.side == side).count(),
             base: lanes.clone(),
             room: lanes.clone(),
             cursor: lanes,
@@ -68,15 +74,15 @@ impl Tape {
     }
 
     /// Ready for a run at these capacities.
-    pub(super) fn begin<B: Backend>(
+    pub(super) fn begin<B: Backend, K>(
         &mut self,
         backend: &B,
-        plan: &Plan<B::Kernel>,
+        plan: &Plan<K>,
         capacities: &[usize],
         buffer: &mut B::Buffer,
     ) -> Result<(), RunError> {
         self.cursor.fill(0);
-        if plan.lanes.is_empty() {
+        if self.lanes == 0 {
             return Ok(());
         }
         self.largest.clear();
@@ -105,10 +111,10 @@ impl Tape {
     }
 
     /// Makes sure that there is room for so many iterations of a loop.
-    pub(super) fn reserve<B: Backend>(
+    pub(super) fn reserve<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
-        plan: &Plan<B::Kernel>,
+        plan: &Plan<K>,
         id: LoopId,
         iterations: usize,
     ) -> Result<(), RunError> {
@@ -117,7 +123,7 @@ impl Tape {
             return Ok(());
         }
         self.iterations[id.0] = iterations.max(known + known / 2);
-        if plan.lanes.is_empty() || self.grow(device, plan, Spare::Some).is_ok() {
+        if self.lanes == 0 || self.grow(device, plan, Spare::Some).is_ok() {
             return Ok(());
         }
         self.iterations[id.0] = iterations;
@@ -125,15 +131,15 @@ impl Tape {
     }
 
     /// Makes sure that there is room for so many tokens of sequences that are made.
-    pub(super) fn reserve_tokens<B: Backend>(
+    pub(super) fn reserve_tokens<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
-        plan: &Plan<B::Kernel>,
+        plan: &Plan<K>,
         made: usize,
         tokens: usize,
     ) -> Result<(), RunError> {
         let size = plan.made[made].size;
-        if plan.lanes.is_empty() || tokens <= self.largest[size.0 as usize] {
+        if self.lanes == 0 || tokens <= self.largest[size.0 as usize] {
             return Ok(());
         }
         let known = self.made[made];
@@ -172,10 +178,10 @@ impl Tape {
     }
 
     /// Lays the lanes anew, with what is on them.
-    fn grow<B: Backend>(
+    fn grow<B: Backend, K>(
         &mut self,
         device: &mut Device<'_, B>,
-        plan: &Plan<B::Kernel>,
+        plan: &Plan<K>,
         spare: Spare,
     ) -> Result<(), RunError> {
         let end = self.lay(plan, spare)?;
@@ -224,6 +230,10 @@ impl Tape {
         let mut end = 0usize;
         self.next.clear();
         for lane in &plan.lanes {
+            if lane.side != self.side {
+                self.next.push((end, 0));
+                continue;
+            }
             let bytes = self.largest_instance(plan, lane.slot).ok_or_else(too_large)?;
             let instances = self.instances(plan, lane.around).ok_or_else(too_large)?;
             let room = bytes.checked_mul(instances).ok_or_else(too_large)?;

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 
 use paddle_core::ops::{Program, Sample};
 use paddle_core::plan::{
-    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Location, Memory, Operand, OperandType,
+    ALIGNMENT, Backend, Extent, Group, GroupOp, HostSlice, Launch, Location, Memories, Memory, Operand,
+    OperandType, Values,
 };
 use paddle_core::program::{DType, Dim, Type};
 use paddle_kernels::Cpu;
@@ -115,34 +116,36 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
         inputs: slots.into_iter().map(Operand::Input).collect(),
         outputs: (0..outputs.len()).map(Operand::Output).collect(),
     };
-    let mut buffers: Vec<_> = (0..Memory::COUNT).map(|_| cpu.allocate(end)).collect::<Result<_, _>>()?;
+    let (mut arena, mut queue) = (cpu.allocate(end)?, cpu.queue()?);
     for ((layout, location), input) in inputs.iter().zip(&locations).zip(&sample.inputs) {
         let (low, high) = input.range;
         let values =
             (0..layout.elements(&sizes)).map(|i| low + (high - low) * (i * 7919 % 1009) as f64 / 1009.0);
-        let buffer = &mut buffers[location.memory as usize];
         match layout.dtype {
             DType::I64 => {
                 let values: Vec<i64> = values.map(|value| value as i64).collect();
-                cpu.upload(HostSlice::I64(&values), buffer, location.offset);
+                cpu.upload(HostSlice::I64(&values), &mut arena, location.offset);
             }
             _ => {
                 let values: Vec<f32> = values.map(|value| value as f32).collect();
-                cpu.upload(HostSlice::F32(&values), buffer, location.offset);
+                cpu.upload(HostSlice::F32(&values), &mut arena, location.offset);
             }
         }
     }
     for (offsets, location) in offsets.iter().zip(&locations[sample.inputs.len()..]) {
-        cpu.upload(HostSlice::I64(offsets), &mut buffers[location.memory as usize], location.offset);
+        cpu.upload(HostSlice::I64(offsets), &mut arena, location.offset);
     }
-    let group = Group { ops: vec![op], inputs, outputs, temporaries: Vec::new(), random_stream: 0 };
+    let group = Group::of(op, inputs, outputs, 0);
+    let own = &mut [arena, cpu.allocate(0)?, cpu.allocate(0)?];
+    let mut memories = Memories { own, parameters: Values::Read(&[]), states: &mut [] };
     let kernel = cpu.compile(&group).map_err(|error| error.message)?;
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     while start.elapsed() < TIME {
         let (before, round, mut launches) = (processor_seconds(), Instant::now(), 0.0);
         while round.elapsed() < ROUND {
-            let launch = Launch { sizes: &sizes, locations: &locations, seed: 0 };
-            cpu.launch(&kernel, launch, black_box(&mut buffers)).map_err(|error| error.to_string())?;
+            let launch = Launch { sizes: &sizes, locations: &locations, seed: 0, number: 0 };
+            cpu.launch(&mut queue, &kernel, launch, black_box(&mut memories));
+            cpu.finish(&mut queue).map_err(|fault| fault.error)?;
             launches += 1.0;
         }
         best = best.min((processor_seconds() - before) / launches);

@@ -173,6 +173,7 @@ impl Backend for Cpu {
     type Buffer = Buffer;
     type Kernel = Kernel;
     type Queue = Queue<u8>;
+    type Fallback = Cpu;
 
     fn name(&self) -> &'static str {
         "cpu"
@@ -261,6 +262,19 @@ impl Backend for Cpu {
             return queue.read(&[]);
         }
         queue.read(&memories.get(at.memory).bytes()[at.offset..][..count * dtype.bytes()])
+    }
+
+    fn write(
+        &self,
+        queue: &mut Queue<u8>,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        if !queue.has_failed() {
+            let buffer = memories.get_mut(to.memory).expect("memory is written that others read");
+            self.upload(from, buffer, to.offset);
+        }
     }
 
     fn wait(&self, queue: &mut Queue<u8>, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {

@@ -78,6 +78,7 @@ impl Backend for Reference {
     type Buffer = Buffer;
     type Kernel = Kernel;
     type Queue = Queue<Values>;
+    type Fallback = Reference;
 
     fn name(&self) -> &'static str {
         match self.precision {
@@ -94,13 +95,17 @@ impl Backend for Reference {
         ops::arithmetic(op).is_some()
     }
 
+    fn fuses(&self, body: &Op) -> bool {
+        self.supports(body)
+    }
+
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
         let mut steps = Vec::new();
+        if let Some(GroupOp { op, .. }) = group.epilogue.iter().find(|op| !op.op.effects().element_wise) {
+            let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
+            return Err(Unsupported { message });
+        }
         for GroupOp { op, .. } in group.operators() {
-            if group.operators().count() > 1 && !op.effects().element_wise {
-                let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
-                return Err(Unsupported { message });
-            }
             let why = || match op {
                 Op::Custom(_) => Custom::NOT_LINKED.to_string(),
                 op => format!("`{}` is no kernel", op.name()),
@@ -177,6 +182,18 @@ impl Backend for Reference {
         }
         let values = memory(memories, at).read_values(at.offset, self.stored(dtype), count);
         queue.read(&[values.expect("the host reads memory that nothing wrote")])
+    }
+
+    fn write(
+        &self,
+        queue: &mut Queue<Values>,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        if !queue.has_failed() {
+            self.upload(from, memory_mut(memories, to), to.offset);
+        }
     }
 
     fn wait(&self, queue: &mut Queue<Values>, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {

@@ -100,6 +100,7 @@ impl Moving<'_, '_> {
                 let count = self.elements(0).0.min(self.elements(1).0);
                 self.copy(count * self.elements(0).1, self.at(0, 0), self.at(1, 0));
             }
+            Move::Transfer => panic!("a transfer is no kernel"),
             Move::Zero => {
                 let (at, count) = (self.at(0, 0), self.elements(0).0);
                 let zeros = Values::zeros(self.backend.stored(self.ty(0).dtype), count);

@@ -6,12 +6,13 @@ use paddle_core::ops::{
 };
 use paddle_core::passes::backward::gradients;
 use paddle_core::plan::{
-    Backend, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage, initialize,
+    Backend, Buffers, Executor, Feed, HostSlice, HostSliceMut, Part, PlanError, RunError, Storage,
+    initialize, side_of,
 };
 use paddle_core::program::{DType, Dim, Place, Role, Site, Type, VarId};
 use paddle_core::text;
 
-use crate::on_every_backend;
+use crate::on_every_device;
 
 const GLOBAL: paddle_core::program::BlockId = Program::GLOBAL;
 
@@ -22,13 +23,15 @@ fn site() -> Site {
 fn executor<B: Backend + Clone>(
     backend: &B,
     program: &Program,
-) -> Result<(Executor<B>, Vec<B::Buffer>), PlanError> {
+) -> Result<(Executor<B>, Buffers<B>), PlanError> {
     let mut storage = Storage::new();
     for parameter in program.parameters() {
         let (name, ty) = (&program.var(parameter).name, program.ty(parameter));
-        storage.insert(backend.element_bytes(ty.dtype), name, ty).expect("parameters of fixed size");
+        let side = side_of(backend, program, parameter);
+        let stored = storage.insert_on(side, backend.element_bytes(ty.dtype), name, ty);
+        stored.expect("parameters of fixed size");
     }
-    let mut parameters = Vec::new();
+    let mut parameters = Buffers::default();
     storage.allocate(backend, &mut parameters, "the parameters")?;
     initialize(backend, program, &storage, &|_| true, &mut parameters, 0)?;
     Ok((Executor::new(backend.clone(), program, &storage)?, parameters))
@@ -422,7 +425,7 @@ fn offsets_that_do_not_fit_are_errors<B: Backend + Clone>(backend: &B) {
   }
 }";
     let program = paddle_core::text::parse(source).unwrap();
-    let mut parameters = Vec::new();
+    let mut parameters = Buffers::default();
     let mut executor = Executor::new(backend.clone(), &program, &Storage::new()).unwrap();
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let mut begin = |x: &[Vec<i64>], y: &[Vec<i64>], z: &[Vec<i64>]| {
@@ -483,7 +486,7 @@ fn a_block_is_run_whole_whatever_roles_its_operators_have<B: Backend + Clone>(ba
     assert_eq!(f32s(&run, 0), [9.0, -2.0]);
 }
 
-on_every_backend!(
+on_every_device!(
     inputs_and_parameters_can_be_outputs,
     batches_of_any_size_follow_each_other,
     a_wrong_batch_is_refused_by_name,

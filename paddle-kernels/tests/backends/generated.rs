@@ -12,7 +12,7 @@ use paddle_kernels::reference::Reference;
 use crate::draw::Draw;
 use crate::fed::{Fed, on_grid};
 use crate::gradients::{Run, assert_many, check, differentiate, feeds};
-use crate::on_every_backend;
+use crate::on_every_device;
 use crate::programs::assert_close;
 
 /// The shapes of values.
@@ -235,4 +235,4 @@ fn generated_programs_agree<B: Backend + Clone>(backend: &B) {
     }
 }
 
-on_every_backend!(generated_programs_agree);
+on_every_device!(generated_programs_agree);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Op, Program, Sample};
-use paddle_core::plan::{Backend, Executor, Feed, Part, Storage};
+use paddle_core::plan::{Backend, Buffers, Executor, Feed, Part, Storage};
 use paddle_core::program::{DType, Type, VarId};
 use paddle_kernels::differences::{Compared, Differentiated};
 use paddle_kernels::reference::Reference;
@@ -54,7 +54,7 @@ impl<B: Backend> Run<B> {
     /// The outputs, all of type `f32`, as precise as the backend has them.
     pub(crate) fn outputs(&mut self, feeds: &[Fed]) -> Vec<Vec<f64>> {
         self.executor.begin(&|i| feeds[i].feed()).unwrap_or_else(|error| panic!("{error}"));
-        self.executor.run(Part::Compute, &mut []).unwrap_or_else(|error| panic!("{error}"));
+        self.executor.run(Part::Compute, &mut Buffers::default()).unwrap_or_else(|error| panic!("{error}"));
         let fetch = |output: usize| {
             let count = self.executor.output_shape(output).iter().product();
             let mut host = Host::zeros(self.kept, count);

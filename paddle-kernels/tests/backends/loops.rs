@@ -16,7 +16,7 @@ use crate::draw::Draw;
 use crate::fed::{Fed, on_grid};
 use crate::gradients::{Run, assert_many, check, differentiate};
 use crate::host::Host;
-use crate::on_every_backend;
+use crate::on_every_device;
 use crate::programs::assert_close;
 
 pub(crate) const PROGRAMS: &[(&str, &str)] = &[
@@ -358,7 +358,7 @@ fn loops_over_rows_agree<B: Backend + Clone>(backend: &B) {
     }
 }
 
-on_every_backend!(loops_over_rows_agree);
+on_every_device!(loops_over_rows_agree);
 
 /// The feeds of one row, of those of a batch.
 fn row(program: &Program, feeds: &[Fed], row: usize) -> Vec<Fed> {

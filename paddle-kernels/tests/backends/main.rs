@@ -15,6 +15,8 @@ mod gradients;
 mod host;
 mod hostile;
 mod images;
+#[path = "../support/lacking.rs"]
+mod lacking;
 mod large;
 mod loops;
 mod machines;
@@ -67,3 +69,20 @@ macro_rules! on_every_backend {
     };
 }
 pub(crate) use on_every_backend;
+
+/// The same for what runs programs, also where the CPU runs the operators that a device lacks.
+macro_rules! on_every_device {
+    ($($check:ident),* $(,)?) => {
+        crate::on_every_backend!($($check),*);
+
+        mod lacking {
+            $(#[test]
+            fn $check() {
+                let fallback = paddle_kernels::Cpu::with_threads(2).unwrap();
+                let device = crate::queued::Queued(fallback.clone());
+                super::$check(&crate::lacking::Lacking { device, fallback });
+            })*
+        }
+    };
+}
+pub(crate) use on_every_device;

@@ -11,7 +11,7 @@ use crate::draw::Draw;
 use crate::fed::{Fed, on_grid};
 use crate::gradients::{Run, assert_many, check, differentiate, feeds};
 use crate::host::Host;
-use crate::on_every_backend;
+use crate::on_every_device;
 
 /// Programs whose inputs named `c…` are compared with 0, and whose inputs named `n…` are numbers of iterations.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -515,4 +515,4 @@ pub(crate) fn assert_close(found: &[Vec<f64>], expected: &[Vec<f64>], program: &
     }
 }
 
-on_every_backend!(branches_and_loops_agree);
+on_every_device!(branches_and_loops_agree);

@@ -1,7 +1,7 @@
 //! Chains of element-wise operators of any length.
 
 use paddle_core::ops::{Program, Scale};
-use paddle_core::plan::{Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
+use paddle_core::plan::{Buffers, Executor, Feed, HostSlice, HostSliceMut, Part, Storage};
 use paddle_core::program::{DType, Site, Type};
 use paddle_kernels::Cpu;
 
@@ -21,7 +21,7 @@ fn a_chain_of_many_constants() {
     let mut executor = Executor::new(cpu.clone(), &program, &Storage::new()).unwrap();
     let x: Vec<f32> = (0..15_000).map(|i| i as f32).collect();
     executor.begin(&|_| Feed { values: HostSlice::F32(&x), shape: &[5000, 3], offsets: &[] }).unwrap();
-    executor.run(Part::Compute, &mut []).unwrap();
+    executor.run(Part::Compute, &mut Buffers::default()).unwrap();
     let mut found = vec![0.0; x.len()];
     executor.fetch(0, HostSliceMut::F32(&mut found));
     let expected = x.iter().map(|&x| (0..1000).fold(x, |h, i| -h + bias(i) as f32));

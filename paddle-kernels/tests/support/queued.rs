@@ -52,7 +52,7 @@ pub(crate) struct Queue {
     next: usize,
 }
 
-/// Elements that were read.
+/// Elements that are between the host and the device.
 #[derive(Debug)]
 enum Elements {
     Bool(Vec<bool>),
@@ -73,7 +73,27 @@ impl Elements {
         }
     }
 
-    fn slice(&mut self) -> HostSliceMut<'_> {
+    fn of(from: HostSlice<'_>) -> Self {
+        match from {
+            HostSlice::Bool(from) => Elements::Bool(from.to_vec()),
+            HostSlice::I32(from) => Elements::I32(from.to_vec()),
+            HostSlice::I64(from) => Elements::I64(from.to_vec()),
+            HostSlice::F32(from) => Elements::F32(from.to_vec()),
+            HostSlice::F64(from) => Elements::F64(from.to_vec()),
+        }
+    }
+
+    fn slice(&self) -> HostSlice<'_> {
+        match self {
+            Elements::Bool(values) => HostSlice::Bool(values),
+            Elements::I32(values) => HostSlice::I32(values),
+            Elements::I64(values) => HostSlice::I64(values),
+            Elements::F32(values) => HostSlice::F32(values),
+            Elements::F64(values) => HostSlice::F64(values),
+        }
+    }
+
+    fn slice_mut(&mut self) -> HostSliceMut<'_> {
         match self {
             Elements::Bool(values) => HostSliceMut::Bool(values),
             Elements::I32(values) => HostSliceMut::I32(values),
@@ -174,6 +194,7 @@ impl Backend for Queued {
     type Buffer = Buffer;
     type Kernel = Arc<Kernel>;
     type Queue = Queue;
+    type Fallback = Cpu;
 
     fn name(&self) -> &'static str {
         "queued"
@@ -262,13 +283,26 @@ impl Backend for Queued {
         queue.put(move |cpu, queue| {
             let token = lent.with(|memories| cpu.read(queue, at, dtype, count, memories));
             let mut elements = Elements::zeros(dtype, count);
-            let waited = cpu.wait(queue, token, elements.slice());
+            let waited = cpu.wait(queue, token, elements.slice_mut());
             // Nobody waits for what a run that failed has read.
             let _ = to.send(waited.map(|()| elements));
         });
         queue.reads.insert(queue.next, read);
         queue.next += 1;
         Token(queue.next - 1)
+    }
+
+    fn write(
+        &self,
+        queue: &mut Queue,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, Buffer>,
+    ) {
+        let (lent, elements) = (Lent::new(&[to], memories), Elements::of(from));
+        queue.put(move |cpu, queue| {
+            lent.with(|memories| cpu.write(queue, elements.slice(), to, memories));
+        });
     }
 
     fn wait(&self, queue: &mut Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {

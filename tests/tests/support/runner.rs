@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paddle::core::ops::Program;
-use paddle::core::plan::{Backend, Executor, Part, Storage, initialize};
+use paddle::core::plan::{Backend, Buffers, Executor, Part, Storage, initialize};
 
 use super::tensor::{Tensor, Values};
 
@@ -12,7 +12,7 @@ pub(crate) struct Runner<B: Backend> {
     backend: B,
     storage: Storage,
     executor: Executor<B>,
-    parameters: Vec<B::Buffer>,
+    parameters: Buffers<B>,
 }
 
 impl<B: Backend + Clone> Runner<B> {
@@ -24,7 +24,7 @@ impl<B: Backend + Clone> Runner<B> {
             let bytes = backend.element_bytes(var.ty.dtype);
             storage.insert(bytes, &var.name, &var.ty).expect("parameters have fixed sizes");
         }
-        let mut parameters = Vec::new();
+        let mut parameters = Buffers::default();
         storage.allocate(&backend, &mut parameters, "the parameters").expect("there is memory");
         initialize(&backend, program, &storage, &|_| true, &mut parameters, 1)
             .expect("they can be initialised");
@@ -37,7 +37,7 @@ impl<B: Backend + Clone> Runner<B> {
     pub(crate) fn parameters(&self) -> BTreeMap<String, Tensor> {
         let read = |stored: &paddle::core::plan::Stored| {
             let mut values = Values::zeros(stored.dtype, stored.elements());
-            self.backend.download(&self.parameters[stored.number as usize], 0, values.slice_mut());
+            self.parameters.download(&self.backend, stored, values.slice_mut());
             (stored.name.clone(), Tensor { shape: stored.dims.clone(), values, offsets: Vec::new() })
         };
         self.storage.iter().map(read).collect()
@@ -55,8 +55,7 @@ impl<B: Backend + Clone> Runner<B> {
         for (name, tensor) in parameters {
             let stored = self.storage.find(name).unwrap_or_else(|| panic!("there is no parameter `{name}`"));
             assert_eq!(stored.dims, tensor.shape, "{name}");
-            let buffer = &mut self.parameters[stored.number as usize];
-            self.backend.upload(tensor.values.slice(), buffer, 0);
+            self.parameters.upload(&self.backend, stored, tensor.values.slice());
         }
     }
 

@@ -1,5 +1,6 @@
 //! Elements in host memory, as they are copied to and from a device.
 
+use crate::memory::{OutOfMemory, try_vec};
 use crate::program::DType;
 
 /// Elements in host memory.
@@ -66,3 +67,45 @@ macro_rules! host_slice {
 }
 host_slice!(HostSlice);
 host_slice!(HostSliceMut);
+
+/// Elements that the runtime has in hand between two devices.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::plan) enum HostVec {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+impl HostVec {
+    pub(in crate::plan) fn zeros(dtype: DType, count: usize) -> Result<Self, OutOfMemory> {
+        Ok(match dtype {
+            DType::Bool => HostVec::Bool(try_vec(count)?),
+            DType::I32 => HostVec::I32(try_vec(count)?),
+            DType::I64 => HostVec::I64(try_vec(count)?),
+            DType::F32 => HostVec::F32(try_vec(count)?),
+            DType::F64 => HostVec::F64(try_vec(count)?),
+        })
+    }
+
+    pub(in crate::plan) fn as_slice(&self) -> HostSlice<'_> {
+        match self {
+            HostVec::Bool(elements) => HostSlice::Bool(elements),
+            HostVec::I32(elements) => HostSlice::I32(elements),
+            HostVec::I64(elements) => HostSlice::I64(elements),
+            HostVec::F32(elements) => HostSlice::F32(elements),
+            HostVec::F64(elements) => HostSlice::F64(elements),
+        }
+    }
+
+    pub(in crate::plan) fn as_mut_slice(&mut self) -> HostSliceMut<'_> {
+        match self {
+            HostVec::Bool(elements) => HostSliceMut::Bool(elements),
+            HostVec::I32(elements) => HostSliceMut::I32(elements),
+            HostVec::I64(elements) => HostSliceMut::I64(elements),
+            HostVec::F32(elements) => HostSliceMut::F32(elements),
+            HostVec::F64(elements) => HostSliceMut::F64(elements),
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod moves;
 use std::fmt;
 
 pub use group::{Body, Extent, Group, GroupOp, Operand, OperandType};
+pub(super) use host::HostVec;
 pub use host::{HostSlice, HostSliceMut};
 pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
 pub use moves::Move;
@@ -75,6 +76,26 @@ impl From<OutOfMemory> for KernelError {
     }
 }
 
+/// Where something runs, or is: on a backend itself, or on its [fallback](Backend::fallback).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// On the backend.
+    #[default]
+    Own,
+    /// On its fallback.
+    Fallback,
+}
+
+impl Side {
+    /// Where a backend has an operator run; none if it does not run at all.
+    pub fn of<B: Backend>(backend: &B, op: &Op) -> Option<Side> {
+        if backend.supports(op) {
+            return Some(Side::Own);
+        }
+        backend.fallback().filter(|fallback| fallback.supports(op)).map(|_| Side::Fallback)
+    }
+}
+
 /// Elements that were asked for, and that the host has not got yet.
 #[derive(Debug)]
 #[must_use = "what was read is waited for"]
@@ -102,15 +123,28 @@ pub trait Backend {
     type Kernel;
     /// Work that is done in order.
     type Queue;
+    /// The backend that runs what this one does not support.
+    type Fallback: Backend;
 
     /// Its name in messages.
     fn name(&self) -> &'static str;
+
+    /// Where operators run that it does not [support](Backend::supports); none if these are errors. What they read is copied there,
+    /// what they write is copied back, and the plan shows it. The elements of both have the same bytes.
+    fn fallback(&self) -> Option<&Self::Fallback> {
+        None
+    }
 
     /// Bytes that one element takes in its memory.
     fn element_bytes(&self, dtype: DType) -> usize;
 
     /// Whether it can run the operator.
     fn supports(&self, op: &Op) -> bool;
+
+    /// Whether it compiles groups with this operator as body and an epilogue behind it.
+    fn fuses(&self, _body: &Op) -> bool {
+        false
+    }
 
     /// Compiles a group.
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported>;
@@ -164,6 +198,15 @@ pub trait Backend {
         count: usize,
         memories: &mut Memories<'_, Self::Buffer>,
     ) -> Token;
+
+    /// Copies elements to the device, when the work before it is done. They are taken from the host at once.
+    fn write(
+        &self,
+        queue: &mut Self::Queue,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, Self::Buffer>,
+    );
 
     /// Waits for the elements of a token: as many, and of the type, as were asked for. An error if a launch before it failed.
     fn wait(&self, queue: &mut Self::Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault>;

@@ -8,6 +8,8 @@
 pub enum Move {
     /// `(x) -> y`: the first elements of `y` are those of `x`, as many as both have.
     Copy,
+    /// The same of two values of one type, of which one is on the fallback. No backend gets it: the runtime reads and writes.
+    Transfer,
     /// `() -> y`: zeros.
     Zero,
     /// `(x) -> y`: adds the elements of `x` to the first of `y`, as many as both have. Integers wrap around.
@@ -45,6 +47,7 @@ impl Move {
     pub fn name(self) -> &'static str {
         match self {
             Move::Copy => "copy",
+            Move::Transfer => "transfer",
             Move::Zero => "zero",
             Move::Add => "add",
             Move::GatherRows => "gather",
@@ -70,7 +73,8 @@ impl Move {
             | Move::AddRows
             | Move::CompactRows
             | Move::CollectSequences => true,
-            Move::Zero
+            Move::Transfer
+            | Move::Zero
             | Move::GatherRows
             | Move::NumberRows
             | Move::SelectRows

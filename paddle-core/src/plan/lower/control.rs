@@ -1,14 +1,14 @@
 //! Branches.
 
 use super::super::backend::{Backend, Extent, Move};
-use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, LaunchCode, RowsOfIf, SlotId};
+use super::super::code::{IfCode, Instruction, JoinCode, JoinHow, Kernel, LaunchCode, RowsOfIf, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::{If, Join, Operator};
 use crate::program::{BlockId, RowsId};
 
 impl<B: Backend> Lowering<'_, B> {
-    pub(super) fn conditional(&mut self, operator: &Operator) -> Result<Instruction<B::Kernel>, PlanError> {
+    pub(super) fn conditional(&mut self, operator: &Operator) -> Result<Instruction<Kernel<B>>, PlanError> {
         let program = self.program;
         let condition = self.read(operator.inputs[0])?;
         let rows = self.slots[condition.0].shape.first().copied().unwrap_or(Extent::Fixed(1));
@@ -60,7 +60,7 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     /// Puts the rows of a branch into the result.
-    fn put(&mut self, space: usize, from: SlotId, to: SlotId) -> Result<LaunchCode<B::Kernel>, PlanError> {
+    fn put(&mut self, space: usize, from: SlotId, to: SlotId) -> Result<LaunchCode<Kernel<B>>, PlanError> {
         let inputs = [self.whole(from), self.index(space)];
         self.launch_move(Move::ScatterRows, &inputs, &[self.whole(to)])
     }
@@ -71,7 +71,7 @@ impl<B: Backend> Lowering<'_, B> {
         from: [SlotId; 2],
         to: SlotId,
         any: bool,
-    ) -> Result<JoinHow<B::Kernel>, PlanError> {
+    ) -> Result<JoinHow<Kernel<B>>, PlanError> {
         let ([first, second], to) = (from.map(|from| [self.whole(from)]), [self.whole(to)]);
         let copies =
             [self.launch_move(Move::Copy, &first, &to)?, self.launch_move(Move::Copy, &second, &to)?];

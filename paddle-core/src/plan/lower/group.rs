@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::backend::{Backend, Body, Group, GroupOp, Operand, OperandType};
-use super::super::code::{Instruction, LaunchCode, Operators, Origin, Product};
+use super::super::backend::{Backend, Body, Group, GroupOp, Operand, OperandType, Side, Unsupported};
+use super::super::code::{Instruction, Kernel, LaunchCode, Operators, Origin, Product};
 use super::super::error::PlanError;
 use super::super::live::At;
+use super::super::schedule::Unit;
 use super::super::storage::stream;
 use super::Lowering;
 use crate::ops::{Fill, Op, Operator, Program};
@@ -17,17 +18,25 @@ fn sequences(program: &Program, operator: &Operator) -> impl Iterator<Item = Row
     operator.op.schema().offsets().filter_map(move |k| program.ty(*operand(k)?).rows)
 }
 
+/// Where an input of a group is from.
+enum Source {
+    Value(VarId),
+    /// The offsets of the sequences whose tokens these are.
+    Offsets(RowsId),
+}
+
 impl<'a, B: Backend> Lowering<'a, B> {
-    /// Compiles a group. None if it is a constant that only groups with their own copy read.
+    /// Compiles a group. Nothing if it is a constant that only groups with their own copy read.
     pub(super) fn launch(
         &mut self,
         id: BlockId,
-        unit: &[usize],
-    ) -> Result<Option<Instruction<B::Kernel>>, PlanError> {
+        unit: &Unit,
+        code: &mut Vec<Instruction<Kernel<B>>>,
+    ) -> Result<(), PlanError> {
         let program = self.program;
         let block = program.block(id);
-        let first = &block.ops[unit[0]];
-        let fused = first.op.effects().element_wise;
+        let operators: Vec<&Operator> = unit.operators.iter().map(|&i| &block.ops[i]).collect();
+        let first = operators[0];
         let mut group = Group {
             body: None,
             epilogue: Vec::new(),
@@ -42,13 +51,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         };
         let mut known: BTreeMap<VarId, Operand> = BTreeMap::new();
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        for &i in unit {
-            let operator = &block.ops[i];
+        for operator in &operators {
+            let element_wise = operator.op.effects().element_wise;
             let mut reads = Vec::with_capacity(operator.inputs.len());
             for &input in &operator.inputs {
                 let operand = match known.get(&input) {
                     Some(&operand) => operand,
-                    None => match self.constant(input).filter(|_| fused) {
+                    None => match self.constant(input).filter(|_| element_wise) {
                         Some(fill) => {
                             let ty = program.ty(operator.outputs[0]).with_dtype(fill.ty.dtype);
                             let layout = OperandType { dtype: ty.dtype, ..self.layout(operator.outputs[0]) };
@@ -59,7 +68,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             operand
                         }
                         None => {
-                            inputs.push(input);
+                            inputs.push(Source::Value(input));
                             group.inputs.push(self.layout(input));
                             Operand::Input(inputs.len() - 1)
                         }
@@ -69,13 +78,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 reads.push(operand);
             }
             for rows in sequences(program, operator) {
+                inputs.push(Source::Offsets(rows));
                 group.inputs.push(self.offsets_layout(rows)?);
-                reads.push(Operand::Input(group.inputs.len() - 1));
+                reads.push(Operand::Input(inputs.len() - 1));
             }
             let mut writes = Vec::with_capacity(operator.outputs.len());
             for &output in &operator.outputs {
                 let layout = self.layout(output);
-                let operand = if !fused || self.leaves(output, id, unit) {
+                let operand = if unit.operators.len() == 1 && !element_wise
+                    || self.leaves(output, id, &unit.operators)
+                {
                     outputs.push(output);
                     group.outputs.push(layout);
                     Operand::Output(outputs.len() - 1)
@@ -87,35 +99,66 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 writes.push(operand);
             }
             let op = GroupOp { op: operator.op.clone(), inputs: reads, outputs: writes };
-            match fused {
+            match element_wise {
                 true => group.epilogue.push(op),
                 false => group.body = Some(Body::Operator(op)),
             }
         }
         if outputs.is_empty() && !first.op.effects().state {
-            return Ok(None);
+            return Ok(());
         }
-        let kernel = self.backend.compile(&group).map_err(|error| self.unsupported(first, error.message))?;
+        let kernel = self.compile(unit.side, &group);
+        let kernel = kernel.map_err(|error| self.unsupported(first, error.message))?;
+        // What is on the other side is copied before, and what is written there is copied back behind.
+        let mut back = Vec::new();
         let mut operands = Vec::with_capacity(inputs.len() + outputs.len());
-        for input in inputs {
-            let read = unit.iter().any(|&i| block.ops[i].read().any(|var| var == input));
-            operands.push(if read { self.read(input)? } else { self.nowhere(input) });
-        }
-        // It is not element-wise, so it is alone in its group.
-        for rows in sequences(program, first) {
-            operands.push(self.offsets(rows)?);
+        for source in &inputs {
+            let var = match source {
+                Source::Offsets(rows) => {
+                    let slot = self.offsets(*rows)?;
+                    operands.push(self.brought(slot, unit.side, code));
+                    continue;
+                }
+                Source::Value(var) => *var,
+            };
+            if !operators.iter().any(|operator| operator.read().any(|read| read == var)) {
+                operands.push(self.nowhere(var));
+                continue;
+            }
+            let slot = self.read(var)?;
+            let operand = self.brought(slot, unit.side, code);
+            if operand != slot && operators.iter().any(|operator| operator.changed().any(|read| read == var))
+            {
+                back.push(self.transfer(operand, slot));
+            }
+            operands.push(operand);
         }
         for output in outputs {
-            operands.push(self.define(output)?);
+            let slot = self.define(output)?;
+            let operand = self.on_side(slot, unit.side);
+            if operand != slot {
+                back.push(self.transfer(operand, slot));
+            }
+            operands.push(operand);
         }
         // Of one layer are many.
         let mut names: Vec<String> =
-            unit.iter().map(|&i| program.called(&block.ops[i]).to_string()).collect();
+            operators.iter().map(|operator| program.called(operator).to_string()).collect();
         names.dedup();
         let number = self.number(Origin::Operators(Operators { names, place: first.site.place }));
-        let product = unit.iter().find_map(|&i| self.product(&block.ops[i]));
+        let product = operators.iter().find_map(|operator| self.product(operator));
         let inputs = group.inputs.len();
-        Ok(Some(Instruction::Launch(LaunchCode { kernel, operands, inputs, number, product })))
+        code.push(Instruction::Launch(LaunchCode { kernel, operands, inputs, number, product }));
+        code.extend(back);
+        Ok(())
+    }
+
+    /// Compiles a group for one of the sides.
+    pub(super) fn compile(&self, side: Side, group: &Group) -> Result<Kernel<B>, Unsupported> {
+        match (side, self.backend.fallback()) {
+            (Side::Fallback, Some(fallback)) => fallback.compile(group).map(Kernel::Fallback),
+            _ => self.backend.compile(group).map(Kernel::Own),
+        }
     }
 
     /// What is counted of an operator.
@@ -137,7 +180,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     /// Whether a value of a unit is read outside of it.
-    pub(super) fn leaves(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
+    fn leaves(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
         let constant = self.constant(var).is_some();
         let readers = self.readers.get(&var).into_iter().flatten();
         let inside = |at: &At| {

@@ -2,7 +2,7 @@
 
 use super::super::backend::{Backend, Extent, Move};
 use super::super::code::{
-    Collected, Home, Instruction, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot, SlotId,
+    Collected, Home, Instruction, Kernel, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot, SlotId,
 };
 use super::super::error::PlanError;
 use super::Lowering;
@@ -49,7 +49,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         block: BlockId,
         items: &[VarId],
         from: &[SlotId],
-    ) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+    ) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let program = self.program;
         let mut each = Vec::new();
         for (&param, &of) in items.iter().zip(from) {
@@ -135,7 +135,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         &mut self,
         results: &[VarId],
         states: &[SlotId],
-    ) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+    ) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let (mut detours, mut copies) = (Vec::new(), Vec::new());
         for (&result, &state) in results.iter().zip(states) {
             let mut from = self.read(result)?;
@@ -159,7 +159,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         params: &[VarId],
         states: &[SlotId],
         is_recorded: bool,
-    ) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+    ) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let mut save = Vec::new();
         for (&param, &state) in params.iter().zip(states) {
             if is_recorded && self.is_saved(param) {
@@ -189,7 +189,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         &mut self,
         operator: &Operator,
         items: i64,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let program = self.program;
         let wrong = |this: &Self| this.unsupported(operator, "it does not run along sequences".into());
         let &[body] = &operator.blocks[..] else { return Err(wrong(self)) };
@@ -258,7 +258,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     /// What a `for` brings to its rows is brought once, in its order: an iteration has the first rows of it.
-    fn prepare(&mut self, body: BlockId, enter: &mut Vec<Instruction<B::Kernel>>) -> Result<(), PlanError> {
+    fn prepare(&mut self, body: BlockId, enter: &mut Vec<Instruction<Kernel<B>>>) -> Result<(), PlanError> {
         let program = self.program;
         for (at, operator) in program.block(body).ops.iter().enumerate() {
             let Op::GatherRows(op) = &operator.op else { break };
@@ -288,7 +288,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         &mut self,
         operator: &Operator,
         limit: i64,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let program = self.program;
         let &[condition_block, body] = &operator.blocks[..] else {
             return Err(self.unsupported(operator, "it does not have two blocks".into()));
@@ -359,7 +359,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     /// Keeps what a `while` has of its rows.
-    fn touch_rows(&mut self, rows: &RowsOfWhile<B::Kernel>) {
+    fn touch_rows(&mut self, rows: &RowsOfWhile<Kernel<B>>) {
         let launches = [&rows.number, &rows.select.launch].into_iter().chain(&rows.compact).chain(&rows.keep);
         for launch in launches {
             self.touch_all(&launch.operands);
@@ -440,7 +440,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         spaces: SpacesOfWhile,
         holds: SlotId,
         states: &[SlotId],
-    ) -> Result<RowsOfWhile<B::Kernel>, PlanError> {
+    ) -> Result<RowsOfWhile<Kernel<B>>, PlanError> {
         let SpacesOfWhile { all, tested, active, split, collected } = spaces;
         let numbers = self.spaces[tested].index;
         let number = self.launch_move(Move::NumberRows, &[], &[self.whole(numbers)])?;

@@ -15,15 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::equal::Equalities;
 use self::slots::OpenLoop;
 use self::upper_bounds::Makers;
-use super::backend::{Backend, Move};
+use super::backend::{Backend, Move, Side};
 use super::code::{
-    Grown, Home, Input, Instruction, Kept, Lane, LoopId, LoopInfo, MadeSize, Operators, Order, Origin,
-    Output, Plan, Sequences, Slot, SlotId, Space, Taken,
+    Grown, Home, Input, Instruction, Kept, Kernel, Lane, LoopId, LoopInfo, MadeSize, Operators, Order,
+    Origin, Output, Plan, Sequences, Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
-use super::fuse::{is_constant, units};
+use super::fuse::is_constant;
 use super::live::{At, live};
 use super::numbers::Numbers;
+use super::schedule::schedule;
 use super::stats::RunStats;
 use super::storage::Storage;
 use crate::ops::{Custom, Op, Operator, Program};
@@ -36,7 +37,7 @@ pub(super) fn lower<B: Backend>(
     storage: &Storage,
     states: &Storage,
     numbers: Numbers,
-) -> Result<Plan<B::Kernel>, PlanError> {
+) -> Result<Plan<Kernel<B>>, PlanError> {
     program.verify()?;
     let mut lowering = Lowering::new(backend, program, storage, states, numbers);
     lowering.kernels()?;
@@ -67,7 +68,7 @@ struct Lowering<'a, B: Backend> {
     loop_of: BTreeMap<BlockId, LoopId>,
     /// Those whose gradient has been lowered.
     unwound: BTreeSet<LoopId>,
-    code: Vec<Vec<Instruction<B::Kernel>>>,
+    code: Vec<Vec<Instruction<Kernel<B>>>>,
     /// Where launches come from, by their numbers.
     origins: Vec<Origin>,
     slots: Vec<Slot>,
@@ -239,7 +240,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             | Op::LoopGrad(_)
             | Op::ScatterRows(_)
             | Op::While(_) => false,
-            op => !self.backend.supports(op),
+            op => Side::of(self.backend, op).is_none(),
         });
         let Some(first) = missing.next() else {
             return Ok(());
@@ -278,7 +279,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     }
 
     /// What has to be done with sequences that are fed.
-    fn fed_sequences(&mut self) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+    fn fed_sequences(&mut self) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let program = self.program;
         let mut code = Vec::new();
         // The outer sequences come before those that are their tokens.
@@ -302,16 +303,16 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Ok(self.code.len() - 1)
     }
 
-    fn block(&mut self, id: BlockId) -> Result<Vec<Instruction<B::Kernel>>, PlanError> {
+    fn block(&mut self, id: BlockId) -> Result<Vec<Instruction<Kernel<B>>>, PlanError> {
         let program = self.program;
         let block = program.block(id);
         let mut code = Vec::new();
         if let Some(rows) = block.rows {
             self.take(rows, id, None, &mut code, &mut Vec::new())?;
         }
-        for unit in units(program, id, &self.live, self.numbers) {
+        for unit in schedule(self.backend, program, id, &self.live, self.numbers) {
             self.now += 1;
-            let operator = &block.ops[unit[0]];
+            let operator = &block.ops[unit.operators[0]];
             // Operators of a block are a part of what owns it.
             let updates = id == Program::GLOBAL && operator.site.role == Role::Optimize;
             if updates && self.update_from.is_none() {
@@ -329,7 +330,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 Op::LoopGrad(op) => code.push(self.loop_grad(operator, op)?),
                 Op::SequenceRange(op) => {
                     code.push(self.make(operator, op.rows, id)?);
-                    code.extend(self.launch(id, &unit)?);
+                    self.launch(id, &unit, &mut code)?;
                     self.sort(op.rows, id, &mut code)?;
                 }
                 Op::GatherRows(op) if !self.prepared.contains(&operator.outputs[0]) => {
@@ -345,7 +346,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                     let to = self.define(operator.outputs[0])?;
                     code.push(self.scatter(space, from, to)?);
                 }
-                _ => code.extend(self.launch(id, &unit)?),
+                _ => self.launch(id, &unit, &mut code)?,
             }
         }
         Ok(code)
@@ -365,13 +366,13 @@ impl<'a, B: Backend> Lowering<'a, B> {
         Origin::Operators(Operators { names, place: operator.site.place })
     }
 
-    fn finish(mut self, mut code: Vec<Instruction<B::Kernel>>) -> Result<Plan<B::Kernel>, PlanError> {
+    fn finish(mut self, mut code: Vec<Instruction<Kernel<B>>>) -> Result<Plan<Kernel<B>>, PlanError> {
         let program = self.program;
         self.now += 1;
         let mut outputs = Vec::with_capacity(program.outputs().len());
         for &var in program.outputs() {
             let mut slot = self.read(var)?;
-            if let Home::Parameter(_) | Home::State(_) = self.slots[slot.0].home {
+            if let Home::Parameter(..) | Home::State(..) = self.slots[slot.0].home {
                 // The caller has them again when outputs are fetched.
                 let to = self.slot_like(var, Home::Pool);
                 code.push(self.copy(slot, to)?);
@@ -446,7 +447,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
 impl<B: Backend> Lowering<'_, B> {
     /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
-    fn kept_values(&mut self) -> Result<Vec<Kept<B::Kernel>>, PlanError> {
+    fn kept_values(&mut self) -> Result<Vec<Kept<Kernel<B>>>, PlanError> {
         let program = self.program;
         let operators = self.live.iter().map(|at| &program.block(at.0).ops[at.1]);
         let computing = operators.filter(|operator| operator.site.role != Role::Optimize);
@@ -454,9 +455,13 @@ impl<B: Backend> Lowering<'_, B> {
         let mut kept = Vec::new();
         for var in changed {
             if let Some(&from) = self.slot_of.get(&var)
-                && matches!(self.slots[from.0].home, Home::Parameter(_) | Home::State(_))
+                && matches!(self.slots[from.0].home, Home::Parameter(..) | Home::State(..))
             {
-                let to = self.slot_like(var, Home::Arena);
+                let home = match self.slots[from.0].home.side() {
+                    Side::Own => Home::Arena,
+                    Side::Fallback => Home::Staging,
+                };
+                let to = self.slot_like(var, home);
                 self.slots[to.0].life = (0, self.now);
                 let (from, to) = (self.whole(from), self.whole(to));
                 let save =

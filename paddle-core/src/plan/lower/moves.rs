@@ -1,7 +1,7 @@
 //! Moves of values, rows and sequences: groups that the runtime needs beside those of operators.
 
-use super::super::backend::{Backend, Extent, Group, Move, OperandType};
-use super::super::code::{Home, Instruction, LaunchCode, Origin, SelectCode, Slot, SlotId};
+use super::super::backend::{Backend, Extent, Group, Move, OperandType, Side};
+use super::super::code::{Home, Instruction, Kernel, LaunchCode, Origin, SelectCode, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::program::{DType, Dim, SymbolId};
@@ -46,10 +46,12 @@ impl<B: Backend> Lowering<'_, B> {
         kind: Move,
         inputs: &[Seen],
         outputs: &[Seen],
-    ) -> Result<LaunchCode<B::Kernel>, PlanError> {
+    ) -> Result<LaunchCode<Kernel<B>>, PlanError> {
         let types = |operands: &[Seen]| operands.iter().map(|(_, ty)| ty.clone()).collect();
         let group = Group::of_move(kind, types(inputs), types(outputs));
-        let kernel = self.backend.compile(&group).map_err(|error| PlanError::Unsupported {
+        // All of them are on one side.
+        let side = self.slots[outputs[0].0.0].home.side();
+        let kernel = self.compile(side, &group).map_err(|error| PlanError::Unsupported {
             operator: kind.name().to_string(),
             backend: self.backend.name(),
             place: None,
@@ -71,19 +73,58 @@ impl<B: Backend> Lowering<'_, B> {
         kind: Move,
         inputs: &[Seen],
         output: Seen,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         Ok(Instruction::Launch(self.launch_move(kind, inputs, &[output])?))
     }
 
-    pub(super) fn copy(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<B::Kernel>, PlanError> {
+    /// Copies a value to the other side.
+    pub(super) fn transfer(&mut self, from: SlotId, to: SlotId) -> Instruction<Kernel<B>> {
+        let kernel = Kernel::Transfer(self.slots[to.0].dtype);
+        let number = self.number(Origin::Move(Move::Transfer));
+        Instruction::Launch(LaunchCode { kernel, operands: vec![from, to], inputs: 1, number, product: None })
+    }
+
+    /// A slot itself if it is on this side, or else one like it there, for now.
+    pub(super) fn on_side(&mut self, slot: SlotId, side: Side) -> SlotId {
+        let like = &self.slots[slot.0];
+        if like.home.side() == side {
+            return slot;
+        }
+        let home = match side {
+            Side::Own => Home::Arena,
+            Side::Fallback => Home::Staging,
+        };
+        let like = Slot { home, life: (self.now, self.now), ..like.clone() };
+        let slot = self.add_slot(like);
+        if self.grows(slot) {
+            self.give_lane(slot, None);
+        }
+        slot
+    }
+
+    /// The same with the value in it.
+    pub(super) fn brought(
+        &mut self,
+        slot: SlotId,
+        side: Side,
+        code: &mut Vec<Instruction<Kernel<B>>>,
+    ) -> SlotId {
+        let there = self.on_side(slot, side);
+        if there != slot {
+            code.push(self.transfer(slot, there));
+        }
+        there
+    }
+
+    pub(super) fn copy(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
         self.moved(Move::Copy, &[self.whole(from)], self.whole(to))
     }
 
-    pub(super) fn add(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<B::Kernel>, PlanError> {
+    pub(super) fn add(&mut self, from: SlotId, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
         self.moved(Move::Add, &[self.whole(from)], self.whole(to))
     }
 
-    pub(super) fn zero(&mut self, to: SlotId) -> Result<Instruction<B::Kernel>, PlanError> {
+    pub(super) fn zero(&mut self, to: SlotId) -> Result<Instruction<Kernel<B>>, PlanError> {
         self.moved(Move::Zero, &[], self.whole(to))
     }
 
@@ -93,7 +134,7 @@ impl<B: Backend> Lowering<'_, B> {
         space: usize,
         from: SlotId,
         to: SlotId,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let inputs = [self.whole(from), self.index(space)];
         self.moved(Move::GatherRows, &inputs, self.whole(to))
     }
@@ -104,7 +145,7 @@ impl<B: Backend> Lowering<'_, B> {
         space: usize,
         from: SlotId,
         to: SlotId,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let inputs = [self.whole(from), self.index(space)];
         self.moved(Move::ScatterRows, &inputs, self.whole(to))
     }
@@ -115,7 +156,7 @@ impl<B: Backend> Lowering<'_, B> {
         space: usize,
         from: SlotId,
         to: SlotId,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let inputs = [self.whole(from), self.index(space)];
         self.moved(Move::AddRows, &inputs, self.whole(to))
     }
@@ -126,7 +167,7 @@ impl<B: Backend> Lowering<'_, B> {
         mask: SlotId,
         rows: Extent,
         [yes, no]: [SlotId; 2],
-    ) -> Result<SelectCode<B::Kernel>, PlanError> {
+    ) -> Result<SelectCode<Kernel<B>>, PlanError> {
         let count = self.add_slot(Slot {
             name: "count of rows".to_string(),
             shape: vec![Extent::Fixed(1)],

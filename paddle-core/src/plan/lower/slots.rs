@@ -59,8 +59,14 @@ impl<B: Backend> Lowering<'_, B> {
             return Ok(slot);
         }
         let home = match value.definition {
-            Definition::Parameter => Home::Parameter(self.storage.locate(self.program, var)?.number),
-            Definition::State => Home::State(self.states.locate(self.program, var)?.number),
+            Definition::Parameter => {
+                let stored = self.storage.locate(self.program, var)?;
+                Home::Parameter(stored.side, stored.number)
+            }
+            Definition::State => {
+                let stored = self.states.locate(self.program, var)?;
+                Home::State(stored.side, stored.number)
+            }
             Definition::Input | Definition::BlockParameter | Definition::Operator => Home::Arena,
         };
         let slot = self.slot_like(var, home);
@@ -78,9 +84,9 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Puts a slot on the tape: with an instance for each iteration of the loop, if one is named.
     pub(super) fn give_lane(&mut self, slot: SlotId, around: Option<LoopId>) {
-        let lane = LaneId(self.lanes.len());
-        self.lanes.push(Lane { slot, around });
-        self.slots[slot.0].home = Home::Lane(lane);
+        let (lane, side) = (LaneId(self.lanes.len()), self.slots[slot.0].home.side());
+        self.lanes.push(Lane { slot, side, around });
+        self.slots[slot.0].home = Home::Lane(side, lane);
         if let Some(around) = around {
             self.loops[around.0].lanes.push(lane);
         }

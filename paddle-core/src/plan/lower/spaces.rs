@@ -2,7 +2,7 @@
 
 use super::super::backend::{Backend, Extent, Move};
 use super::super::code::{
-    Home, Instruction, KnownOffsets, LoopId, MakeCode, Order, Prefix, Slot, SlotId, SortCode, Space,
+    Home, Instruction, Kernel, KnownOffsets, LoopId, MakeCode, Order, Prefix, Slot, SlotId, SortCode, Space,
     TakeCode, Taken,
 };
 use super::super::error::PlanError;
@@ -64,7 +64,7 @@ impl<B: Backend> Lowering<'_, B> {
         &mut self,
         tokens: RowsId,
         block: BlockId,
-        code: &mut Vec<Instruction<B::Kernel>>,
+        code: &mut Vec<Instruction<Kernel<B>>>,
     ) -> Result<(), PlanError> {
         let program = self.program;
         let spaces = (0..).map(RowsId).zip(program.row_spaces());
@@ -117,7 +117,7 @@ impl<B: Backend> Lowering<'_, B> {
         operator: &Operator,
         tokens: RowsId,
         block: BlockId,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let space = self.program.row_space(tokens);
         let lengths = self.read(operator.inputs[0])?;
         let layout = self.offsets_layout(tokens)?;
@@ -141,8 +141,8 @@ impl<B: Backend> Lowering<'_, B> {
         parent: RowsId,
         block: BlockId,
         prefix: Option<(LoopId, BlockId)>,
-        code: &mut Vec<Instruction<B::Kernel>>,
-        each: &mut Vec<Instruction<B::Kernel>>,
+        code: &mut Vec<Instruction<Kernel<B>>>,
+        each: &mut Vec<Instruction<Kernel<B>>>,
     ) -> Result<(), PlanError> {
         let program = self.program;
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
@@ -193,7 +193,7 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     /// What instructions that sort and take sequences read and write is in use now.
-    pub(super) fn touch_sequences(&mut self, code: &[Instruction<B::Kernel>]) {
+    pub(super) fn touch_sequences(&mut self, code: &[Instruction<Kernel<B>>]) {
         for launch in code.iter().filter_map(Instruction::launch) {
             self.touch_all(&launch.operands);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::backend::Backend;
-use super::super::code::{Instruction, LoopGradCode, SlotId};
+use super::super::code::{Instruction, Kernel, LoopGradCode, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
 use crate::ops::{Captured, LoopGrad, Operator};
@@ -14,7 +14,7 @@ impl<B: Backend> Lowering<'_, B> {
         &mut self,
         operator: &Operator,
         op: &LoopGrad,
-    ) -> Result<Instruction<B::Kernel>, PlanError> {
+    ) -> Result<Instruction<Kernel<B>>, PlanError> {
         let program = self.program;
         let body = operator.blocks[0];
         let block = program.block(body);

@@ -6,7 +6,7 @@ mod values;
 
 use paddle_core::plan::{Group, Move, OperandType, Unsupported};
 
-use super::kernel::{Body, Compiled};
+use super::kernel::{Body, Compiled, unsupported};
 use super::operands::Signature;
 
 /// Compiles a move.
@@ -14,6 +14,7 @@ pub(super) fn compile(kind: Move, group: &Group) -> Result<Compiled, Unsupported
     let output = &group.outputs[0];
     let body: Box<dyn Body> = match kind {
         Move::Copy => Box::new(values::Copying),
+        Move::Transfer => return unsupported("what goes from one device to another"),
         Move::Zero => Box::new(values::Zeroing),
         Move::Add => values::adding(output)?,
         Move::GatherRows => Box::new(rows::Gathering(output.clone())),

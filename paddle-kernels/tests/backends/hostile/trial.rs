@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paddle_core::ops::{Op, Program};
-use paddle_core::plan::{Backend, Executor, Part, RunError, Storage, initialize};
+use paddle_core::plan::{Backend, Buffers, Executor, Part, RunError, Storage, initialize};
 use paddle_core::program::{RowOrigin, RowsId, SymbolId, Type};
 use paddle_kernels::Cpu;
 use paddle_kernels::reference::Reference;
@@ -57,7 +57,7 @@ fn run_on<B: Backend + Clone>(backend: &B, program: &Program, random: &mut Rando
             return End::Unplanned;
         }
     }
-    let mut parameters = Vec::new();
+    let mut parameters = Buffers::default();
     if storage.allocate(backend, &mut parameters, "the parameters").is_err() {
         return End::Unplanned;
     }
@@ -83,7 +83,7 @@ fn run_on<B: Backend + Clone>(backend: &B, program: &Program, random: &mut Rando
 fn try_batch<B: Backend>(
     backend: &B,
     executor: &mut Executor<B>,
-    parameters: &mut [B::Buffer],
+    parameters: &mut Buffers<B>,
     feeds: &[Fed],
 ) -> Result<(), RunError> {
     executor.begin(&|i| feeds[i].feed())?;

@@ -1,0 +1,81 @@
+//! The schedule: how the operators of a block are launched on a backend.
+//!
+//! Fusion says which operators may be launched together on any device. Here the backend is asked: where each of them runs, and which
+//! chains of element-wise operators it takes into the kernel of the operator whose result they read.
+
+use std::collections::BTreeSet;
+
+use super::backend::{Backend, Side};
+use super::fuse::{LONGEST, chains, is_constant};
+use super::live::At;
+use super::numbers::Numbers;
+use crate::ops::{Operator, Program};
+use crate::program::{BlockId, Role};
+
+/// Operators that are launched together.
+#[derive(Debug)]
+pub(super) struct Unit {
+    /// Their positions in the block. Behind an operator that is not element-wise, they are its epilogue.
+    pub(super) operators: Vec<usize>,
+    /// Where they run.
+    pub(super) side: Side,
+}
+
+/// Cuts the live operators of a block into units.
+pub(super) fn schedule<B: Backend>(
+    backend: &B,
+    program: &Program,
+    id: BlockId,
+    live: &BTreeSet<At>,
+    numbers: Numbers,
+) -> Vec<Unit> {
+    let side = |operator: &Operator| Side::of(backend, &operator.op).unwrap_or_default();
+    let ops = &program.block(id).ops;
+    let mut units: Vec<Unit> = Vec::new();
+    // The operator that the next chain may be the epilogue of.
+    let mut body: Option<usize> = None;
+    for operators in chains(program, id, live, numbers, &side) {
+        let first = &ops[operators[0]];
+        let unit = Unit { side: side(first), operators };
+        if is_constant(first) {
+            units.push(unit);
+            continue;
+        }
+        let joined = body.filter(|&body| is_epilogue(backend, program, id, &units[body], &unit));
+        match joined {
+            // Where the chain is: it reads the constants in between.
+            Some(body) => {
+                let Unit { mut operators, side } = units.remove(body);
+                operators.extend(unit.operators);
+                units.push(Unit { operators, side });
+            }
+            None => units.push(unit),
+        }
+        body = (joined.is_none() && numbers == Numbers::Any).then(|| units.len() - 1);
+    }
+    units
+}
+
+/// Whether a chain becomes the epilogue of an operator.
+fn is_epilogue<B: Backend>(backend: &B, program: &Program, id: BlockId, body: &Unit, chain: &Unit) -> bool {
+    let ops = &program.block(id).ops;
+    let ([at], Some(first)) = (&body.operators[..], chain.operators.first()) else { return false };
+    let (operator, first) = (&ops[*at], &ops[*first]);
+    let &[result] = &operator.outputs[..] else { return false };
+    let fuses = match body.side {
+        Side::Own => backend.fuses(&operator.op),
+        Side::Fallback => backend.fallback().is_some_and(|fallback| fallback.fuses(&operator.op)),
+    };
+    let is_optimize = |operator: &Operator| operator.site.role == Role::Optimize;
+    let shape = |var| (program.ty(var).rows, &program.ty(var).dims);
+    let effects = operator.op.effects();
+    fuses
+        && effects.pure
+        && !effects.element_wise
+        && first.op.effects().element_wise
+        && body.side == chain.side
+        && is_optimize(operator) == is_optimize(first)
+        && shape(result) == shape(first.outputs[0])
+        && chain.operators.len() < LONGEST
+        && chain.operators.iter().any(|&at| ops[at].inputs.contains(&result))
+}

@@ -1,0 +1,124 @@
+//! A device for tests that lacks operators: the CPU runs them, and what it needs for them is copied back and forth.
+
+use paddle_core::memory::OutOfMemory;
+use paddle_core::ops::Op;
+use paddle_core::plan::{
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Piece, Token, Unsupported,
+};
+use paddle_core::program::DType;
+use paddle_kernels::Cpu;
+
+/// A device without every other operator, by their names.
+#[derive(Clone, Debug)]
+pub(crate) struct Lacking<B> {
+    pub(crate) device: B,
+    pub(crate) fallback: Cpu,
+}
+
+impl<B: Backend> Backend for Lacking<B> {
+    type Buffer = B::Buffer;
+    type Kernel = B::Kernel;
+    type Queue = B::Queue;
+    type Fallback = Cpu;
+
+    fn name(&self) -> &'static str {
+        "lacking"
+    }
+
+    fn fallback(&self) -> Option<&Cpu> {
+        Some(&self.fallback)
+    }
+
+    fn element_bytes(&self, dtype: DType) -> usize {
+        self.device.element_bytes(dtype)
+    }
+
+    fn supports(&self, op: &Op) -> bool {
+        let sum: u32 = op.name().bytes().map(u32::from).sum();
+        sum.is_multiple_of(2) && self.device.supports(op)
+    }
+
+    fn fuses(&self, body: &Op) -> bool {
+        self.device.fuses(body)
+    }
+
+    fn compile(&self, group: &Group) -> Result<B::Kernel, Unsupported> {
+        for op in group.operators() {
+            assert!(self.supports(&op.op), "`{}` is compiled where it is not supported", op.op.name());
+        }
+        self.device.compile(group)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<B::Buffer, OutOfMemory> {
+        self.device.allocate(bytes)
+    }
+
+    fn poison(&self, buffer: &mut B::Buffer) {
+        self.device.poison(buffer);
+    }
+
+    fn upload(&self, from: HostSlice<'_>, to: &mut B::Buffer, offset: usize) {
+        self.device.upload(from, to, offset);
+    }
+
+    fn download(&self, from: &B::Buffer, offset: usize, to: HostSliceMut<'_>) {
+        self.device.download(from, offset, to);
+    }
+
+    fn queue(&self) -> Result<B::Queue, OutOfMemory> {
+        self.device.queue()
+    }
+
+    fn rearrange(
+        &self,
+        queue: &mut B::Queue,
+        buffer: &mut B::Buffer,
+        bytes: usize,
+        pieces: &[Piece],
+    ) -> Result<(), OutOfMemory> {
+        self.device.rearrange(queue, buffer, bytes, pieces)
+    }
+
+    fn reserve(&self, kernel: &B::Kernel, sizes: &[usize]) -> Result<(), OutOfMemory> {
+        self.device.reserve(kernel, sizes)
+    }
+
+    fn launch(
+        &self,
+        queue: &mut B::Queue,
+        kernel: &B::Kernel,
+        launch: Launch<'_>,
+        memories: &mut Memories<'_, B::Buffer>,
+    ) {
+        self.device.launch(queue, kernel, launch, memories);
+    }
+
+    fn read(
+        &self,
+        queue: &mut B::Queue,
+        at: Location,
+        dtype: DType,
+        count: usize,
+        memories: &mut Memories<'_, B::Buffer>,
+    ) -> Token {
+        self.device.read(queue, at, dtype, count, memories)
+    }
+
+    fn write(
+        &self,
+        queue: &mut B::Queue,
+        from: HostSlice<'_>,
+        to: Location,
+        memories: &mut Memories<'_, B::Buffer>,
+    ) {
+        self.device.write(queue, from, to, memories);
+    }
+
+    fn wait(&self, queue: &mut B::Queue, token: Token, to: HostSliceMut<'_>) -> Result<(), Fault> {
+        self.device.wait(queue, token, to)
+    }
+
+    fn finish(&self, queue: &mut B::Queue) -> Result<(), Fault> {
+        self.device.finish(queue)
+    }
+}
