@@ -371,16 +371,20 @@ impl Reading<'_, '_> {
 
     /// An operator of the user's, with its definition.
     fn custom(&mut self) -> Result<bool, ConvertError> {
-        let mut attributes = Vec::new();
-        for attribute in ["name", "arguments", "definition"] {
-            let text = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
-            let program = text::parse(text).ok().filter(|_| attribute == "definition");
-            let value = program
-                .map_or(Attribute::Text(text.to_string()), |program| Attribute::Program(program.into()));
-            attributes.push((attribute.to_string(), value));
-        }
-        let row_wise = Attribute::Number(Number::Bool(self.bool("row_wise", false)?));
-        attributes.push(("row_wise".to_string(), row_wise));
+        let text = |attribute| self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute });
+        let (name, arguments, definition) = (text("name")?, text("arguments")?, text("definition")?);
+        let definition = match text::parse(definition) {
+            Ok(program) => Attribute::Program(program.into()),
+            // What is wrong with it is said where the operator is made.
+            Err(_) => Attribute::Text(definition.to_string()),
+        };
+        let attributes = [
+            ("name", Attribute::Text(name.to_string())),
+            ("arguments", Attribute::Text(arguments.to_string())),
+            ("definition", definition),
+            ("row_wise", Attribute::Number(Number::Bool(self.bool("row_wise", false)?))),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_string(), value)).into();
         let op = Op::from_attributes("custom", attributes)
             .map_err(|error| Fault::Attribute { attribute: "definition", message: error.to_string() })?;
         let inputs = self.inputs("X")?;
