@@ -34,117 +34,38 @@
 //! A leading dimension of -1 is the batch `_`, any other one a size of its own. What no rule knows stays
 //! [foreign](crate::ops::Foreign).
 //!
-//! | file | holds |
+//! # The rooms
+//!
+//! | room or file | holds |
 //! | --- | --- |
-//! | `names.rs` | the names that are ours |
+//! | `dialect.rs` | the names that are ours |
 //! | `types/` | types on the wire, both ways |
-//! | `describe/` | operators → wire: one row per operator |
-//! | `to_wire.rs` | programs → wire |
-//! | `operators.rs` | wire → operators: one rule per operator |
-//! | `constants.rs` | the same, for operators without inputs |
-//! | `norms.rs` | the same, for normalisations and norms |
-//! | `products.rs` | the same, for products of matrices |
-//! | `by_values.rs` | the same, for operators whose numbers come from values |
-//! | `likes.rs` | the same, for constants in the shape of other values |
-//! | `views.rs` | the same, for operators that give elements another shape |
-//! | `moves.rs` | the same, for operators that move elements |
-//! | `places.rs` | the same, for operators that find elements |
-//! | `images.rs` | the same, for operators on images |
-//! | `foreign.rs` | the same, for operators that are not known |
-//! | `known.rs` | what is known of values while a program is read |
-//! | `reading.rs` | what the rules are written with |
-//! | `control.rs` | wire → operators that own blocks; PaddlePaddle's `while` raised to ours |
-//! | `branches.rs` | the same, for PaddlePaddle's branches, raised to ours |
-//! | `versions.rs` | variables that are written many times |
-//! | `blocks.rs` | what is checked of blocks before they are read |
-//! | `from_wire.rs` | wire → programs |
-//! | `options.rs` | what is asked of parameters, both ways |
-//! | `params.rs` | the values of parameters |
-//! | `legalise/` | programs → PaddlePaddle's own operators |
-//! | `export.rs` | the two files of a model for PaddlePaddle |
-//! | `error.rs` | everything that can be wrong |
+//! | `parameter_options.rs` | what is asked of parameters, both ways |
+//! | `to_wire/` | programs → wire |
+//! | `to_wire/operators.rs` | operators → wire; beside it those of a family, file by file |
+//! | `from_wire/` | wire → programs |
+//! | `from_wire/error.rs` | everything that can be wrong |
+//! | `from_wire/blocks.rs` | what is checked of blocks before they are read |
+//! | `from_wire/versions.rs` | variables that are written many times |
+//! | `from_wire/operator.rs` | what rules are written with |
+//! | `from_wire/known_values.rs` | numbers and sizes that are known of values while a program is read |
+//! | `from_wire/rules/` | wire → operators: one rule per operator, a file for each family |
+//! | `from_wire/parameter_values.rs` | the values of parameters |
+//! | `export/` | the two files of a model for PaddlePaddle |
+//! | `export/legalise/` | programs → PaddlePaddle's own operators |
 
-#[cfg(feature = "convert")]
-mod blocks;
-#[cfg(feature = "convert")]
-mod branches;
-#[cfg(feature = "convert")]
-mod by_values;
-#[cfg(feature = "convert")]
-mod classes;
-#[cfg(feature = "convert")]
-mod constants;
-#[cfg(feature = "convert")]
-mod control;
-mod describe;
-#[cfg(feature = "convert")]
-mod diagonals;
-#[cfg(feature = "convert")]
-mod elementwise;
-#[cfg(feature = "convert")]
-mod error;
+mod dialect;
 #[cfg(feature = "convert")]
 mod export;
 #[cfg(feature = "convert")]
-mod foreign;
-#[cfg(feature = "convert")]
 mod from_wire;
-#[cfg(feature = "convert")]
-mod images;
-#[cfg(feature = "convert")]
-mod interpolate;
-#[cfg(feature = "convert")]
-mod known;
-#[cfg(feature = "convert")]
-mod legalise;
-#[cfg(feature = "convert")]
-mod likes;
-#[cfg(feature = "convert")]
-mod made_sequences;
-#[cfg(feature = "convert")]
-mod moves;
-mod names;
-#[cfg(feature = "convert")]
-mod norms;
-#[cfg(feature = "convert")]
-mod operators;
-mod options;
-#[cfg(feature = "convert")]
-mod params;
-#[cfg(feature = "convert")]
-mod places;
-#[cfg(feature = "convert")]
-mod products;
-#[cfg(feature = "convert")]
-mod random;
-#[cfg(feature = "convert")]
-mod reading;
-#[cfg(feature = "convert")]
-mod reductions;
-#[cfg(feature = "convert")]
-mod sequences;
-#[cfg(feature = "convert")]
-mod shapes;
+mod parameter_options;
 mod to_wire;
 mod types;
-#[cfg(feature = "convert")]
-mod update;
-#[cfg(feature = "convert")]
-mod versions;
-#[cfg(feature = "convert")]
-mod views;
 
 #[cfg(feature = "convert")]
-pub use error::{ConvertError, Fault, VariableFault, WirePlace};
+pub use export::{Export, ExportError, LegaliseError, export, legalise};
 #[cfg(feature = "convert")]
-pub use export::{Export, ExportError, export};
-#[cfg(feature = "convert")]
-pub use from_wire::from_wire;
-#[cfg(feature = "convert")]
-pub use legalise::{LegaliseError, legalise};
-#[cfg(feature = "convert")]
-pub use operators::is_known;
-#[cfg(feature = "convert")]
-pub use params::load_params;
+pub use from_wire::{ConvertError, Fault, VariableFault, WirePlace, from_wire, is_known, load_params};
 pub use to_wire::{WireProgram, to_wire};
 pub use types::element;

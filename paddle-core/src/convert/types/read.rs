@@ -1,7 +1,7 @@
 //! Types that are read from the wire.
 
 use super::{EQUAL, POSITIVE, dim_text, element, wire_dims};
-use crate::convert::error::Fault;
+use crate::convert::from_wire::Fault;
 use crate::ops::Program;
 use crate::program::{Condition, DType, Dim, RowOrigin, RowsId, SymbolId, Type};
 use crate::wire::VarKind;

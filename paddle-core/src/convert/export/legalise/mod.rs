@@ -1,0 +1,321 @@
+//! `Program` → a program that the real PaddlePaddle 2.6 runs. Nothing of ours is in it.
+//!
+//! This is a conversion, not a pass: what it makes (variables that are overwritten, blocks that write variables of
+//! outer ones) is no [`Program`], in which a value is written once.
+//!
+//! | ours | PaddlePaddle's |
+//! | --- | --- |
+//! | `if` per row | each branch in a `conditional_block`, run if the mask has a row for it; `merge_lod_tensor` |
+//! | a value on the rows of a block | see `row_spaces.rs` |
+//! | whole sequences of these rows | `gather`, by the numbers of their tokens |
+//! | `if` on a scalar | two `conditional_block`s and `select_input` |
+//! | `while` | `while`: state in variables that the body overwrites at its end; the condition block stands before the loop and at the end of the body |
+//! | `while` per row | the same, with a mask of the rows that are still in the loop, whose state is split off and merged again |
+//! | `for` | `lod_rank_table`, `while`; arrays of what comes to the iterations and of what they give; state that shrinks |
+//! | the order of iterations | none: values are stored in the order of the sequences |
+//! | a constant with rows | `fill_constant_batch_size_like` a value that has them |
+//! | the tokens of sequences, where an operator goes along them or where they are fetched | `lod_reset` to the offsets of an input, or to computed ones |
+//! | windows along sequences, and their product with filters | `sequence_conv` |
+//!
+//! A branch without rows must not run: the real kernels refuse matrices without rows. Its results then have no rows
+//! either, which has to be written: a variable keeps what it held in the run before.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `operators.rs` | operators without blocks |
+//! | `weaker_kernels.rs` | those whose kernels do less in PaddlePaddle |
+//! | `sequences.rs` | those that go along sequences |
+//! | `making_sequences.rs` | those that make sequences of others |
+//! | `row_spaces.rs` | how values come into a block that runs on some of their rows, and what is known of row spaces |
+//! | `sequence_positions.rs` | sequences of some of the rows |
+//! | `branches.rs` | `if` |
+//! | `while_loop.rs`, `while_per_row.rs`, `for_per_row.rs` | loops: on everything, that rows leave one by one, along sequences |
+
+mod branches;
+mod for_per_row;
+mod making_sequences;
+mod operators;
+mod row_spaces;
+mod sequence_positions;
+mod sequences;
+mod weaker_kernels;
+mod while_loop;
+mod while_per_row;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use self::row_spaces::{Chosen, Known};
+use crate::convert::dialect::{EMPTY, OURS};
+use crate::convert::to_wire::holder;
+use crate::convert::types::tensor_type;
+use crate::ops::{Op, Operator, Program, SequenceWindow};
+use crate::program::{BlockId, DType, Located, RowsId, Type, VarId, VerifyError};
+use crate::wire::{BlockDesc, OpAttr, OpDesc, ProgramDesc, VarDesc, VarKind, Version};
+
+/// The version that is written: 2.6.2.
+const PADDLE_VERSION: i64 = 2_006_002;
+
+/// More operators than these are not written.
+const MAX_OPERATORS: usize = 1 << 20;
+
+/// A program that cannot be written for PaddlePaddle.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LegaliseError {
+    /// The program is not well-formed.
+    Verify(VerifyError),
+    /// PaddlePaddle has nothing that does what an operator does.
+    Operator {
+        /// The operator.
+        operator: String,
+        /// Its source place, where it is known.
+        place: Option<Located>,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// The program would have too many operators.
+    TooLarge {
+        /// How many.
+        operators: usize,
+    },
+    /// An input or a parameter has a name that PaddlePaddle keeps for itself.
+    Name {
+        /// The name.
+        name: String,
+    },
+}
+
+impl fmt::Display for LegaliseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LegaliseError::Verify(error) => error.fmt(f),
+            LegaliseError::Operator { operator, place, reason } => {
+                if let Some(place) = place {
+                    write!(f, "{place}: ")?;
+                }
+                write!(f, "`{operator}` cannot be exported: {reason}")
+            }
+            LegaliseError::TooLarge { operators } => write!(
+                f,
+                "the exported program would have {operators} operators or more: the condition of a loop is written \
+                 twice, and with it the loops in it"
+            ),
+            LegaliseError::Name { name } => {
+                write!(f, "an input or parameter cannot be exported under the name `{name}`; rename it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LegaliseError {}
+
+/// Writes a program, which has no operators of training, with PaddlePaddle's own operators.
+pub fn legalise(program: &Program) -> Result<ProgramDesc, LegaliseError> {
+    program.verify().map_err(LegaliseError::Verify)?;
+    let operators = size(program, Program::GLOBAL);
+    if operators > MAX_OPERATORS {
+        return Err(LegaliseError::TooLarge { operators });
+    }
+    let mut to = Legaliser {
+        program,
+        blocks: Vec::new(),
+        taken: [FEED, FETCH, EMPTY, ""].map(str::to_string).into(),
+        suffixes: BTreeMap::new(),
+        names: BTreeMap::new(),
+        windows: BTreeMap::new(),
+        homes: BTreeMap::new(),
+        known: BTreeMap::new(),
+        chosen: BTreeMap::new(),
+    };
+    let global = to.new_block(None);
+    to.blocks[global].vars.push(holder(FEED, VarKind::FeedMinibatch));
+    to.blocks[global].vars.push(holder(FETCH, VarKind::FetchList));
+    for parameter in program.parameters() {
+        to.reserve(global, parameter, |desc| desc.persistable = Some(true))?;
+    }
+    for (column, &input) in program.inputs().iter().enumerate() {
+        to.reserve(global, input, |desc| desc.need_check_feed = Some(true))?;
+        let name = to.name(input);
+        let feed = OpDesc::new("feed").with_input("X", [FEED]).with_output("Out", [name]);
+        to.push(global, feed.with_attr(OpAttr::int("col", column as i32)));
+    }
+    for &input in program.inputs() {
+        to.input(global, input);
+    }
+    to.block(global, Program::GLOBAL)?;
+    let mut fetched: BTreeSet<String> =
+        program.inputs().iter().copied().chain(program.parameters()).map(|var| to.name(var)).collect();
+    for (column, &output) in program.outputs().iter().enumerate() {
+        if program.ty(output).rows.is_some_and(|rows| program.is_reordered(rows)) {
+            return Err(LegaliseError::Operator {
+                operator: program.var(output).name.clone(),
+                place: None,
+                reason: "it is in the order of the iterations of a loop; put it back with `scatter_rows`"
+                    .into(),
+            });
+        }
+        // A variable is fetched once, and it is one that an operator has written.
+        let mut name = to.with_levels(global, output);
+        if !fetched.insert(name.clone()) {
+            name = to.copy(global, output);
+        }
+        let fetch = OpDesc::new("fetch").with_input("X", [name]).with_output("Out", [FETCH]);
+        to.push(global, fetch.with_attr(OpAttr::int("col", column as i32)));
+    }
+    let version = Version { version: Some(PADDLE_VERSION), ..Version::default() };
+    Ok(ProgramDesc { blocks: to.blocks, version: Some(version), ..ProgramDesc::default() })
+}
+
+/// How many of a program's operators are written for a block.
+fn size(program: &Program, block: BlockId) -> usize {
+    let of_operator = |operator: &Operator| {
+        let sizes: Vec<usize> = operator.blocks.iter().map(|&inner| size(program, inner)).collect();
+        let again = match (&operator.op, sizes.as_slice()) {
+            (Op::While(_), &[condition, _]) => condition,
+            _ => 0,
+        };
+        sizes.into_iter().fold(again.saturating_add(1), usize::saturating_add)
+    };
+    program.block(block).ops.iter().map(of_operator).fold(0, usize::saturating_add)
+}
+
+/// The variables that hold what is fed and fetched. PaddlePaddle finds them by name.
+const FEED: &str = "feed";
+const FETCH: &str = "fetch";
+
+struct Legaliser<'a> {
+    program: &'a Program,
+    blocks: Vec<BlockDesc>,
+    /// Names in use.
+    taken: BTreeSet<String>,
+    /// The last suffix that each of them got.
+    suffixes: BTreeMap<String, u64>,
+    /// The variable that holds a value.
+    names: BTreeMap<VarId, String>,
+    /// Windows along sequences that are only multiplied by filters: what they are of.
+    windows: BTreeMap<VarId, (String, SequenceWindow)>,
+    /// The block that each variable is declared in.
+    homes: BTreeMap<String, usize>,
+    /// What variables say of row spaces, and the blocks in which they are written.
+    known: BTreeMap<RowsId, Vec<(Known, usize, String)>>,
+    /// How the rows of blocks are chosen.
+    chosen: BTreeMap<RowsId, Chosen>,
+}
+
+impl Legaliser<'_> {
+    fn new_block(&mut self, parent: Option<usize>) -> usize {
+        self.blocks.push(BlockDesc {
+            idx: self.blocks.len() as i32,
+            parent_idx: parent.map_or(-1, |parent| parent as i32),
+            forward_block_idx: Some(-1),
+            ..BlockDesc::default()
+        });
+        self.blocks.len() - 1
+    }
+
+    /// Appends an operator, without what only our own dialect has beside its numbers.
+    fn push(&mut self, at: usize, mut op: OpDesc) {
+        op.attrs.retain(|attr| !attr.name.starts_with(OURS));
+        self.blocks[at].ops.push(op);
+    }
+
+    /// The variable of a value.
+    fn name(&self, var: VarId) -> String {
+        // A verified program writes every value before it is read.
+        self.names.get(&var).cloned().unwrap_or_default()
+    }
+
+    fn names(&self, vars: &[VarId]) -> Vec<String> {
+        vars.iter().map(|&var| self.name(var)).collect()
+    }
+
+    /// Declares the variable of an input or a parameter, whose name others know.
+    fn reserve(
+        &mut self,
+        at: usize,
+        var: VarId,
+        mark: impl FnOnce(&mut VarDesc),
+    ) -> Result<(), LegaliseError> {
+        let value = self.program.var(var);
+        if !self.taken.insert(value.name.clone()) {
+            return Err(LegaliseError::Name { name: value.name.clone() });
+        }
+        self.names.insert(var, value.name.clone());
+        let mut desc = variable(self.program, &value.name, &value.ty);
+        self.homes.insert(value.name.clone(), at);
+        mark(&mut desc);
+        self.blocks[at].vars.push(desc);
+        Ok(())
+    }
+
+    /// Declares a variable of this name, or one like it.
+    fn declare(&mut self, at: usize, name: &str, ty: &Type) -> String {
+        let name = self.free(name);
+        self.homes.insert(name.clone(), at);
+        self.blocks[at].vars.push(variable(self.program, &name, ty));
+        name
+    }
+
+    fn free(&mut self, name: &str) -> String {
+        let mut free = name.to_string();
+        while !self.taken.insert(free.clone()) {
+            let suffix = self.suffixes.entry(name.to_string()).or_default();
+            *suffix += 1;
+            free = format!("{name}_{suffix}");
+        }
+        free
+    }
+
+    /// Declares the variable of a value that is written next.
+    fn define(&mut self, at: usize, var: VarId) -> String {
+        let value = self.program.var(var);
+        let name = self.declare(at, &value.name, &value.ty);
+        self.names.insert(var, name.clone());
+        name
+    }
+
+    /// Appends an operator with one input and one output, which is a new variable.
+    fn step(&mut self, at: usize, op: OpDesc, x: String, ty: &Type) -> String {
+        let out = self.declare(at, &op.r#type.clone(), ty);
+        self.push(at, op.with_input("X", [x]).with_output("Out", [out.clone()]));
+        out
+    }
+
+    /// Copies a variable into another one.
+    fn assign(&mut self, at: usize, from: String, to: String) {
+        self.push(at, OpDesc::new("assign").with_input("X", [from]).with_output("Out", [to]));
+    }
+
+    /// A new variable with a copy of a value.
+    fn copy(&mut self, at: usize, var: VarId) -> String {
+        let (program, from) = (self.program, self.name(var));
+        let to = self.declare(at, &from, program.ty(var));
+        self.assign(at, from, to.clone());
+        to
+    }
+
+    /// Appends a block's operators.
+    fn block(&mut self, at: usize, id: BlockId) -> Result<(), LegaliseError> {
+        let program = self.program;
+        program.block(id).ops.iter().try_for_each(|operator| self.operator(at, operator))
+    }
+
+    fn refuse<T>(&self, operator: &Operator, reason: impl Into<String>) -> Result<T, LegaliseError> {
+        Err(LegaliseError::Operator {
+            operator: operator.op.operation().called().to_string(),
+            place: operator.site.place.map(|place| self.program.locate(place)),
+            reason: reason.into(),
+        })
+    }
+}
+
+fn variable(program: &Program, name: &str, ty: &Type) -> VarDesc {
+    let r#type = tensor_type(program, ty);
+    VarDesc { name: name.to_string(), r#type, persistable: Some(false), ..VarDesc::default() }
+}
+
+/// The type of a mask: one truth value per row.
+fn mask_type(rows: Option<RowsId>) -> Type {
+    Type { rows, ..Type::new(DType::Bool, [1]) }
+}

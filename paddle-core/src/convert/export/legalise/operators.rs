@@ -1,0 +1,471 @@
+//! Operators without blocks.
+
+use super::row_spaces::Known;
+use super::sequence_positions::list;
+use super::{LegaliseError, Legaliser};
+use crate::convert::to_wire::operators::{describe, fill_value};
+use crate::convert::to_wire::search::is_plain_gather;
+use crate::convert::types::{element, wire_dims};
+use crate::ops::{
+    AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, RowsId, Type};
+use crate::wire::{OpAttr, OpDesc};
+
+/// For operators that a program has only after `backward`.
+const TRAINING: &str = "it belongs to training; export the program from before `backward`";
+
+/// More numbers than this are not written out in a file.
+const MOST_WRITTEN: i64 = 1 << 16;
+
+impl Legaliser<'_> {
+    /// Appends what does the same as an operator of `block`.
+    pub(super) fn operator(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        match &operator.op {
+            Op::Assign(_)
+            | Op::BatchNorm(_)
+            | Op::AssignValue(_)
+            | Op::Auc(_)
+            | Op::Binary(_)
+            | Op::Cast(_)
+            | Op::Compare(_)
+            | Op::Concat(_)
+            | Op::Conv2d(_)
+            | Op::Conv2dTranspose(_)
+            | Op::Foreign(_)
+            | Op::GatherNd(_)
+            | Op::GroupNorm(_)
+            | Op::Logical(_)
+            | Op::LookupTable(_)
+            | Op::MaxPool2dWithIndex(_)
+            | Op::Not(_)
+            | Op::Pad(_)
+            | Op::Predicate(_)
+            | Op::Reduce(_)
+            | Op::Scale(_)
+            | Op::Scatter(_)
+            | Op::ScatterNdAdd(_)
+            | Op::Slice(_)
+            | Op::Softmax(_)
+            | Op::Split(_)
+            | Op::TakeAlongAxis(_)
+            | Op::StopGradient(_)
+            | Op::TopK(_) => self.same(at, operator),
+            Op::CumSum(op) => {
+                let x = self.name(operator.inputs[0]);
+                let sums = self.sums(at, *op, x, self.program.ty(operator.outputs[0]));
+                self.names.insert(operator.outputs[0], sums);
+                Ok(())
+            }
+            Op::Store(_) => self.store(at, operator),
+            Op::SequenceAlign(_) => self.sequence_align(at, operator),
+            Op::SequenceConcat(_) => self.sequence_concat(at, operator),
+            Op::SequenceGather(_) => self.sequence_gather(at, operator),
+            Op::SequencePad(op) => self.sequence_pad(at, operator, op),
+            Op::SequenceRange(op) => self.sequence_range(at, operator, op.rows),
+            Op::SequenceReshape(_) => self.sequence_reshape(at, operator),
+            Op::SequenceUnpad(_) => self.sequence_unpad(at, operator),
+            Op::SequenceWhere(_) => self.sequence_where(at, operator),
+            Op::SequenceExpandAs(_) => self.sequence_expand_as(at, operator),
+            Op::SequenceLength(_) => self.sequence_length(at, operator),
+            Op::SequencePool(op) => self.sequence_pool(at, operator, op),
+            Op::SequenceReverse(_) => self.sequence_reverse(at, operator),
+            Op::SequenceSoftmax(_) => self.sequence_softmax(at, operator),
+            Op::SequenceWindow(op) => self.sequence_window(at, operator, op),
+            Op::CrossEntropy(_) | Op::SoftmaxWithCrossEntropy(_) => self.of_classes(at, operator, 1),
+            Op::Accuracy(_) => self.of_classes(at, operator, 2),
+            Op::RankLoss(_) => self.rank_loss(at, operator),
+            Op::CrfDecoding(_) => self.crf_decoding(at, operator),
+            Op::LayerNorm(op) => self.layer_norm(at, operator, op),
+            Op::LinearChainCrf(_) => self.linear_chain_crf(at, operator),
+            Op::Matmul(_) => self.matmul(at, operator),
+            Op::Loss(op) => self.loss(at, operator, op.kind),
+            Op::Pool2d(op) => self.pool(at, operator, op),
+            // PaddlePaddle scales sizes that are not known yet.
+            Op::Interpolate(op) if op.scale.iter().all(|scale| *scale > 0.0) => self.same(at, operator),
+            Op::Interpolate(op) => self.sized(at, operator, &op.size),
+            Op::RowNumbers(_) => self.row_numbers(at, operator),
+            Op::Size(op) => self.size(at, operator, op),
+            Op::Select(_) => self.of_one_shape(at, operator, None),
+            Op::Unary(op) => self.unary(at, operator, op),
+            Op::Transpose(_) => self.transpose(at, operator),
+            Op::Fill(op) => self.fill(at, operator, op),
+            Op::Gather(_) => self.gather_by_list(at, operator),
+            Op::OneHot(op) => self.sized(at, operator, std::slice::from_ref(&op.depth)),
+            Op::Range(op) => self.range(at, operator, op),
+            Op::Tile(op) => self.sized(at, operator, &op.repeat_times),
+            Op::UniformRandom(_) | Op::GaussianRandom(_) | Op::TruncatedGaussianRandom(_) => {
+                self.random(at, operator)
+            }
+            Op::Reshape(_) => self.reshape(at, operator),
+            Op::GatherRows(op) => self.gather(at, operator, op.rows),
+            Op::ScatterRows(_) => self.scatter(operator),
+            Op::If(_) => self.branches(at, operator),
+            Op::While(_) if operator.blocks.iter().all(|&block| self.program.block(block).rows.is_none()) => {
+                self.repeat(at, operator)
+            }
+            Op::For(op) => self.for_rows(at, operator, op.items as usize),
+            Op::While(_) => self.repeat(at, operator),
+            Op::WarpCtc(_) => self.warpctc(at, operator),
+            // PaddlePaddle has rows as an axis anyway.
+            Op::RowsToAxis(_) | Op::AxisToRows(_) => self.renamed_rows(at, operator),
+            Op::SequenceProduct(_) | Op::SequenceSpread(_) | Op::SequenceWeigh(_) => self.refuse(
+                operator,
+                "PaddlePaddle has no pairs of tokens; pad the sequences, and take `matmul`",
+            ),
+            Op::Outside(_) => self.refuse(operator, "its value is bound when the network is made"),
+            Op::Custom(_) => {
+                self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
+            }
+            Op::BatchNormGrad(_)
+            | Op::Contract(_)
+            | Op::Conv2dGrad(_)
+            | Op::CrossEntropyGrad(_)
+            | Op::Dropout(_)
+            | Op::DropoutGrad(_)
+            | Op::Expand(_)
+            | Op::GatherGrad(_)
+            | Op::GroupNormGrad(_)
+            | Op::InterpolateGrad(_)
+            | Op::LayerNormGrad(_)
+            | Op::LinearChainCrfGrad(_)
+            | Op::LookupTableGrad(_)
+            | Op::LossGrad(_)
+            | Op::Pool2dGrad(_)
+            | Op::SequenceConcatGrad(_)
+            | Op::SequenceGatherGrad(_)
+            | Op::SequencePoolGrad(_)
+            | Op::SequenceWindowGrad(_)
+            | Op::SliceGrad(_)
+            | Op::SoftmaxGrad(_)
+            | Op::SoftmaxWithCrossEntropyGrad(_)
+            | Op::TakeAlongAxisGrad(_)
+            | Op::UnaryGrad(_)
+            | Op::Update(_)
+            | Op::UpdateRows(_)
+            | Op::LoopGrad(_) => self.refuse(operator, TRAINING),
+        }
+    }
+
+    /// An operator that PaddlePaddle has.
+    pub(super) fn same(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let inputs = self.names(&operator.inputs);
+        let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// A copy to a variable that is persistable.
+    fn store(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let names = self.names(&operator.inputs);
+        let desc = OpDesc::new("assign").with_input("X", [&names[1]]).with_output("Out", [&names[0]]);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// The operator on these variables, its outputs declared.
+    pub(super) fn same_on(&mut self, operator: &Operator, at: usize, inputs: &[String]) -> OpDesc {
+        let program = self.program;
+        let outputs: Vec<String> = operator.outputs.iter().map(|&output| self.define(at, output)).collect();
+        let types: Vec<_> = operator.inputs.iter().map(|&input| program.ty(input)).collect();
+        describe(&operator.op, inputs, &outputs, &types)
+    }
+
+    /// Ids, the input number `label`, have to be a column.
+    fn of_classes(&mut self, at: usize, operator: &Operator, label: usize) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let mut inputs = self.names(&operator.inputs);
+        let (values, ids) = (program.ty(operator.inputs[0]), program.ty(operator.inputs[label]));
+        if ids.rank() < values.rank() {
+            let mut column = ids.clone();
+            column.dims.push(Dim::from(1));
+            inputs[label] = self.reshaped(at, operator, inputs[label].clone(), ids, &column)?;
+        }
+        let desc = self.same_on(operator, at, &inputs);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// Written out, since PaddlePaddle's own wants labels of the shape of the scores, and its later versions have none.
+    fn rank_loss(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let [label, left, right] = &self.names(&operator.inputs)[..] else { return Ok(()) };
+        let (sub, mul) = (Binary { kind: BinaryKind::Sub }, Binary { kind: BinaryKind::Mul });
+        let difference = self.emit(at, sub, &[left, right], ty);
+        let softplus = self.emit(at, Unary::of(UnaryKind::Softplus), &[&difference], ty);
+        let chosen = self.emit(at, mul, &[&difference, label], ty);
+        let loss = self.emit(at, sub, &[&softplus, &chosen], ty);
+        self.names.insert(operator.outputs[0], loss);
+        Ok(())
+    }
+
+    /// An operator whose attributes have sizes.
+    fn sized(&mut self, at: usize, operator: &Operator, sizes: &[Dim]) -> Result<(), LegaliseError> {
+        match sizes.iter().all(|size| size.constant().is_some()) {
+            true => self.same(at, operator),
+            false => self.refuse(operator, "its sizes have to be numbers"),
+        }
+    }
+
+    /// PaddlePaddle gathers by a list of numbers, whose elements may be those of rows.
+    fn gather_by_list(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        if is_plain_gather(x, index) {
+            return self.same(at, operator);
+        }
+        if let (Some(rows), true) = (x.rows, index.rows.is_some()) {
+            return self.gather_in_rows(at, operator, rows);
+        }
+        let all = index.dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
+        let Some(count) = all.ok().and_then(|all| all.constant()).filter(|_| index.rows.is_none()) else {
+            return self.refuse(operator, "of numbers with rows, each row may have one");
+        };
+        let list = Type { dims: vec![Dim::from(count)], ..index.clone() };
+        let mut inputs = self.names(&operator.inputs);
+        inputs[1] = self.reshaped(at, operator, inputs[1].clone(), index, &list)?;
+        let out = program.ty(operator.outputs[0]);
+        let Op::Gather(Gather { axis }) = &operator.op else { return Ok(()) };
+        let place = *axis as usize - usize::from(x.rows.is_some());
+        let mut flat = out.clone();
+        flat.dims.splice(place..place + index.dims.len(), [Dim::from(count)]);
+        let taken = self.declare(at, "gather", &flat);
+        let desc = describe(&operator.op, &inputs, std::slice::from_ref(&taken), &[x, &list]);
+        self.push(at, desc);
+        let out = self.reshaped(at, operator, taken, &flat, out)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// PaddlePaddle does not gather each row by numbers of its own: what each row has to choose from is listed row by row.
+    fn gather_in_rows(&mut self, at: usize, operator: &Operator, rows: RowsId) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let [x, index] = [0, 1].map(|k| program.ty(operator.inputs[k]));
+        let out = program.ty(operator.outputs[0]);
+        let Op::Gather(Gather { axis: 1 }) = &operator.op else {
+            return self
+                .refuse(operator, "of each row by numbers of its own, PaddlePaddle gathers along axis 1");
+        };
+        let number = |dims: &[Dim]| {
+            let product = dims.iter().try_fold(Dim::from(1), |product, dim| &product * dim).ok()?;
+            product.constant().and_then(|size| i32::try_from(size).ok())
+        };
+        let inner = wire_dims(&Type { rows: None, dims: x.dims[1..].to_vec(), ..x.clone() });
+        let (Some(choices), Some(chosen), Some(inner)) =
+            (number(&x.dims[..1]), number(&index.dims), small(&inner).filter(|sizes| !sizes.contains(&-1)))
+        else {
+            return self.refuse(operator, "the sizes of what is gathered have to be numbers");
+        };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let of_rows = Type::with_rows(DType::I64, rows, [1]);
+        let each = self.declare(at, "fill_constant_batch_size_like", &of_rows);
+        let fill = Fill { value: Number::Int(choices.into()), ty: of_rows.clone() };
+        self.fill_rows(at, count, &fill, vec![-1, 1], each.clone());
+        let starts = self.sums_before(at, each);
+        let names = self.names(&operator.inputs);
+        let wide = Type { dims: vec![Dim::from(i64::from(chosen))], ..index.clone() };
+        let numbers = self.reshaped_to(at, names[1].clone(), index, &wide, vec![-1, chosen]);
+        let numbers = self.emit(at, Binary { kind: BinaryKind::Add }, &[&numbers, &starts], &wide);
+        let numbers = self.reshaped_to(at, numbers, &wide, &list(DType::I64), vec![-1]);
+        let listed = Type { dims: x.dims[1..].to_vec(), ..x.clone() };
+        let shape = std::iter::once(-1).chain(inner).collect();
+        let values = self.reshaped_to(at, names[0].clone(), x, &listed, shape);
+        let taken = self.take(at, values, numbers, &listed, "gather");
+        let Some(shape) = small(&wire_dims(out)) else {
+            return self.refuse(operator, "a size exceeds 32 bits");
+        };
+        let taken = self.reshaped_to(at, taken, &listed, out, shape);
+        self.names.insert(operator.outputs[0], taken);
+        Ok(())
+    }
+
+    /// How many elements there are along some axes: the product of those sizes that are not known, times those that are.
+    fn size(&mut self, at: usize, operator: &Operator, op: &Size) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (ty, out) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        let sizes = wire_dims(ty);
+        let all: Vec<i64> = (0..sizes.len() as i64).collect();
+        let axes = if op.axes.is_empty() { &all } else { &op.axes };
+        let size_of = |axis: i64| sizes.get(axis as usize).copied().unwrap_or(1);
+        let known: f64 = axes
+            .iter()
+            .map(|&axis| size_of(axis))
+            .filter(|&size| size != -1)
+            .map(|size| size as f64)
+            .product();
+        let one = Type::new(out.dtype, [1]);
+        let mut size = self.constant(at, Number::Float(known), &one, "size");
+        for &axis in axes.iter().filter(|&&axis| size_of(axis) == -1) {
+            let x = self.name(operator.inputs[0]);
+            let count = self.size_of(at, x, ty, axis as i32);
+            let count = self.cast(at, count, &Type::new(DType::I32, [1]), out.dtype);
+            size = self.emit(at, Binary { kind: BinaryKind::Mul }, &[&size, &count], &one);
+        }
+        let size = self.reshaped_to(at, size, &one, out, Vec::new());
+        self.names.insert(operator.outputs[0], size);
+        Ok(())
+    }
+
+    /// The number of each row, in the order of the rows.
+    fn row_numbers(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let Some(rows) = ty.rows.filter(|&rows| !self.program.is_reordered(rows)) else {
+            return self.refuse(operator, "the rows have no order that PaddlePaddle knows");
+        };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let numbers = self.numbers_of_rows(at, count, rows);
+        self.names.insert(operator.outputs[0], numbers);
+        Ok(())
+    }
+
+    /// Written out, since PaddlePaddle's own is of numbers that are values.
+    fn range(&mut self, at: usize, operator: &Operator, op: &Range) -> Result<(), LegaliseError> {
+        let Some(count) = op.ty.dims[0].constant().filter(|&count| count <= MOST_WRITTEN) else {
+            return self.refuse(operator, format!("a range is written out, up to {MOST_WRITTEN} numbers"));
+        };
+        let number = |i: i64| match (op.start, op.step) {
+            (Number::Int(start), Number::Int(step)) => Number::Int(start.wrapping_add(i.wrapping_mul(step))),
+            (start, step) => Number::Float(start.as_f64() + i as f64 * step.as_f64()),
+        };
+        let values = AssignValue { values: (0..count).map(number).collect(), ty: op.ty.clone() }.rounded();
+        let out = self.define(at, operator.outputs[0]);
+        self.push(at, describe(&values.into(), &[], &[out], &[]));
+        Ok(())
+    }
+
+    fn transpose(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let inputs = self.names(&operator.inputs);
+        let xshape = self.xshape(at, "transpose2", program.ty(operator.inputs[0]));
+        let desc = self.same_on(operator, at, &inputs).with_output("XShape", [xshape]);
+        self.push(at, desc);
+        Ok(())
+    }
+
+    /// The variable in which PaddlePaddle keeps the shape from before, for a gradient.
+    fn xshape(&mut self, at: usize, operator: &str, from: &Type) -> String {
+        let old = Type { rows: None, dims: from.dims.clone(), ..*from };
+        self.declare(at, &format!("{operator}.xshape"), &old)
+    }
+
+    /// With rows, as many as a variable has that has them.
+    fn fill(&mut self, at: usize, operator: &Operator, op: &Fill) -> Result<(), LegaliseError> {
+        if op.ty.dims.iter().any(|dim| dim.constant().is_none()) {
+            return self.refuse(operator, "a constant's sizes have to be numbers");
+        }
+        let Some(rows) = op.ty.rows else { return self.same(at, operator) };
+        let count = self.need(at, operator, rows, Known::Count)?;
+        let out = self.define(at, operator.outputs[0]);
+        self.fill_like(at, operator, count, op, out)
+    }
+
+    /// Fills a variable, with as many rows as `count` has.
+    pub(super) fn fill_like(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        count: String,
+        op: &Fill,
+        out: String,
+    ) -> Result<(), LegaliseError> {
+        let Some(shape) = small(&wire_dims(&op.ty)) else {
+            return self.refuse(operator, "a size exceeds 32 bits");
+        };
+        self.fill_rows(at, count, op, shape, out);
+        Ok(())
+    }
+
+    /// The same with a shape that is known to fit.
+    pub(super) fn fill_rows(&mut self, at: usize, count: String, op: &Fill, shape: Vec<i32>, out: String) {
+        let mut desc = OpDesc::new("fill_constant_batch_size_like")
+            .with_input("Input", [count])
+            .with_output("Out", [out])
+            .with_attr(OpAttr::ints("shape", shape))
+            .with_attr(OpAttr::int("input_dim_idx", 0))
+            .with_attr(OpAttr::int("output_dim_idx", 0))
+            .with_attr(OpAttr::int("dtype", element(op.ty.dtype).into()))
+            .with_attr(OpAttr::bool("force_cpu", false));
+        desc.attrs.extend(fill_value(op.value));
+        self.push(at, desc);
+    }
+
+    fn random(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        if wire_dims(ty).contains(&-1) {
+            return self.refuse(operator, "the sizes of random numbers have to be numbers");
+        }
+        self.same(at, operator)
+    }
+
+    /// A copy, of rows whose order PaddlePaddle has.
+    fn renamed_rows(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let rows = operator.inputs.iter().chain(&operator.outputs).find_map(|&var| self.program.ty(var).rows);
+        if rows.is_some_and(|rows| self.program.is_reordered(rows)) {
+            return self.refuse(operator, "its rows are in the order of a loop");
+        }
+        let (x, out) = (self.name(operator.inputs[0]), self.name(operator.outputs[0]));
+        self.push(at, OpDesc::new("assign").with_input("X", [&x]).with_output("Out", [&out]));
+        Ok(())
+    }
+
+    fn reshape(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (from, to) = (program.ty(operator.inputs[0]), program.ty(operator.outputs[0]));
+        let x = self.name(operator.inputs[0]);
+        let out = self.reshaped(at, operator, x, from, to)?;
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// A variable with the same elements as `x` in another shape. A size that is not known stays where it is, or is
+    /// the only one that PaddlePaddle finds out.
+    pub(super) fn reshaped(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        x: String,
+        from: &Type,
+        to: &Type,
+    ) -> Result<String, LegaliseError> {
+        // Of rows, there may be none, from which nothing can be found out: 0 is "as before".
+        let mut shape: Vec<i64> = to.rows.map(|_| 0).into_iter().collect();
+        for (i, dim) in to.dims.iter().enumerate() {
+            shape.push(match dim.constant() {
+                Some(size) => size,
+                None if from.dims.get(i) == Some(dim) => 0,
+                None => -1,
+            });
+        }
+        let unknown = shape.iter().filter(|&&size| size == -1).count();
+        let shape = small(&shape).filter(|_| unknown <= 1 && !to.dims.contains(&Dim::from(0)));
+        let Some(shape) = shape else {
+            return self.refuse(operator, "at most one size of the new shape may be unknown, and none 0");
+        };
+        Ok(self.reshaped_to(at, x, from, to, shape))
+    }
+
+    /// The same with a shape as PaddlePaddle says it.
+    pub(super) fn reshaped_to(
+        &mut self,
+        at: usize,
+        x: String,
+        from: &Type,
+        to: &Type,
+        shape: Vec<i32>,
+    ) -> String {
+        let out = self.declare(at, "reshape2", to);
+        let xshape = self.xshape(at, "reshape2", &Type { dtype: to.dtype, ..from.clone() });
+        let desc = OpDesc::new("reshape2")
+            .with_input("X", [x])
+            .with_output("Out", [out.clone()])
+            .with_output("XShape", [xshape])
+            .with_attr(OpAttr::ints("shape", shape));
+        self.push(at, desc);
+        out
+    }
+}
+
+/// Sizes as PaddlePaddle stores most of them.
+pub(super) fn small(sizes: &[i64]) -> Option<Vec<i32>> {
+    sizes.iter().map(|&size| i32::try_from(size).ok()).collect()
+}

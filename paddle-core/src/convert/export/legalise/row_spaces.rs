@@ -1,0 +1,426 @@
+//! Rows: how values come into a block that runs on some of them, and what else is to be known of a row space.
+//!
+//! | rows | a value on them is made from one outside by |
+//! | --- | --- |
+//! | of a branch, or still in a `while` | `split_lod_tensor` |
+//! | still in a `for` | `reorder_lod_tensor_by_rank` before the loop, `shrink_rnn_memory` in it |
+//! | tokens that come to an iteration of a `for` | `lod_tensor_to_array` before the loop, `read_from_array` in it |
+//! | sequences of these rows | `split_lod_tensor` as well; in a `for`, `gather` by the numbers of their tokens |
+//! | tokens in the order of iterations | nothing: they stay in the order of the sequences |
+
+use super::sequences::lod_reset;
+use super::{LegaliseError, Legaliser};
+use crate::convert::to_wire::operators::{describe, fill_value};
+use crate::convert::types::element;
+use crate::ops::{Cast, Number, Op, Operator};
+use crate::program::{DType, RowOrigin, RowsId, Type, VarId};
+use crate::wire::{OpAttr, OpDesc};
+
+/// What a variable says of a row space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Known {
+    /// It has as many rows, or sequences where it has offsets: what `fill_constant_batch_size_like` counts.
+    Count,
+    /// It has these tokens, and the offsets of their sequences.
+    Offsets,
+    /// It has, beside them, those of the sequences that these are tokens of, the outermost first.
+    Levels,
+    /// i32: how many tokens stand before each sequence, and how many there are.
+    Bounds,
+    /// How many tokens the sequence of each row has.
+    Lengths,
+    /// How many tokens stand before it.
+    Starts,
+    /// The numbers of the tokens among those that they are taken from.
+    Numbers,
+}
+
+/// How the rows of a block are chosen from those around it.
+#[derive(Clone, Debug)]
+pub(super) enum Chosen {
+    /// All of them.
+    All,
+    /// Those on one side of a mask.
+    Mask {
+        /// The variable of the mask.
+        mask: String,
+        /// Whether it holds for them.
+        side: bool,
+    },
+    /// Those whose sequences have a token left, longest first.
+    Longest {
+        /// The block around the loop.
+        outside: usize,
+        /// The variable of the rank table.
+        table: String,
+        /// The variable that counts the iterations.
+        step: String,
+    },
+}
+
+/// The last row of all: PaddlePaddle's way to say it.
+const END: i32 = i32::MAX;
+
+impl Legaliser<'_> {
+    /// A value from outside of a block.
+    pub(super) fn gather(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        rows: RowsId,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let (x, out) = (operator.inputs[0], operator.outputs[0]);
+        let called = &program.var(out).name;
+        match self.moved(at, self.name(x), program.ty(x), rows, called) {
+            Some(name) => self.names.insert(out, name),
+            None => return self.refuse(operator, "nothing that is exported says which rows these are"),
+        };
+        Ok(())
+    }
+
+    /// A value in the order of the sequences, in which it is stored already.
+    pub(super) fn scatter(&mut self, operator: &Operator) -> Result<(), LegaliseError> {
+        let name = self.name(operator.inputs[0]);
+        self.names.insert(operator.outputs[0], name);
+        Ok(())
+    }
+
+    /// Notes what an input says of its rows and of those that its sequences belong to.
+    pub(super) fn input(&mut self, at: usize, var: VarId) {
+        let program = self.program;
+        let Some(mut rows) = program.ty(var).rows else { return };
+        let mut name = self.name(var);
+        self.note(at, rows, Known::Levels, name.clone());
+        while let Some(parent) = program.rows_of_whole_sequences(rows) {
+            if self.find(at, parent, Known::Count).is_none() {
+                self.note(at, parent, Known::Count, name.clone());
+            }
+            if self.find(at, rows, Known::Offsets).is_some() || self.find(at, rows, Known::Lengths).is_some()
+            {
+                return;
+            }
+            if program.rows_of_whole_sequences(parent).is_none() {
+                self.note(at, rows, Known::Offsets, name);
+                return;
+            }
+            // Offsets of several levels: those of the last one are computed, and the others are left to what is counted.
+            let count = self.without_offsets(at, name.clone(), program.ty(var));
+            self.note(at, rows, Known::Count, count.clone());
+            let (outer, lengths) = self.lengths(at, rows, &name, count);
+            self.note(at, rows, Known::Lengths, lengths);
+            (name, rows) = (outer, parent);
+        }
+        if self.find(at, rows, Known::Count).is_none() {
+            self.note(at, rows, Known::Count, name);
+        }
+    }
+
+    /// Notes what a variable says.
+    pub(super) fn note(&mut self, at: usize, rows: RowsId, what: Known, name: String) {
+        self.known.entry(rows).or_default().push((what, at, name));
+    }
+
+    /// Says how the rows of a block are chosen that is written next. A condition is written twice.
+    pub(super) fn enter(&mut self, rows: RowsId, chosen: Chosen) {
+        if self.chosen.insert(rows, chosen).is_some() {
+            self.forget(rows);
+        }
+    }
+
+    /// Forgets what was noted of rows, and of sequences that belong to them.
+    pub(super) fn forget(&mut self, rows: RowsId) {
+        let program = self.program;
+        self.known.retain(|&of, _| {
+            std::iter::successors(Some(of), |&of| program.rows_of_whole_sequences(of)).all(|of| of != rows)
+        });
+    }
+
+    /// Notes the tokens of sequences that an operator makes, and how long these are.
+    pub(super) fn make(&mut self, at: usize, rows: RowsId, tokens: String, lengths: String) {
+        if self.known.contains_key(&rows) {
+            self.forget(rows);
+        }
+        self.note(at, rows, Known::Count, tokens);
+        self.note(at, rows, Known::Lengths, lengths);
+    }
+
+    fn find(&self, at: usize, rows: RowsId, what: Known) -> Option<String> {
+        let noted = self.known.get(&rows)?.iter().rev();
+        noted
+            .filter(|noted| noted.0 == what)
+            .find(|noted| self.is_within(at, noted.1))
+            .map(|noted| noted.2.clone())
+    }
+
+    /// Whether a block is another one, or in it.
+    fn is_within(&self, at: usize, outer: usize) -> bool {
+        let parent = |&at: &usize| usize::try_from(self.blocks[at].parent_idx).ok();
+        std::iter::successors(Some(at), parent).any(|at| at == outer)
+    }
+
+    /// The row space in whose order values on `rows` are stored.
+    pub(super) fn stored_as(&self, rows: RowsId) -> RowsId {
+        let before =
+            |&rows: &RowsId| self.program.source_of(rows).filter(|_| self.program.is_reordered(rows));
+        std::iter::successors(Some(rows), before).last().unwrap_or(rows)
+    }
+
+    /// A variable that says this of a row space, if something says it. What is not known yet is computed in the block `at`.
+    pub(super) fn known(&mut self, at: usize, rows: RowsId, what: Known) -> Option<String> {
+        let rows = self.stored_as(rows);
+        if let Some(name) = self.find(at, rows, what) {
+            return Some(name);
+        }
+        let has = |what| self.find(at, rows, what).is_some();
+        let name = match (what, self.program.row_space(rows).origin) {
+            (Known::Lengths, RowOrigin::Tokens) if has(Known::Offsets) => {
+                let tokens = self.known(at, rows, Known::Offsets)?;
+                let count = self.known(at, rows, Known::Count)?;
+                self.lengths(at, rows, &tokens, count).1
+            }
+            (Known::Starts, RowOrigin::Tokens) if has(Known::Offsets) || has(Known::Lengths) => {
+                let lengths = self.known(at, rows, Known::Lengths)?;
+                self.sums_before(at, lengths)
+            }
+            (Known::Bounds, RowOrigin::Tokens | RowOrigin::Part { .. }) => {
+                let lengths = self.known(at, rows, Known::Lengths)?;
+                self.bounds(at, lengths)
+            }
+            (Known::Offsets, RowOrigin::Tokens) if !has(Known::Count) || !has(Known::Lengths) => return None,
+            (Known::Offsets, RowOrigin::Tokens | RowOrigin::Part { .. }) => {
+                let tokens = self.known(at, rows, Known::Count)?;
+                let bounds = self.known(at, rows, Known::Bounds)?;
+                self.step(at, lod_reset(bounds), tokens, &Type::with_rows(DType::I64, rows, []))
+            }
+            (Known::Count, RowOrigin::Tokens | RowOrigin::Part { .. }) if has(Known::Offsets) => {
+                let tokens = self.known(at, rows, Known::Offsets)?;
+                self.without_offsets(at, tokens, &Type::with_rows(DType::F32, rows, []))
+            }
+            (Known::Count, RowOrigin::Part { .. }) => self.known(at, rows, Known::Numbers)?,
+            (Known::Numbers, RowOrigin::Part { of }) if self.mask_of_sequences(at, of, rows).is_some() => {
+                let count = self.known(at, of, Known::Count)?;
+                let all = self.numbers_of_rows(at, count, of);
+                self.moved(at, all, &Type::with_rows(DType::I64, of, []), rows, "numbers")?
+            }
+            (Known::Lengths | Known::Starts | Known::Numbers, RowOrigin::Part { of }) => {
+                self.part(at, rows, of)?;
+                return self.known(at, rows, what);
+            }
+            (Known::Count, RowOrigin::Active { steps }) => {
+                let lengths = self.known(at, steps, Known::Lengths)?;
+                let ty = Type { rows: self.program.source_of(rows), ..Type::scalar(DType::I64) };
+                self.moved(at, lengths, &ty, rows, "shrink_rnn_memory")?
+            }
+            _ => return None,
+        };
+        self.note(at, rows, what, name.clone());
+        Some(name)
+    }
+
+    /// The same, for an operator that is refused where nothing says it.
+    pub(super) fn need(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        rows: RowsId,
+        what: Known,
+    ) -> Result<String, LegaliseError> {
+        match self.known(at, rows, what) {
+            Some(name) => Ok(name),
+            None => {
+                let name = &self.program.row_space(rows).name;
+                self.refuse(operator, format!("no input has the rows of `{name}`"))
+            }
+        }
+    }
+
+    /// A value, of rows outside of a block or of all iterations of a loop, on rows of a block, if these are known.
+    pub(super) fn moved(
+        &mut self,
+        at: usize,
+        x: String,
+        ty: &Type,
+        to: RowsId,
+        called: &str,
+    ) -> Option<String> {
+        let program = self.program;
+        let out = Type { rows: Some(to), ..ty.clone() };
+        if program.is_reordered(to) {
+            return Some(x);
+        }
+        if let RowOrigin::Part { of } = program.row_space(to).origin {
+            if let Some((mask, side)) = self.mask_of_sequences(at, of, to) {
+                let x = self.at_offsets(at, x, ty, of);
+                let [yes, no] = self.split(at, x, mask, &out, called, side);
+                let own = if side { yes } else { no };
+                if self.find(at, to, Known::Offsets).is_none() {
+                    self.note(at, to, Known::Offsets, own.clone());
+                }
+                return Some(own);
+            }
+            let numbers = self.known(at, to, Known::Numbers)?;
+            return Some(self.take(at, x, numbers, &out, called));
+        }
+        match self.chosen.get(&to).cloned()? {
+            Chosen::All => Some(x),
+            Chosen::Mask { mask, side } => {
+                let x = self.without_offsets(at, x, ty);
+                let [yes, no] = self.split(at, x, mask, &out, called, side);
+                Some(if side { yes } else { no })
+            }
+            Chosen::Longest { outside, table, step } => {
+                // Before the loop, if it is there.
+                let home = if self.homes.get(&x).is_some_and(|&home| self.is_within(outside, home)) {
+                    outside
+                } else {
+                    at
+                };
+                let rows_of_iterations = program.steps_of_loop(to);
+                if let Some(steps) = rows_of_iterations.filter(|_| rows_of_iterations == ty.rows) {
+                    let x = self.at_offsets(home, x, ty, steps);
+                    let array = self.array(home, x, &table, &out, &format!("{called}.array"));
+                    return Some(self.read_element(at, array, step, &out, called));
+                }
+                let x = self.by_rank(home, x, ty, &table);
+                let out = self.declare(at, called, &out);
+                let shrink = OpDesc::new("shrink_rnn_memory")
+                    .with_input("X", [x])
+                    .with_input("RankTable", [table])
+                    .with_input("I", [step])
+                    .with_output("Out", [out.clone()]);
+                self.push(at, shrink);
+                Some(out)
+            }
+        }
+    }
+
+    /// The mask that chooses the rows of a part, if the sequences belong to the rows around: it splits sequences as well.
+    fn mask_of_sequences(&mut self, at: usize, of: RowsId, part: RowsId) -> Option<(String, bool)> {
+        let program = self.program;
+        let rows = program.row_space(part).parent?;
+        let Some(Chosen::Mask { mask, side }) = self.chosen.get(&rows).cloned() else { return None };
+        let is_around = program.row_space(of).parent == program.source_of(rows);
+        self.known(at, of, Known::Offsets).filter(|_| is_around).map(|_| (mask, side))
+    }
+
+    /// The rows of both sides of a mask, the ones on `side` under a name.
+    pub(super) fn split(
+        &mut self,
+        at: usize,
+        x: String,
+        mask: String,
+        ty: &Type,
+        called: &str,
+        side: bool,
+    ) -> [String; 2] {
+        let own = self.declare(at, called, ty);
+        let rest = self.declare(at, "split_lod_tensor", ty);
+        let [yes, no] = if side { [own, rest] } else { [rest, own] };
+        let desc = OpDesc::new("split_lod_tensor")
+            .with_input("X", [x])
+            .with_input("Mask", [mask])
+            .with_output("OutTrue", [yes.clone()])
+            .with_output("OutFalse", [no.clone()])
+            .with_attr(OpAttr::int("level", 0));
+        self.push(at, desc);
+        [yes, no]
+    }
+
+    /// The reverse, into a variable.
+    pub(super) fn merge(&mut self, at: usize, mask: &str, [yes, no]: [String; 2], out: String) {
+        let desc = OpDesc::new("merge_lod_tensor")
+            .with_input("X", [mask])
+            .with_input("Mask", [mask])
+            .with_input("InTrue", [yes])
+            .with_input("InFalse", [no])
+            .with_output("Out", [out])
+            .with_attr(OpAttr::int("level", 0));
+        self.push(at, desc);
+    }
+
+    /// The rows of these numbers. PaddlePaddle does not gather truth values.
+    pub(super) fn take(&mut self, at: usize, x: String, numbers: String, ty: &Type, called: &str) -> String {
+        let is_truth = ty.dtype == DType::Bool;
+        let number = ty.with_dtype(if is_truth { DType::I32 } else { ty.dtype });
+        let x = if is_truth { self.cast(at, x, ty, DType::I32) } else { x };
+        let out = self.declare(at, if is_truth { "gather" } else { called }, &number);
+        let gather = OpDesc::new("gather")
+            .with_input("X", [x])
+            .with_input("Index", [numbers])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::int("axis", 0));
+        self.push(at, gather);
+        if is_truth { self.cast(at, out, &number, DType::Bool) } else { out }
+    }
+
+    pub(super) fn cast(&mut self, at: usize, x: String, from: &Type, to: DType) -> String {
+        let out = self.declare(at, "cast", &from.with_dtype(to));
+        let op: Op = Cast { dtype: to }.into();
+        self.push(at, describe(&op, &[x], std::slice::from_ref(&out), &[from]));
+        out
+    }
+
+    /// A variable of rows each of which counts by itself: PaddlePaddle splits and reorders sequences where it finds offsets.
+    pub(super) fn without_offsets(&mut self, at: usize, x: String, ty: &Type) -> String {
+        if !self.program.is_sequence(ty) {
+            return x;
+        }
+        self.sliced(at, x, ty, 0, END)
+    }
+
+    /// Of the first dimension, the part from `start` to `end`. It has no offsets.
+    pub(super) fn sliced(&mut self, at: usize, x: String, ty: &Type, start: i32, end: i32) -> String {
+        let out = self.declare(at, "slice", ty);
+        let slice = OpDesc::new("slice")
+            .with_input("Input", [x])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::ints("axes", [0]))
+            .with_attr(OpAttr::ints("starts", [start]))
+            .with_attr(OpAttr::ints("ends", [end]))
+            .with_attr(OpAttr::ints("infer_flags", [1]))
+            .with_attr(OpAttr::ints("decrease_axis", []));
+        self.push(at, slice);
+        out
+    }
+
+    /// i32: how many rows there are.
+    pub(super) fn count_of(&mut self, at: usize, x: String, ty: &Type) -> String {
+        self.size_of(at, x, ty, 0)
+    }
+
+    /// i32: the size of an axis.
+    pub(super) fn size_of(&mut self, at: usize, x: String, ty: &Type, axis: i32) -> String {
+        let shape = self.declare(at, "shape", &Type::new(DType::I32, [ty.rank() as i64]));
+        self.push(at, OpDesc::new("shape").with_input("Input", [x]).with_output("Out", [shape.clone()]));
+        self.sliced(at, shape, &Type::new(DType::I32, [1]), axis, axis + 1)
+    }
+
+    /// Values behind the first rows, as many as another variable has.
+    pub(super) fn behind(&mut self, at: usize, x: String, first: String, ty: &Type) -> String {
+        let count = self.count_of(at, first, ty);
+        let out = self.declare(at, "slice", ty);
+        let slice = OpDesc::new("slice")
+            .with_input("Input", [x])
+            .with_input("StartsTensor", [count])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::ints("axes", [0]))
+            .with_attr(OpAttr::ints("starts", [-1]))
+            .with_attr(OpAttr::ints("ends", [END]))
+            .with_attr(OpAttr::ints("infer_flags", [-1]))
+            .with_attr(OpAttr::ints("decrease_axis", []));
+        self.push(at, slice);
+        out
+    }
+
+    /// A variable with one number, or a list of them.
+    pub(super) fn constant(&mut self, at: usize, value: Number, ty: &Type, called: &str) -> String {
+        let out = self.declare(at, called, ty);
+        let shape: Vec<i64> = ty.dims.iter().filter_map(|dim| dim.constant()).collect();
+        let mut fill = OpDesc::new("fill_constant").with_output("Out", [out.clone()]);
+        fill.attrs.extend([OpAttr::longs("shape", shape), OpAttr::int("dtype", element(ty.dtype).into())]);
+        fill.attrs.extend(fill_value(value));
+        self.push(at, fill);
+        out
+    }
+}

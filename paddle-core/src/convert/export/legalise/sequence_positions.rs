@@ -1,0 +1,155 @@
+//! Sequences by numbers: how long they are, where they begin, and which tokens are those of some of the rows.
+//!
+//! PaddlePaddle's operators that move whole sequences fail where one is empty, or where tokens have sequences of their
+//! own. Here a part of sequences is the list of the numbers of its tokens, and `gather` moves the values.
+
+use super::Legaliser;
+use super::row_spaces::Known;
+use super::sequences::lod_reset;
+use crate::ops::{Binary, BinaryKind, Concat, CumSum, Fill, Number, PoolType, SequencePool};
+use crate::program::{DType, Dim, RowsId, Type};
+use crate::wire::{OpAttr, OpDesc};
+
+/// Sums of each number and those before it.
+const SUMS: CumSum = CumSum { axis: 0, exclusive: false, reverse: false };
+
+/// A list of whole numbers.
+pub(super) fn list(dtype: DType) -> Type {
+    Type { dims: vec![Dim::from(-1)], ..Type::scalar(dtype) }
+}
+
+impl Legaliser<'_> {
+    /// How long sequences are: what there is of ones for each token, and the same as whole numbers. The former keeps the
+    /// offsets of what the sequences belong to, if these are tokens themselves.
+    pub(super) fn lengths(
+        &mut self,
+        at: usize,
+        rows: RowsId,
+        tokens: &str,
+        count: String,
+    ) -> (String, String) {
+        let program = self.program;
+        let parent = program.rows_of_whole_sequences(rows);
+        let one_each = Type::with_rows(DType::F64, rows, [1]);
+        let ones = self.declare(at, "sequence_length.ones", &one_each);
+        let ones_of = Fill { value: Number::Float(1.0), ty: one_each.clone() };
+        self.fill_rows(at, count, &ones_of, vec![-1, 1], ones.clone());
+        let ones = self.step(at, lod_reset(tokens.to_string()), ones, &one_each);
+        let pool = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };
+        let sum = self.pool_tokens(at, &pool, ones, &one_each, "sequence_length.sum");
+        let summed = Type { rows: parent, ..one_each };
+        let column = summed.with_dtype(DType::I64);
+        let lengths = self.cast(at, sum.clone(), &summed, DType::I64);
+        let flat = Type { dims: Vec::new(), ..column.clone() };
+        (sum, self.reshaped_to(at, lengths, &column, &flat, vec![-1]))
+    }
+
+    /// Of each number, the sum of those before it.
+    pub(super) fn sums_before(&mut self, at: usize, x: String) -> String {
+        self.sums(at, CumSum { exclusive: true, ..SUMS }, x, &list(DType::I64))
+    }
+
+    /// The numbers of rows, as many as `count` has.
+    pub(super) fn numbers_of_rows(&mut self, at: usize, count: String, rows: RowsId) -> String {
+        let ty = Type::with_rows(DType::I64, rows, []);
+        let ones = self.declare(at, "fill_constant_batch_size_like", &ty);
+        self.fill_rows(at, count, &Fill { value: Number::Int(1), ty }, vec![-1], ones.clone());
+        self.sums_before(at, ones)
+    }
+
+    /// Where sequences of these lengths begin and end, as `lod_reset` takes it.
+    pub(super) fn bounds(&mut self, at: usize, lengths: String) -> String {
+        let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
+        let zero = self.constant(at, Number::Int(0), &Type::new(DType::I64, [1]), "zero");
+        let bounds = self.emit(at, Concat { axis: 0 }, &[&zero, &ends], &list(DType::I64));
+        self.cast(at, bounds, &list(DType::I64), DType::I32)
+    }
+
+    /// Notes of the part `rows` of the sequences `of` how long they are and where they begin, among themselves; and which
+    /// tokens they have.
+    pub(super) fn part(&mut self, at: usize, rows: RowsId, of: RowsId) -> Option<()> {
+        let program = self.program;
+        let (outside, inside) = (program.row_space(of).parent?, program.row_space(rows).parent?);
+        let ty = Type::with_rows(DType::I64, outside, []);
+        let mut own = Vec::with_capacity(2);
+        for (what, called) in [(Known::Starts, "starts"), (Known::Lengths, "lengths")] {
+            let all = self.known(at, of, what)?;
+            own.push(match outside == inside {
+                true => all,
+                false => self.moved(at, all, &ty, inside, called)?,
+            });
+        }
+        let [starts, lengths] = [own[0].clone(), own[1].clone()];
+        // Each token is as far behind the first one of its sequence as in the list behind where that begins.
+        let begins = self.sums_before(at, lengths.clone());
+        let sub = Binary { kind: BinaryKind::Sub };
+        let shift = self.emit(at, sub, &[&starts, &begins], &list(DType::I64));
+        let numbers = self.spread(at, shift, lengths.clone());
+        for (what, name) in [(Known::Starts, begins), (Known::Lengths, lengths), (Known::Numbers, numbers)] {
+            self.note(at, rows, what, name);
+        }
+        Some(())
+    }
+
+    /// A number of each row as often as it has tokens.
+    pub(super) fn repeated(&mut self, at: usize, x: String, lengths: String) -> String {
+        let out = self.declare(at, "repeat_interleave", &list(DType::I64));
+        let repeat = OpDesc::new("repeat_interleave")
+            .with_input("X", [x])
+            .with_input("RepeatsTensor", [lengths])
+            .with_output("Out", [out.clone()])
+            .with_attr(OpAttr::int("dim", 0))
+            .with_attr(OpAttr::int("Repeats", 0));
+        self.push(at, repeat);
+        out
+    }
+
+    /// For each token, the number of its row plus the number of tokens before it.
+    pub(super) fn spread(&mut self, at: usize, x: String, lengths: String) -> String {
+        let each = self.repeated(at, x, lengths.clone());
+        let ends = self.sums(at, SUMS, lengths, &list(DType::I64));
+        let count = self.sliced(at, ends, &Type::new(DType::I64, [1]), -1, i32::MAX);
+        let places = self.numbers_below(at, count);
+        self.emit(at, Binary { kind: BinaryKind::Add }, &[&each, &places], &list(DType::I64))
+    }
+
+    /// The numbers from 0 on, as many as a variable says.
+    fn numbers_below(&mut self, at: usize, count: String) -> String {
+        let one = Type::new(DType::I64, [1]);
+        let [start, step] = [0, 1].map(|number| self.constant(at, Number::Int(number), &one, "range.bound"));
+        let out = self.declare(at, "range", &list(DType::I64));
+        let range = OpDesc::new("range")
+            .with_input("Start", [start])
+            .with_input("End", [count])
+            .with_input("Step", [step])
+            .with_output("Out", [out.clone()]);
+        self.push(at, range);
+        out
+    }
+
+    /// The rows of a value in the order of numbers that belong to them, no two of which are equal.
+    pub(super) fn sorted(
+        &mut self,
+        at: usize,
+        x: String,
+        numbers: String,
+        ty: &Type,
+        called: &str,
+    ) -> String {
+        let [sorted, order] =
+            ["argsort.sorted", "argsort"].map(|name| self.declare(at, name, &list(DType::I64)));
+        let argsort = OpDesc::new("argsort")
+            .with_input("X", [numbers])
+            .with_output("Out", [sorted])
+            .with_output("Indices", [order.clone()])
+            .with_attr(OpAttr::int("axis", 0))
+            .with_attr(OpAttr::bool("descending", false));
+        self.push(at, argsort);
+        self.take(at, x, order, ty, called)
+    }
+
+    /// Two variables, one behind the other.
+    pub(super) fn joined(&mut self, at: usize, [first, second]: [&String; 2], ty: &Type) -> String {
+        self.emit(at, Concat { axis: 0 }, &[first, second], ty)
+    }
+}

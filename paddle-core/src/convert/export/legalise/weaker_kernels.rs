@@ -1,0 +1,159 @@
+//! Operators that PaddlePaddle has, but whose kernels do less there: what they do not do is written with others, or
+//! refused.
+
+use super::operators::small;
+use super::{LegaliseError, Legaliser};
+use crate::convert::to_wire::operators::describe;
+use crate::convert::types::wire_dims;
+use crate::ops::{
+    Binary, BinaryKind, CumSum, LayerNorm, LossKind, MaxPool2dWithIndex, Op, Operator, Padding, Pool2d,
+    PoolKind, Scale, Unary, UnaryKind,
+};
+use crate::program::{DType, Type, VarId};
+use crate::wire::{OpAttr, OpDesc};
+
+/// PaddlePaddle's normalisation of layers takes no larger one.
+const LARGEST_EPSILON: f64 = 1e-3;
+
+impl Legaliser<'_> {
+    /// Appends an operator of ours that PaddlePaddle has too. Its output is a new variable.
+    pub(super) fn emit(&mut self, at: usize, op: impl Into<Op>, inputs: &[&String], ty: &Type) -> String {
+        let (op, inputs): (Op, Vec<String>) = (op.into(), inputs.iter().map(ToString::to_string).collect());
+        let out = self.declare(at, op.name(), ty);
+        self.push(at, describe(&op, &inputs, std::slice::from_ref(&out), &[]));
+        out
+    }
+
+    /// Some functions are computed with the usual numbers, whatever their attributes say.
+    pub(super) fn unary(&mut self, at: usize, operator: &Operator, op: &Unary) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let x = &self.name(operator.inputs[0]);
+        let clip = |min, max| Unary { coefficients: [min, max, 0.0], ..Unary::of(UnaryKind::Clip) };
+        let mul = Binary { kind: BinaryKind::Mul };
+        let out = match op.kind {
+            kind if *op == Unary::of(kind) => return self.same(at, operator),
+            UnaryKind::Relu6 => self.emit(at, clip(0.0, op.coefficients[0]), &[x], ty),
+            UnaryKind::Swish => {
+                let scaled = self.emit(at, Scale { scale: op.coefficients[0], bias: 0.0 }, &[x], ty);
+                let gate = self.emit(at, Unary::of(UnaryKind::Sigmoid), &[&scaled], ty);
+                self.emit(at, mul, &[x, &gate], ty)
+            }
+            UnaryKind::HardSwish => {
+                let [threshold, scale, offset] = op.coefficients;
+                let moved = self.emit(at, Scale { scale: 1.0, bias: offset }, &[x], ty);
+                let clipped = self.emit(at, clip(0.0, threshold), &[&moved], ty);
+                let gate = self.emit(at, Scale { scale: 1.0 / scale, bias: 0.0 }, &[&clipped], ty);
+                self.emit(at, mul, &[x, &gate], ty)
+            }
+            _ => return self.same(at, operator),
+        };
+        self.names.insert(operator.outputs[0], out);
+        Ok(())
+    }
+
+    /// Windows that are spread over an image have their maxima from another operator.
+    pub(super) fn pool(&mut self, at: usize, operator: &Operator, op: &Pool2d) -> Result<(), LegaliseError> {
+        match (op.paddings, op.pooling_type) {
+            (Padding::Explicit([0, 0, 0, 0]), PoolKind::Max) if op.adaptive => {}
+            _ => return self.same(at, operator),
+        }
+        let pool = MaxPool2dWithIndex { adaptive: true, ..MaxPool2dWithIndex::of_size(op.ksize) };
+        let (x, out) = (self.name(operator.inputs[0]), self.define(at, operator.outputs[0]));
+        let places = self.program.ty(operator.outputs[0]).with_dtype(DType::I32);
+        let places = self.declare(at, "pool2d.places", &places);
+        self.push(at, describe(&pool.into(), &[x], &[out, places], &[]));
+        Ok(())
+    }
+
+    /// What is summed is left out by a subtraction: the real kernel reads it again, after it may have overwritten it.
+    pub(super) fn sums(&mut self, at: usize, op: CumSum, x: String, ty: &Type) -> String {
+        let sums = self.emit(at, CumSum { exclusive: false, ..op }, &[&x], ty);
+        match op.exclusive {
+            true => self.emit(at, Binary { kind: BinaryKind::Sub }, &[&sums, &x], ty),
+            false => sums,
+        }
+    }
+
+    pub(super) fn layer_norm(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        op: &LayerNorm,
+    ) -> Result<(), LegaliseError> {
+        if !(0.0..=LARGEST_EPSILON).contains(&op.epsilon) {
+            let reason =
+                format!("PaddlePaddle takes an epsilon of at most {LARGEST_EPSILON}, not {}", op.epsilon);
+            return self.refuse(operator, reason);
+        }
+        if op.begin_norm_axis == 0 {
+            return self.refuse(operator, "PaddlePaddle normalises behind the first axis only");
+        }
+        self.same(at, operator)
+    }
+
+    /// Some losses are of columns only. Some keep a value for their gradient.
+    pub(super) fn loss(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        kind: LossKind,
+    ) -> Result<(), LegaliseError> {
+        let ty = self.program.ty(operator.outputs[0]);
+        let of_columns =
+            matches!(kind, LossKind::HingeLoss | LossKind::LogLoss | LossKind::ModifiedHuberLoss);
+        let is_column = ty.rank() == 2 && ty.dims.last().and_then(|dim| dim.constant()) == Some(1);
+        if of_columns && !is_column {
+            return self.refuse(operator, "PaddlePaddle computes it of columns, `[_, 1]`; reshape to one");
+        }
+        let kept = match kind {
+            LossKind::HuberLoss => Some("Residual"),
+            LossKind::ModifiedHuberLoss => Some("IntermediateVal"),
+            _ => None,
+        };
+        self.of_one_shape(at, operator, kept)
+    }
+
+    /// An operator that PaddlePaddle has, but without broadcasting; it may keep a value for its gradient.
+    pub(super) fn of_one_shape(
+        &mut self,
+        at: usize,
+        operator: &Operator,
+        kept: Option<&str>,
+    ) -> Result<(), LegaliseError> {
+        let program = self.program;
+        let out = program.ty(operator.outputs[0]);
+        let is_whole = |&var: &VarId| {
+            let ty = program.ty(var);
+            (ty.rows, &ty.dims) == (out.rows, &out.dims)
+        };
+        let mut inputs = self.names(&operator.inputs);
+        if let Some(narrow) = operator.inputs.iter().find(|var| !is_whole(var)) {
+            let Some(whole) = operator.inputs.iter().find(|var| is_whole(var)).map(|&var| self.name(var))
+            else {
+                let shape = program.show(program.ty(*narrow));
+                let reason = format!(
+                    "PaddlePaddle's operator needs values of one shape, but this has {shape} for {}",
+                    program.show(out)
+                );
+                return self.refuse(operator, reason);
+            };
+            let Some(shape) = small(&wire_dims(out)) else {
+                return self.refuse(operator, "a size exceeds 32 bits");
+            };
+            for (input, &var) in inputs.iter_mut().zip(&operator.inputs).filter(|(_, var)| !is_whole(var)) {
+                let ty = out.with_dtype(program.ty(var).dtype);
+                let expand = OpDesc::new("expand_as_v2")
+                    .with_input("Y", [whole.clone()])
+                    .with_attr(OpAttr::ints("target_shape", shape.clone()));
+                *input = self.step(at, expand, input.clone(), &ty);
+            }
+        }
+        let mut desc = self.same_on(operator, at, &inputs);
+        if let Some(slot) = kept {
+            let value = self.declare(at, slot, out);
+            desc = desc.with_output(slot, [value]);
+        }
+        self.push(at, desc);
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! The two files of a model that the real PaddlePaddle loads.
+
+mod legalise;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use self::legalise::{LegaliseError, legalise};
+use super::from_wire::{ConvertError, check_params};
+use crate::ops::Program;
+use crate::passes::test_mode::test_mode;
+use crate::wire::{TensorRecord, write_params};
+
+/// A model for PaddlePaddle: the bytes of its two files, whose names differ in the ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// The program: `.pdmodel`.
+    pub model: Vec<u8>,
+    /// The parameters: `.pdiparams`. Empty if there are none; PaddlePaddle then has no such file.
+    pub params: Vec<u8>,
+}
+
+/// Writes a program and its parameters for the real PaddlePaddle 2.6.
+///
+/// Its executor runs all of them. Its predictor runs those with loops or branches on rows with
+/// `config.switch_ir_optim(False)`: some of its passes fail on them, and its oneDNN kernels hand layouts of their own to the
+/// operators that split rows. Sequences of sequences are fed with the offsets of both levels. Values of `params` that are of no parameter of the
+/// program are left out.
+pub fn export(program: &Program, params: &BTreeMap<String, TensorRecord>) -> Result<Export, ExportError> {
+    let mut inference = program.clone();
+    test_mode(&mut inference);
+    let model = legalise(&inference).map_err(ExportError::Legalise)?.encode_to_vec();
+    check_params(program, params).map_err(ExportError::Parameters)?;
+    let mut own = params.clone();
+    own.retain(|name, _| program.find(name).is_some_and(|var| program.initializer(var).is_some()));
+    let params = write_params(&own).map_err(|error| ExportError::Parameters(error.into()))?;
+    Ok(Export { model, params })
+}
+
+/// A model that cannot be exported.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExportError {
+    /// The program has no form that PaddlePaddle runs.
+    Legalise(LegaliseError),
+    /// A parameter has no value of its type.
+    Parameters(ConvertError),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportError::Legalise(error) => error.fmt(f),
+            ExportError::Parameters(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}

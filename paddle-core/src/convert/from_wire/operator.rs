@@ -1,0 +1,148 @@
+//! One operator of the wire while it is read: its slots, and what the rules for operators and control flow append.
+
+use super::error::{ConvertError, Fault};
+use super::{Reader, one};
+use crate::ops::{Cast, Op, Reshape};
+use crate::program::{BlockId, DType, Site, Type, VarId};
+use crate::wire::OpDesc;
+
+/// One operator while it is read.
+pub(super) struct Reading<'r, 'a> {
+    pub(super) reader: &'r mut Reader<'a>,
+    pub(super) desc: &'a OpDesc,
+    /// The block of the wire.
+    pub(super) block: usize,
+    pub(super) site: Site,
+}
+
+impl<'a> Reading<'_, 'a> {
+    pub(super) fn id(&self) -> BlockId {
+        // A block's operators are read after it was entered.
+        self.reader.versions.id(self.block).unwrap_or(BlockId(u32::MAX))
+    }
+
+    /// The variables in an input slot.
+    pub(super) fn inputs(&self, slot: &str) -> Result<Vec<VarId>, Fault> {
+        self.desc.input(slot).iter().map(|name| self.read(name)).collect()
+    }
+
+    /// The only variable in an input slot.
+    pub(super) fn input(&self, slot: &'static str) -> Result<VarId, Fault> {
+        self.read(one(self.desc.input(slot), slot)?)
+    }
+
+    pub(super) fn read(&self, name: &str) -> Result<VarId, Fault> {
+        self.reader.versions.read(&self.reader.blocks, self.block, name)
+    }
+
+    pub(super) fn ty(&self, var: VarId) -> &Type {
+        self.reader.program.ty(var)
+    }
+
+    /// Whether one of these optional slots holds something.
+    pub(super) fn has(&self, slots: &[&str]) -> bool {
+        slots.iter().any(|slot| !self.desc.input(slot).is_empty())
+    }
+
+    pub(super) fn bool(&self, name: &str, default: bool) -> Result<bool, Fault> {
+        Ok(self.desc.attr_bool(name)?.unwrap_or(default))
+    }
+
+    pub(super) fn axis(&self, var: VarId, axis: i64) -> Option<usize> {
+        let rank = self.ty(var).rank() as i64;
+        usize::try_from(if axis < 0 { axis.checked_add(rank)? } else { axis })
+            .ok()
+            .filter(|&a| (a as i64) < rank)
+    }
+
+    /// The fault that a value has no such axis.
+    pub(super) fn no_axis(&self, var: VarId, attribute: &'static str, axis: i64) -> Fault {
+        let message = format!("there is no axis {axis} of {} dimensions", self.ty(var).rank());
+        Fault::Attribute { attribute, message }
+    }
+
+    /// The only element of the value in a slot, without dimensions and of this element type.
+    pub(super) fn scalar(&mut self, slot: &'static str, dtype: DType) -> Result<VarId, Fault> {
+        let mut value = self.input(slot)?;
+        if self.ty(value).dtype != dtype {
+            value = self.emit(Cast { dtype }, &[value])?;
+        }
+        match self.ty(value).rank() {
+            0 => Ok(value),
+            _ => self.emit(Reshape { dims: Vec::new() }, &[value]),
+        }
+    }
+
+    /// Appends an operator with several outputs, which no variable holds.
+    pub(super) fn emit_all(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        count: usize,
+    ) -> Result<Vec<VarId>, Fault> {
+        let (op, id) = (op.into(), self.id());
+        let names = vec![op.name(); count];
+        self.reader.append(id, op, inputs, &[], &names, self.site)
+    }
+
+    /// Appends an operator with one output, which no variable holds.
+    pub(super) fn emit(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<VarId, Fault> {
+        self.emit_in(self.id(), op, inputs)
+    }
+
+    /// The same, in another block.
+    pub(super) fn emit_in(
+        &mut self,
+        block: BlockId,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+    ) -> Result<VarId, Fault> {
+        let op = op.into();
+        let name = op.name();
+        Ok(self.reader.append(block, op, inputs, &[], &[name], self.site)?[0])
+    }
+
+    /// Appends an operator whose outputs are the new versions of these variables. Those that last get them as values.
+    pub(super) fn define(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        blocks: &[BlockId],
+        names: &[&'a str],
+    ) -> Result<bool, ConvertError> {
+        let id = self.id();
+        let values = self.reader.append(id, op.into(), inputs, blocks, names, self.site)?;
+        for (&name, value) in names.iter().zip(values) {
+            self.write(name, value)?;
+        }
+        Ok(true)
+    }
+
+    /// Makes a value the new version of a variable.
+    pub(super) fn write(&mut self, name: &'a str, value: VarId) -> Result<(), Fault> {
+        match self.reader.lasting(self.block, name) {
+            Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site),
+            None => self.reader.versions.write(&self.reader.blocks, self.block, name, value),
+        }
+    }
+
+    /// Appends operators of which each but the first takes the result of the one before, the last one's output being the
+    /// variable in slot `Out`.
+    pub(super) fn out_of_chain(&mut self, ops: Vec<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        let mut inputs = inputs.to_vec();
+        let last = ops.len().saturating_sub(1);
+        for (i, op) in ops.into_iter().enumerate() {
+            if i == last {
+                return self.out(op, &inputs);
+            }
+            inputs = vec![self.emit(op, &inputs)?];
+        }
+        Ok(false)
+    }
+
+    /// Appends an operator whose only output is the variable in slot `Out`.
+    pub(super) fn out(&mut self, op: impl Into<Op>, inputs: &[VarId]) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.define(op, inputs, &[], &[one(desc.output("Out"), "Out")?])
+    }
+}

@@ -1,0 +1,78 @@
+//! From the wire: PaddlePaddle's branches, raised to our `if`.
+//!
+//! Its `conditional_block` overwrites variables of the blocks around it, or leaves them as they were; which of two
+//! branches has been run is for `select_input` to say. Each becomes an `if` of its own: the first has the values before
+//! it as the results of its other block, the second has two blocks that only hand out what they choose from.
+
+use crate::convert::from_wire::versions::written_outside;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::ops::{Compare, CompareKind, Fill, If, Number};
+use crate::program::VarId;
+
+impl<'a> Reading<'_, 'a> {
+    /// A block that is run where a scalar is true.
+    pub(super) fn conditional_block(&mut self) -> Result<bool, ConvertError> {
+        // Else, the condition is whether a value has elements.
+        if self.reader.is_ours || !self.bool("is_scalar_condition", false)? {
+            return Ok(false);
+        }
+        let condition = self.input("Cond")?;
+        let block = self.owned("sub_block")?;
+        let written: Vec<&'a str> = written_outside(&self.reader.blocks, block).into_iter().collect();
+        let before: Vec<Option<VarId>> = written.iter().map(|name| self.read(name).ok()).collect();
+
+        let outer = self.id();
+        let ids =
+            [self.reader.program.create_block(outer, None)?, self.reader.program.create_block(outer, None)?];
+        self.reader.versions.enter(block, ids[0], written.iter().copied().collect());
+        for (&name, value) in written.iter().zip(&before) {
+            if let &Some(value) = value {
+                self.reader.versions.write(&self.reader.blocks, block, name, value)?;
+            }
+        }
+        let found = self.reader.feeds(block) + self.reader.block(block)?.len();
+        if found > 0 {
+            return Err(Fault::FeedCount { block, found, expected: 0 }.into());
+        }
+        let read = |name: &&'a str| self.reader.versions.read(&self.reader.blocks, block, name);
+        let results = written.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
+        // A variable without a value has one only if the block is run: any other will do.
+        let mut others = Vec::with_capacity(before.len());
+        for (&value, &result) in before.iter().zip(&results) {
+            others.push(match value {
+                Some(value) => value,
+                None => {
+                    let ty = self.ty(result).clone();
+                    self.emit_in(ids[1], Fill::zeros(ty), &[])?
+                }
+            });
+        }
+        self.reader.program.set_results(ids[0], &results)?;
+        self.reader.program.set_results(ids[1], &others)?;
+        self.define(If, &[condition], &ids, &written)
+    }
+
+    /// The value whose number is in `Mask`.
+    pub(super) fn select_input(&mut self) -> Result<bool, ConvertError> {
+        let (inputs, mask) = (self.inputs("X")?, self.input("Mask")?);
+        let Some((&first, others)) = inputs.split_first() else {
+            return Err(Fault::Slot { slot: "X", found: 0, expected: 1 }.into());
+        };
+        let desc = self.desc;
+        let out = one(desc.output("Out"), "Out")?;
+        let mut chosen = first;
+        for (k, &other) in others.iter().enumerate() {
+            let number = Fill { value: Number::Int(k as i64 + 1), ty: self.ty(mask).clone() };
+            let number = self.emit(number, &[])?;
+            let condition = self.emit(Compare { kind: CompareKind::Equal }, &[mask, number])?;
+            let outer = self.id();
+            let program = &mut self.reader.program;
+            let ids = [program.create_block(outer, None)?, program.create_block(outer, None)?];
+            program.set_results(ids[0], &[other])?;
+            program.set_results(ids[1], &[chosen])?;
+            chosen = self.reader.append(outer, If.into(), &[condition], &ids, &[out], self.site)?[0];
+        }
+        self.reader.versions.write(&self.reader.blocks, self.block, out, chosen)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,271 @@
+//! From the wire: operators without inputs, which are constants and initialise parameters.
+
+use super::foreign::anonymous;
+use crate::convert::dialect::{FAN, PATH, TYPE};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault};
+use crate::convert::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
+use crate::ops::{
+    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Outside, Program, Range, RowNumbers,
+    TruncatedGaussianRandom, UniformRandom,
+};
+use crate::program::{DType, Dim, Type};
+use crate::wire::{AttrType, OpDesc, VarKind};
+
+/// More numbers than this are not listed: a few bytes could ask for many.
+const MOST_NUMBERS: f64 = (1 << 20) as f64;
+
+/// The initialiser of a parameter of type `ty`; `None` if nothing is known of it but that it exists.
+pub(in crate::convert::from_wire) fn initializer(
+    program: &Program,
+    desc: &OpDesc,
+    ty: &Type,
+) -> Result<Option<Op>, Fault> {
+    if !desc.inputs.iter().all(|slot| slot.arguments.is_empty()) {
+        return Ok(None);
+    }
+    match constant(program, desc)? {
+        Some(op) => Ok(Some(op)),
+        None if desc.outputs.iter().flat_map(|slot| &slot.arguments).count() == 1 => {
+            let (name, desc) = (desc.r#type.clone(), anonymous(desc));
+            Ok(Some(Foreign { name, desc, types: vec![ty.clone()] }.into()))
+        }
+        None => Ok(None),
+    }
+}
+
+/// A constant or random numbers; `None` if it is another operator, or of a type that is not ours.
+pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, Fault> {
+    let kind = desc.r#type.as_str();
+    if !matches!(kind, "fill_constant" | "uniform_random" | "gaussian_random" | "truncated_gaussian_random") {
+        return Ok(None);
+    }
+    constant_type(program, desc)?.map(|ty| constant_of_type(program, desc, ty)).transpose()
+}
+
+/// The same, of this type.
+pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Result<Op, Fault> {
+    Ok(match desc.r#type.as_str() {
+        "fill_constant" | "fill_constant_batch_size_like" => {
+            Fill { value: fill_value(desc, ty.dtype)?, ty }.into()
+        }
+        "uniform_random" | "uniform_random_batch_size_like" => UniformRandom {
+            min: float(desc, "min", "rust.min", -1.0)?,
+            max: float(desc, "max", "rust.max", 1.0)?,
+            fan: fan(program, desc)?,
+            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
+            ty,
+        }
+        .resolved()
+        .into(),
+        "truncated_gaussian_random" => TruncatedGaussianRandom {
+            mean: float(desc, "mean", "rust.mean", 0.0)?,
+            std: float(desc, "std", "rust.std", 1.0)?,
+            ty,
+        }
+        .into(),
+        _ => GaussianRandom {
+            mean: float(desc, "mean", "rust.mean", 0.0)?,
+            std: float(desc, "std", "rust.std", 1.0)?,
+            fan: fan(program, desc)?,
+            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
+            ty,
+        }
+        .resolved()
+        .into(),
+    })
+}
+
+/// The size that random numbers go by.
+fn fan(program: &Program, desc: &OpDesc) -> Result<Option<Dim>, Fault> {
+    let Some(text) = desc.attr_string(FAN)? else { return Ok(None) };
+    let wrong = || Fault::Attribute { attribute: FAN, message: format!("`{text}` is not a size") };
+    parse_dim(program, text).ok_or_else(wrong).map(Some)
+}
+
+/// The type of an operator without inputs; `None` if some size comes from elsewhere.
+fn constant_type(program: &Program, desc: &OpDesc) -> Result<Option<Type>, Fault> {
+    let ty = match desc.attr_string(TYPE)? {
+        Some(text) => parse_type(program, text).ok_or_else(|| Fault::Attribute {
+            attribute: TYPE,
+            message: format!("`{text}` is not a type"),
+        })?,
+        None => {
+            let number = desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+            let Some(dtype) = VarKind::try_from(number).ok().and_then(dtype) else { return Ok(None) };
+            let shape = desc.attr_longs("shape")?.unwrap_or_default();
+            if shape.contains(&-1) {
+                return Ok(None);
+            }
+            Type::new(dtype, shape)
+        }
+    };
+    if ty.is_possible() {
+        return Ok(Some(ty));
+    }
+    let dims = wire_dims(&ty);
+    if dims.iter().all(|&dim| dim >= 0) {
+        return Err(too_large(&ty));
+    }
+    let name = desc.output("Out").first().cloned().unwrap_or_default();
+    Err(Fault::Variable { name, reason: VariableFault::Dimensions(dims) })
+}
+
+/// The value of a constant: `str_value` if there is one, which is exact.
+pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
+    let attribute = "str_value";
+    let text = desc.attr_string(attribute)?.unwrap_or_default();
+    let single = desc.attr_float("value")?.unwrap_or(0.0);
+    let number = match text {
+        "" => Number::Float(f64::from(single)),
+        _ => match (text.parse(), text.parse()) {
+            (Ok(int), _) => Number::Int(int),
+            (_, Ok(float)) => Number::Float(float),
+            _ => return Err(Fault::Attribute { attribute, message: format!("`{text}` is not a number") }),
+        },
+    };
+    Ok(match dtype {
+        DType::Bool => Number::Bool(number.as_f64() != 0.0),
+        DType::I32 | DType::I64 => match number {
+            Number::Float(value) => Number::Int(value as i64),
+            number => number,
+        },
+        DType::F32 | DType::F64 => number,
+    })
+}
+
+/// The numbers in the attribute of their type.
+fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
+    Ok(match dtype {
+        DType::Bool => {
+            let values = desc.attr_longs("bool_values")?.unwrap_or_default();
+            values.into_iter().map(|value| Number::Bool(value != 0)).collect()
+        }
+        DType::I32 | DType::I64 => {
+            let name = if dtype == DType::I32 { "int32_values" } else { "int64_values" };
+            desc.attr_longs(name)?.unwrap_or_default().into_iter().map(Number::Int).collect()
+        }
+        DType::F32 => {
+            let values = desc.attr_floats("fp32_values")?.unwrap_or_default();
+            values.iter().map(|&value| Number::Float(value.into())).collect()
+        }
+        DType::F64 => {
+            let values = desc.attr_doubles("fp64_values")?.unwrap_or_default();
+            values.iter().map(|&value| Number::Float(value)).collect()
+        }
+    })
+}
+
+/// As PaddlePaddle rounds: numbers of the second half are counted from the end.
+fn evenly(start: f64, stop: f64, count: i64) -> impl Iterator<Item = f64> {
+    let step = (stop - start) / (count - 1).max(1) as f64;
+    (0..count).map(move |i| match i < count / 2 || count == 1 {
+        true => start + step * i as f64,
+        false => stop - step * (count - 1 - i) as f64,
+    })
+}
+
+impl Reading<'_, '_> {
+    pub(super) fn assign_value(&mut self) -> Result<bool, ConvertError> {
+        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let values = values(self.desc, ty.dtype)?;
+        self.out(AssignValue { values, ty }.rounded(), &[])
+    }
+
+    /// The type that an operator of our own dialect carries.
+    fn own_type(&self) -> Result<Type, ConvertError> {
+        let text = self.desc.attr_string(TYPE)?.ok_or(Fault::MissingAttribute { attribute: TYPE })?;
+        let not_a_type = || Fault::Attribute { attribute: TYPE, message: format!("`{text}` is not a type") };
+        Ok(parse_type(&self.reader.program, text).ok_or_else(not_a_type)?)
+    }
+
+    pub(super) fn row_numbers(&mut self) -> Result<bool, ConvertError> {
+        let ty = self.own_type()?;
+        self.out(RowNumbers { ty }, &[])
+    }
+
+    pub(super) fn outside(&mut self) -> Result<bool, ConvertError> {
+        let ty = self.own_type()?;
+        let name = self.desc.attr_string("name")?.ok_or(Fault::MissingAttribute { attribute: "name" })?;
+        self.out(Outside { name: name.to_string(), ty }, &[])
+    }
+
+    /// A range of our own dialect.
+    pub(super) fn own_range(&mut self) -> Result<bool, ConvertError> {
+        let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
+        let number = |attribute| {
+            let text = self.desc.attr_string(attribute)?.unwrap_or_default();
+            match (text.parse(), text.parse()) {
+                (Ok(int), _) => Ok(Number::Int(int)),
+                (_, Ok(float)) => Ok(Number::Float(float)),
+                _ => Err(Fault::Attribute { attribute, message: format!("`{text}` is not a number") }),
+            }
+        };
+        let (start, step) = (number("start")?, number("step")?);
+        self.out(Range { start, step, ty }, &[])
+    }
+
+    /// The only number of a constant in a slot.
+    fn only(&self, slot: &'static str) -> Result<Option<Number>, Fault> {
+        let numbers = self.constant_of(self.input(slot)?);
+        Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { Some(one) } else { None }))
+    }
+
+    /// From `Start` to before `End`, of constants.
+    pub(super) fn range(&mut self) -> Result<bool, ConvertError> {
+        let (Some(start), Some(end), Some(step)) =
+            (self.only("Start")?, self.only("End")?, self.only("Step")?)
+        else {
+            return Ok(false);
+        };
+        let dtype = self.ty(self.input("Start")?).dtype;
+        let count = ((end.as_f64() - start.as_f64()) / step.as_f64()).ceil();
+        // No number of elements, and not more than there is memory for anywhere.
+        if !(0.0..1e15).contains(&count) {
+            return Ok(false);
+        }
+        self.out(Range { start, step, ty: Type::new(dtype, [count as i64]) }, &[])
+    }
+
+    /// `Num` numbers from `Start` to `Stop`, of constants.
+    pub(super) fn linspace(&mut self) -> Result<bool, ConvertError> {
+        let (Some(start), Some(stop), Some(count)) =
+            (self.only("Start")?, self.only("Stop")?, self.only("Num")?)
+        else {
+            return Ok(false);
+        };
+        let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+        let Some(dtype) = VarKind::try_from(kind).ok().and_then(dtype) else { return Ok(false) };
+        let count = count.as_i64().filter(|&count| count > 0 && count as f64 <= MOST_NUMBERS);
+        let (Some(count), true) = (count, dtype != DType::Bool) else { return Ok(false) };
+        let number =
+            |value: f64| if dtype.is_float() { Number::Float(value) } else { Number::Int(value as i64) };
+        let values = evenly(start.as_f64(), stop.as_f64(), count).map(number).collect();
+        self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
+    }
+
+    /// Rows with a single 1, of numbers in order.
+    pub(super) fn eye(&mut self) -> Result<bool, ConvertError> {
+        let rows = self.desc.attr_long("num_rows")?.unwrap_or(0);
+        let columns = self.desc.attr_long("num_columns")?.filter(|&columns| columns >= 0).unwrap_or(rows);
+        let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
+        let Some(dtype) = VarKind::try_from(kind).ok().and_then(dtype) else { return Ok(false) };
+        if rows < 1 || columns < 1 {
+            return Ok(false);
+        }
+        let numbers =
+            Range { start: Number::Int(0), step: Number::Int(1), ty: Type::new(DType::I64, [rows]) };
+        let numbers = self.emit(numbers, &[])?;
+        self.out(OneHot { depth: Dim::from(columns), dtype, allow_out_of_range: true }, &[numbers])
+    }
+}
+
+/// A number: the exact one, if it is there; else the one of single precision, as it is.
+pub(super) fn float(desc: &OpDesc, name: &str, exact: &str, default: f64) -> Result<f64, Fault> {
+    if let Some(attr) = desc.attr(exact)
+        && attr.r#type == i32::from(AttrType::Float64)
+        && let Some(value) = attr.float64
+    {
+        return Ok(value);
+    }
+    Ok(desc.attr_float(name)?.map_or(default, f64::from))
+}

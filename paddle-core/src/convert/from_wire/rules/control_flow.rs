@@ -1,0 +1,241 @@
+//! From the wire: operators that own blocks.
+
+use std::collections::BTreeSet;
+
+use crate::convert::from_wire::versions::written_outside;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::ops::{For, GatherRows, If, LoopGrad, Parts, SequenceRange, While};
+use crate::program::{BlockId, RowsId, Type, VarId};
+
+impl<'a> Reading<'_, 'a> {
+    /// The block in an attribute, as long as this operator can own it.
+    pub(super) fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
+        let index = self.desc.attr_block(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let wrong = |reason| Fault::BlockReference { attribute, index, reason };
+        let blocks = &self.reader.blocks;
+        let block = usize::try_from(index).ok().filter(|&block| block < blocks.len());
+        let block = block.ok_or_else(|| wrong("which does not exist"))?;
+        if blocks[block].parent != Some(self.block) {
+            return Err(wrong("whose parent is not the block of this operator"));
+        }
+        if self.reader.versions.id(block).is_some() {
+            return Err(wrong("which another operator owns"));
+        }
+        Ok(block)
+    }
+
+    /// A block of our own dialect, which keeps its number.
+    fn ours(&self, attribute: &'static str) -> Result<(usize, BlockId), Fault> {
+        if !self.reader.is_ours {
+            return Err(Fault::NoHeader);
+        }
+        let block = self.owned(attribute)?;
+        Ok((block, BlockId(block as u32)))
+    }
+
+    /// A block that runs on the same rows as another, which it differentiates: one that was read, and that stands in
+    /// the block around this operator or in the one that that differentiates.
+    fn differentiates(&mut self, attribute: &'static str, block: usize) -> Result<(), Fault> {
+        let program = &mut self.reader.program;
+        let id = BlockId(block as u32);
+        let forward = usize::try_from(self.reader.blocks[block].forward).ok();
+        let forward = forward.filter(|&forward| forward < self.reader.blocks.len());
+        if let Some(forward) = forward.and_then(|forward| self.reader.versions.id(forward)) {
+            let (around, parent) = (program.block(forward).parent, program.block(id).parent);
+            let outer = parent.and_then(|parent| program.block(parent).forward);
+            if around.is_some() && (around == parent || around == outer) {
+                let rows = program.block(forward).rows;
+                (program.block_mut(id).forward, program.block_mut(id).rows) = (Some(forward), rows);
+                return Ok(());
+            }
+        }
+        let reason = "which does not say what block it differentiates";
+        Err(Fault::BlockReference { attribute, index: block as i32, reason })
+    }
+
+    /// Reads a block that gets values of these types.
+    fn nested(&mut self, block: usize, types: &[Type]) -> Result<(), ConvertError> {
+        let id = BlockId(block as u32);
+        self.reader.versions.enter(block, id, BTreeSet::new());
+        self.reader.enter(block, id, types)?;
+        let results = self.reader.block(block)?;
+        self.reader.program.set_results(id, &results)?;
+        Ok(())
+    }
+
+    fn types(&self, vars: &[VarId]) -> Vec<Type> {
+        vars.iter().map(|&var| self.ty(var).clone()).collect()
+    }
+
+    /// The variables in an output slot.
+    fn outputs(&self, slot: &str) -> Vec<&'a str> {
+        let desc = self.desc;
+        desc.output(slot).iter().map(String::as_str).collect()
+    }
+}
+
+/// Our `if`: blocks on the rows that it chooses, or blocks that differentiate those of another one.
+pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let condition = x.input("Cond")?;
+    let attributes = ["true_block", "false_block"];
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
+    let mut ids = Vec::with_capacity(2);
+    for (side, attribute) in attributes.into_iter().enumerate() {
+        let (block, id) = x.ours(attribute)?;
+        if x.reader.blocks[block].forward >= 0 {
+            x.differentiates(attribute, block)?;
+        } else {
+            x.reader.program.block_mut(id).rows = chosen(x, &rows, side)?;
+        }
+        x.nested(block, &[])?;
+        ids.push(id);
+    }
+    x.define(If, &[condition], &ids, &x.outputs("Out"))
+}
+
+/// The row space of a side of an `if`, where it has one.
+fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsId>, Fault> {
+    rows.get(side).map(|&number| row_space(x, "row_spaces", number)).transpose()
+}
+
+/// The row space of this number.
+fn row_space(x: &Reading<'_, '_>, attribute: &'static str, number: i64) -> Result<RowsId, Fault> {
+    let rows = u32::try_from(number).ok().filter(|&n| (n as usize) < x.reader.program.row_spaces().len());
+    rows.map(RowsId)
+        .ok_or_else(|| Fault::Attribute { attribute, message: format!("there is no row space {number}") })
+}
+
+/// Rows of another row space, which an attribute names.
+pub(super) fn read_gather_rows(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
+    let rows = row_space(x, "rows", number)?;
+    let input = x.input("X")?;
+    x.define(GatherRows { rows }, &[input], &[], &x.outputs("Out"))
+}
+
+/// Sequences whose tokens an attribute names.
+pub(super) fn read_sequence_range(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
+    let rows = row_space(x, "rows", number)?;
+    let length = x.input("Length")?;
+    x.define(SequenceRange { rows }, &[length], &[], &x.outputs("Out"))
+}
+
+/// Reads the body of a loop, or a condition: on its rows, with what comes to it.
+fn iteration(
+    x: &mut Reading<'_, '_>,
+    attribute: &'static str,
+    inputs: &[VarId],
+    items: usize,
+    rows: Option<RowsId>,
+) -> Result<BlockId, ConvertError> {
+    let (block, id) = x.ours(attribute)?;
+    if x.reader.blocks[block].forward >= 0 {
+        x.differentiates(attribute, block)?;
+    } else {
+        x.reader.program.block_mut(id).rows = rows;
+    }
+    let (program, rows) = (&x.reader.program, x.reader.program.block(id).rows);
+    let inside = |(k, mut ty): (usize, Type)| {
+        if let (Some(of), Some(rows)) = (ty.rows, rows) {
+            ty.rows = if k < items { program.find_iteration(of, rows) } else { Some(rows) };
+        }
+        ty
+    };
+    let types: Vec<Type> = x.types(inputs).into_iter().enumerate().map(inside).collect();
+    x.nested(block, &types)?;
+    Ok(id)
+}
+
+/// The number of items in front of so many inputs.
+fn items(x: &Reading<'_, '_>, inputs: &[VarId]) -> Result<usize, Fault> {
+    let items = x.desc.attr_long("items")?.unwrap_or(0);
+    let parts = Parts::new(items, inputs.len()).map(|parts| parts.items);
+    let message = format!("there are {} inputs, not {items}", inputs.len());
+    parts.ok_or(Fault::Attribute { attribute: "items", message })
+}
+
+/// The block of a loop, which is no gradient.
+fn is_forward(x: &Reading<'_, '_>, id: BlockId, attribute: &'static str) -> Result<(), Fault> {
+    if x.reader.program.block(id).forward.is_none() {
+        return Ok(());
+    }
+    let reason = "which differentiates another one, but this operator is no gradient";
+    Err(Fault::BlockReference { attribute, index: id.0 as i32, reason })
+}
+
+/// Our `while`.
+pub(super) fn read_while(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let state = x.inputs("X")?;
+    let limit = x.desc.attr_long("limit")?.unwrap_or(While::DEFAULT_LIMIT);
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
+    let mut ids = Vec::with_capacity(2);
+    for (side, attribute) in ["condition_block", "body_block"].into_iter().enumerate() {
+        let rows = chosen(x, &rows, side)?;
+        let id = iteration(x, attribute, &state, 0, rows)?;
+        is_forward(x, id, attribute)?;
+        ids.push(id);
+    }
+    x.define(While { limit }, &state, &ids, &x.outputs("Out"))
+}
+
+/// Our `for`.
+pub(super) fn read_for(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let inputs = x.inputs("X")?;
+    let items = items(x, &inputs)?;
+    let rows = x.desc.attr_longs("row_spaces")?.unwrap_or_default();
+    let rows = chosen(x, &rows, 0)?;
+    let id = iteration(x, "body_block", &inputs, items, rows)?;
+    is_forward(x, id, "body_block")?;
+    x.define(For { items: items as i64 }, &inputs, &[id], &x.outputs("Out"))
+}
+
+/// The gradient of our loops.
+pub(super) fn read_loop_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
+    let inputs = x.inputs("Out@GRAD")?;
+    let items = items(x, &inputs)?;
+    let collected = x.desc.attr_long("collected")?.unwrap_or(0);
+    let (block, _) = x.ours("body_block")?;
+    x.differentiates("body_block", block)?;
+    let id = iteration(x, "body_block", &inputs, items, None)?;
+    x.define(LoopGrad { items: items as i64, collected }, &inputs, &[id], &x.outputs("X@GRAD"))
+}
+
+/// PaddlePaddle's `while`: its body overwrites variables of the blocks around it, the condition among them. These
+/// are the state of ours, whose condition block just hands out the condition that the body left.
+pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertError> {
+    if x.reader.is_ours {
+        return Ok(false);
+    }
+    let desc = x.desc;
+    let block = x.owned("sub_block")?;
+    let condition = one(desc.input("Condition"), "Condition")?;
+    let mut names = written_outside(&x.reader.blocks, block);
+    names.insert(condition);
+    let state: Vec<&'a str> = names.iter().copied().collect();
+    let initial = state.iter().map(|name| x.read(name)).collect::<Result<Vec<VarId>, Fault>>()?;
+    let types = x.types(&initial);
+
+    let outer = x.id();
+    let ids = [x.reader.program.create_block(outer, None)?, x.reader.program.create_block(outer, None)?];
+    for (&name, ty) in state.iter().zip(&types) {
+        let param = x.reader.block_parameter(ids[0], name, ty)?;
+        if name == condition {
+            x.reader.program.set_results(ids[0], &[param])?;
+        }
+    }
+    x.reader.versions.enter(block, ids[1], names);
+    for (&name, ty) in state.iter().zip(&types) {
+        let param = x.reader.block_parameter(ids[1], name, ty)?;
+        x.reader.versions.write(&x.reader.blocks, block, name, param)?;
+    }
+    let found = x.reader.feeds(block) + x.reader.block(block)?.len();
+    if found > 0 {
+        return Err(Fault::FeedCount { block, found, expected: 0 }.into());
+    }
+    let read = |name: &&'a str| x.reader.versions.read(&x.reader.blocks, block, name);
+    let results = state.iter().map(read).collect::<Result<Vec<VarId>, Fault>>()?;
+    x.reader.program.set_results(ids[1], &results)?;
+
+    x.define(While { limit: While::DEFAULT_LIMIT }, &initial, &ids, &state)
+}

@@ -1,0 +1,194 @@
+//! From the wire: the rules of element-wise operators.
+
+use super::constants::float;
+use super::formula;
+use crate::convert::dialect::OURS;
+use crate::convert::from_wire::{ConvertError, Reading, one};
+use crate::ops::{
+    Attribute, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce,
+    ReduceKind, Reshape, Scale, Select, Size, Unary, UnaryKind,
+};
+use crate::program::{DType, Dim, Type, VarId};
+
+impl Reading<'_, '_> {
+    /// A function of the tables, whose attributes are numbers and flags. Of integers that it is not defined on, it is
+    /// the function of the same floating-point numbers.
+    pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {
+        let Some(op) = formula(&self.desc.r#type) else { return Ok(false) };
+        let slots = op.schema().inputs;
+        // Gradients of theirs are written in other values than ours, some of them.
+        let is_gradient = matches!(op, Op::UnaryGrad(_) | Op::LossGrad(_));
+        if self.has(&["FactorTensor", "Min", "Max"])
+            || (is_gradient && !slots.iter().all(|slot| self.has(&[slot.name])))
+        {
+            return Ok(false);
+        }
+        let mut attributes = Vec::new();
+        for (name, default) in op.attributes() {
+            let Attribute::Number(default) = default else { continue };
+            let value = match default {
+                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
+                Number::Int(int) => Number::Int(self.desc.attr_long(name)?.unwrap_or(int)),
+                Number::Float(number) => {
+                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), number)?)
+                }
+            };
+            attributes.push((name.to_string(), Attribute::Number(value)));
+        }
+        let Ok(op) = op.with_attributes(attributes) else { return Ok(false) };
+        match op {
+            Op::Unary(unary)
+                if !unary.kind.is_of_integers() && !self.ty(self.input("X")?).dtype.is_float() =>
+            {
+                let x = self.input("X")?;
+                let x = self.emit(Cast { dtype: DType::F32 }, &[x])?;
+                self.out(unary, &[x])
+            }
+            op => self.same_slots(op),
+        }
+    }
+
+    /// The real operator notes the difference too.
+    pub(super) fn huber_loss(&mut self) -> Result<bool, ConvertError> {
+        if !self.formula()? {
+            return Ok(false);
+        }
+        if let Some(residual) = self.desc.output("Residual").first() {
+            let inputs = [self.input("Y")?, self.input("X")?];
+            self.define(Binary { kind: BinaryKind::Sub }, &inputs, &[], &[residual])?;
+        }
+        Ok(true)
+    }
+
+    /// The real operator notes the product of prediction and side too.
+    pub(super) fn modified_huber_loss(&mut self) -> Result<bool, ConvertError> {
+        if !self.formula()? {
+            return Ok(false);
+        }
+        if let Some(product) = self.desc.output("IntermediateVal").first() {
+            let (x, label) = (self.input("X")?, self.input("Y")?);
+            let side = self.emit(Scale { scale: 2.0, bias: -1.0 }, &[label])?;
+            self.define(Binary { kind: BinaryKind::Mul }, &[side, x], &[], &[product])?;
+        }
+        Ok(true)
+    }
+
+    /// A truth function, for which other numbers than 0 are true.
+    pub(super) fn logical(&mut self) -> Result<bool, ConvertError> {
+        let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
+        let mut inputs = Vec::new();
+        for slot in op.schema().inputs {
+            let mut input = self.input(slot.name)?;
+            if self.ty(input).dtype != DType::Bool {
+                input = self.emit(Cast { dtype: DType::Bool }, &[input])?;
+            }
+            inputs.push(input);
+        }
+        self.out(op, &inputs)
+    }
+
+    /// What holds of floating-point numbers; integers are finite ones.
+    pub(super) fn predicate(&mut self) -> Result<bool, ConvertError> {
+        let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
+        let mut x = self.input("X")?;
+        if !self.ty(x).dtype.is_float() {
+            x = self.emit(Cast { dtype: DType::F32 }, &[x])?;
+        }
+        self.out(op, &[x])
+    }
+
+    /// Of all elements, or their sum, mean, or sum divided by the number of rows.
+    pub(super) fn kldiv_loss(&mut self) -> Result<bool, ConvertError> {
+        let (x, target) = (self.input("X")?, self.input("Target")?);
+        let loss = Loss::of(LossKind::KlDivergence);
+        let reduction = self.desc.attr_string("reduction")?.unwrap_or("mean");
+        let kind = match reduction {
+            "none" => return self.define_at("Loss", loss, &[x, target]),
+            "sum" | "batchmean" => ReduceKind::Sum,
+            "mean" => ReduceKind::Mean,
+            _ => return Ok(false),
+        };
+        let each = self.emit(loss, &[x, target])?;
+        let reduce = Reduce { kind, axes: Vec::new(), keep_dim: false };
+        if reduction != "batchmean" {
+            return self.define_at("Loss", reduce, &[each]);
+        }
+        let sum = self.emit(reduce, &[each])?;
+        let rows = self.count(x, 0)?;
+        self.define_at("Loss", Binary { kind: BinaryKind::Div }, &[sum, rows])
+    }
+
+    /// Where `normalize` is set, divided by the number of labels that count. PaddlePaddle's gradient of weighted
+    /// labels is not that of its loss, so these are not ours.
+    pub(super) fn sigmoid_cross_entropy(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["pos_weight"]) {
+            return Ok(false);
+        }
+        if !self.bool("normalize", false)? {
+            return self.formula();
+        }
+        let (x, label) = (self.input("X")?, self.input("Label")?);
+        let dtype = self.ty(x).dtype;
+        let ignored = self.desc.attr_long("ignore_index")?.unwrap_or(-100);
+        let op = Loss { coefficients: [ignored as f64, 0.0, 0.0], ..Loss::of(LossKind::SigmoidCrossEntropy) };
+        let each = self.emit(op, &[x, label])?;
+        let constant = |value| Fill { value: Number::Float(value), ty: Type::new(dtype, []) };
+        let whole = self.emit(Unary::of(UnaryKind::Trunc), &[label])?;
+        let ignored = self.emit(constant(ignored as f64), &[])?;
+        let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[whole, ignored])?;
+        let counts = self.emit(Cast { dtype }, &[counts])?;
+        let counts =
+            self.emit(Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false }, &[counts])?;
+        // None that counts has no loss either.
+        let least = self.emit(constant(1e-5), &[])?;
+        let counts = self.emit(Binary { kind: BinaryKind::Max }, &[counts, least])?;
+        self.out(Binary { kind: BinaryKind::Div }, &[each, counts])
+    }
+
+    /// One slope for all elements, one for each channel, or one for each element of a row.
+    pub(super) fn prelu(&mut self) -> Result<bool, ConvertError> {
+        let (x, mut alpha) = (self.input("X")?, self.input("Alpha")?);
+        let shape = self.ty(x).clone();
+        let axis = match self.desc.attr_string("data_format")?.unwrap_or("NCHW") {
+            "NHWC" => shape.rank() - 1,
+            _ => 1,
+        };
+        // Aligned at the end, like every second operand.
+        let behind = usize::from(shape.rows.is_none());
+        let dims = match self.desc.attr_string("mode")?.unwrap_or("all") {
+            "all" => vec![Dim::from(1)],
+            "channel" if axis > 0 && axis < shape.rank() => {
+                let channel = shape.dims[axis - 1 + behind].clone();
+                std::iter::once(channel)
+                    .chain(std::iter::repeat_n(Dim::from(1), shape.rank() - 1 - axis))
+                    .collect()
+            }
+            "element" if shape.rank() > 0 => shape.dims[behind..].to_vec(),
+            _ => return Ok(false),
+        };
+        if self.ty(alpha).dims != dims {
+            alpha = self.emit(Reshape { dims }, &[alpha])?;
+        }
+        let zero = Fill { value: Number::Float(0.0), ty: Type::new(shape.dtype, []) };
+        let zero = self.emit(zero, &[])?;
+        let positive = self.emit(Compare { kind: CompareKind::GreaterThan }, &[x, zero])?;
+        let scaled = self.emit(Binary { kind: BinaryKind::Mul }, &[x, alpha])?;
+        self.out(Select, &[positive, x, scaled])
+    }
+
+    /// The number of elements of a value along an axis, in its own element type.
+    fn count(&mut self, x: VarId, axis: i64) -> Result<VarId, ConvertError> {
+        Ok(self.emit(Size { axes: vec![axis] }, &[x])?)
+    }
+
+    /// Appends an operator whose only output is the variable in this slot.
+    fn define_at(
+        &mut self,
+        slot: &'static str,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+    ) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.define(op, inputs, &[], &[one(desc.output(slot), slot)?])
+    }
+}

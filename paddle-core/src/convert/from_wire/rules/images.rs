@@ -1,0 +1,245 @@
+//! Operators on images, and those that images are trained with, from the wire.
+//!
+//! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
+
+use super::constants::float;
+use crate::convert::dialect::{EMPTY, PATH};
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::ops::{
+    Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad, DropoutImplementation,
+    MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, Transpose, Window,
+};
+use crate::program::VarId;
+
+impl<'a> Reading<'_, 'a> {
+    /// Height and width.
+    fn pair(&self, attribute: &'static str, default: Option<[i64; 2]>) -> Result<[i64; 2], Fault> {
+        match (self.desc.attr_longs(attribute)?.as_deref(), default) {
+            (Some(&[height, width]), _) => Ok([height, width]),
+            (Some(other), _) => {
+                let message = format!("{other:?} is not a height and a width");
+                Err(Fault::Attribute { attribute, message })
+            }
+            (None, Some(default)) => Ok(default),
+            (None, None) => Err(Fault::MissingAttribute { attribute }),
+        }
+    }
+
+    fn paddings(&self) -> Result<Padding, Fault> {
+        match self.desc.attr_string("padding_algorithm")?.unwrap_or("EXPLICIT") {
+            "SAME" => Ok(Padding::Same),
+            "VALID" => Ok(Padding::Explicit([0; 4])),
+            _ => {
+                let (attribute, sides) = ("paddings", self.desc.attr_longs("paddings")?);
+                Padding::of(&sides.unwrap_or_else(|| vec![0, 0])).ok_or_else(|| {
+                    let message = "paddings are one number, two or four".to_string();
+                    Fault::Attribute { attribute, message }
+                })
+            }
+        }
+    }
+
+    /// Whether channels come behind height and width, unlike ours, says this attribute.
+    pub(super) fn channels_last(&self, attribute: &str) -> Result<bool, Fault> {
+        Ok(self.desc.attr_string(attribute)? == Some("NHWC"))
+    }
+
+    /// A value whose channels may come last, with them behind the rows; and, if they were moved, how to move them back.
+    pub(super) fn channels_first(
+        &mut self,
+        x: VarId,
+        attribute: &str,
+    ) -> Result<(VarId, Option<Transpose>), Fault> {
+        let rank = self.ty(x).rank() as i64;
+        if rank < 3 || !self.channels_last(attribute)? {
+            return Ok((x, None));
+        }
+        let there = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
+        let back = [0].into_iter().chain(2..rank).chain([1]).collect();
+        Ok((self.emit(Transpose { perm: there }, &[x])?, Some(Transpose { perm: back })))
+    }
+
+    /// An operator from one image to another, in slot `out`; the channels of both may come last.
+    fn of_images(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: &[VarId],
+        out: &'static str,
+    ) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let out = one(desc.output(out), out)?;
+        let mut inputs = inputs.to_vec();
+        let (first, back) = self.channels_first(inputs[0], "data_format")?;
+        inputs[0] = first;
+        let Some(back) = back else { return self.define(op, &inputs, &[], &[out]) };
+        let image = self.emit(op, &inputs)?;
+        self.define(back, &[image], &[], &[out])
+    }
+
+    pub(super) fn conv2d(&mut self) -> Result<bool, ConvertError> {
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        if (is_grad && self.channels_last("data_format")?) || self.has(&["Bias", "ResidualData"]) {
+            return Ok(false);
+        }
+        let conv = Conv2d {
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.paddings()?,
+            dilations: self.pair("dilations", Some([1, 1]))?,
+            groups: self.desc.attr_long("groups")?.unwrap_or(1),
+        };
+        let (input, filter) = (self.input("Input")?, self.input("Filter")?);
+        let desc = self.desc;
+        if !is_grad {
+            return self.of_images(conv, &[input, filter], "Output");
+        }
+        let inputs = [input, filter, self.input("Output@GRAD")?];
+        for of in [Conv2dGradKind::Input, Conv2dGradKind::Filter] {
+            let slot = match of {
+                Conv2dGradKind::Input => "Input@GRAD",
+                Conv2dGradKind::Filter => "Filter@GRAD",
+            };
+            if desc.output(slot).iter().any(|name| name != EMPTY) {
+                self.define(Conv2dGrad { conv, of }, &inputs, &[], &[one(desc.output(slot), slot)?])?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// What PaddlePaddle computes from the sizes of the images, padding for `SAME` and the difference to a size that is
+    /// asked for, is a number here: these sizes have to be known then.
+    pub(super) fn conv2d_transpose(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        if self.has(&["Bias"]) {
+            return Ok(false);
+        }
+        let inputs = [self.input("Input")?, self.input("Filter")?];
+        let channels_last = usize::from(self.channels_last("data_format")?);
+        let sizes = self.known_pair(inputs[0], channels_last).zip(self.known_pair(inputs[1], 0));
+        let (strides, mut dilations) =
+            (self.pair("strides", Some([1, 1]))?, self.pair("dilations", Some([1, 1]))?);
+        let paddings = match (self.paddings()?, sizes) {
+            (Padding::Explicit(sides), _) => sides,
+            (padding @ Padding::Same, Some((image, size))) if strides.iter().all(|&stride| stride > 0) => {
+                dilations = [1, 1];
+                let window = Window { size, stride: strides, dilation: dilations, padding };
+                let [[above, below], [left, right]] =
+                    [0, 1].map(|axis| window.around(axis, image[axis] as usize).map(|side| side as i64));
+                [above, below, left, right]
+            }
+            (Padding::Same, _) => return Ok(false),
+        };
+        let mut op = Conv2dTranspose {
+            strides,
+            paddings,
+            dilations,
+            groups: desc.attr_long("groups")?.unwrap_or(1),
+            output_padding: self.pair_or_none("output_padding")?.unwrap_or([0, 0]),
+        };
+        if let Some(asked) = self.pair_or_none("output_size")? {
+            let Some((image, size)) = sizes else { return Ok(false) };
+            let window = op.conv().window(size);
+            op.output_padding =
+                [0, 1].map(|axis| asked[axis].saturating_sub(window.covered(axis, image[axis])));
+        }
+        self.of_images(op, &inputs, "Output")
+    }
+
+    /// Height and width of images or filters, where both are known, and in range; `behind` dimensions follow them.
+    fn known_pair(&self, var: VarId, behind: usize) -> Option<[i64; 2]> {
+        let dims = &self.ty(var).dims;
+        let [.., height, width] = &dims[..dims.len().checked_sub(behind)?] else { return None };
+        let size = [height.constant()?, width.constant()?];
+        size.iter().all(|side| (1..=i64::from(i32::MAX)).contains(side)).then_some(size)
+    }
+
+    /// Height and width, which may be left out by an empty list.
+    fn pair_or_none(&self, attribute: &'static str) -> Result<Option<[i64; 2]>, Fault> {
+        match self.desc.attr_longs(attribute)?.as_deref() {
+            None | Some([]) => Ok(None),
+            Some(_) => self.pair(attribute, None).map(Some),
+        }
+    }
+
+    pub(super) fn pool2d(&mut self) -> Result<bool, ConvertError> {
+        let is_grad = self.desc.r#type.ends_with("_grad");
+        if is_grad && self.channels_last("data_format")? {
+            return Ok(false);
+        }
+        let attribute = "pooling_type";
+        let name = self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let pooling_type = PoolKind::from_name(name).ok_or_else(|| {
+            let message = format!("`{name}` is neither `max` nor `avg`");
+            Fault::Attribute { attribute, message }
+        })?;
+        let pool = Pool2d {
+            pooling_type,
+            ksize: self.pair("ksize", None)?,
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.paddings()?,
+            ceil_mode: self.bool("ceil_mode", false)?,
+            exclusive: self.bool("exclusive", true)?,
+            global_pooling: self.bool("global_pooling", false)?,
+            adaptive: self.bool("adaptive", false)?,
+        };
+        let x = self.input("X")?;
+        let desc = self.desc;
+        if !is_grad {
+            return self.of_images(pool, &[x], "Out");
+        }
+        let inputs = [x, self.input("Out")?, self.input("Out@GRAD")?];
+        self.define(Pool2dGrad(pool), &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?])
+    }
+
+    pub(super) fn max_pool2d_with_index(&mut self) -> Result<bool, ConvertError> {
+        let op = MaxPool2dWithIndex {
+            ksize: self.pair("ksize", None)?,
+            strides: self.pair("strides", Some([1, 1]))?,
+            paddings: self.pair("paddings", Some([0, 0]))?,
+            global_pooling: self.bool("global_pooling", false)?,
+            adaptive: self.bool("adaptive", false)?,
+        };
+        let (x, desc) = (self.input("X")?, self.desc);
+        if desc.r#type.ends_with("_grad") {
+            // Only for its type: what it holds is not read.
+            let out = self.emit(op.pool(), &[x])?;
+            let inputs = [x, out, self.input("Out@GRAD")?];
+            return self.define(
+                Pool2dGrad(op.pool()),
+                &inputs,
+                &[],
+                &[one(desc.output("X@GRAD"), "X@GRAD")?],
+            );
+        }
+        self.define(op, &[x], &[], &[one(desc.output("Out"), "Out")?, one(desc.output("Mask"), "Mask")?])
+    }
+
+    pub(super) fn dropout(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let attribute = "dropout_implementation";
+        let name = desc.attr_string(attribute)?.unwrap_or("downgrade_in_infer");
+        let dropout_implementation = DropoutImplementation::from_name(name).ok_or_else(|| {
+            let message = format!("`{name}` is neither `upscale_in_train` nor `downgrade_in_infer`");
+            Fault::Attribute { attribute, message }
+        })?;
+        let dropout_prob = float(desc, "dropout_prob", "rust.dropout_prob", 0.5)?;
+        if desc.r#type.ends_with("_grad") {
+            let inputs = [self.input("Mask")?, self.input("Out@GRAD")?];
+            let op = DropoutGrad { dropout_prob, dropout_implementation };
+            return self.define(op, &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?]);
+        }
+        if self.has(&["Seed"]) {
+            return Ok(false);
+        }
+        let out = one(desc.output("Out"), "Out")?;
+        let path = desc.attr_string(PATH)?.unwrap_or(out).to_string();
+        let op = Dropout { dropout_prob, dropout_implementation, path };
+        let x = self.input("X")?;
+        match op.in_mode(Mode::Test) {
+            Some(in_test) if self.bool("is_test", false)? => self.out(in_test, &[x]),
+            _ => {
+                let inputs: Vec<_> = std::iter::once(x).chain(self.inputs("Rows")?).collect();
+                self.define(op, &inputs, &[], &[out, one(desc.output("Mask"), "Mask")?])
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Operators that make sequences of others, from the wire. They are known where their values are known to be sequences.
+
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::ops::{
+    Cast, Compare, CompareKind, Fill, Logical, LogicalKind, Number, Reshape, SequenceLength, SequencePad,
+    made_sequences,
+};
+use crate::program::{DType, Dim, RowsId, Type, VarId};
+
+impl Reading<'_, '_> {
+    /// New tokens of sequences that belong to the same rows as these, if they are whole ones.
+    fn tokens_like(&mut self, value: VarId, name: &str) -> Option<RowsId> {
+        let program = &mut self.reader.program;
+        let parent = program.rows_of_whole_sequences(program.ty(value).rows?)?;
+        Some(program.create_tokens(name, parent))
+    }
+
+    /// Lengths or positions, `[_]` or `[_, 1]`, as i64 without dimensions; nothing where they are not such of these rows.
+    fn numbers_of(&mut self, slot: &'static str, rows: RowsId) -> Result<Option<VarId>, ConvertError> {
+        let mut value = self.input(slot)?;
+        let Type { dtype, rows: own, dims } = self.ty(value).clone();
+        let is_one = dims.len() <= 1 && dims.iter().all(|dim| *dim == Dim::from(1));
+        if own != Some(rows) || !is_one || !matches!(dtype, DType::I32 | DType::I64) {
+            return Ok(None);
+        }
+        if dtype == DType::I32 {
+            value = self.emit(Cast { dtype: DType::I64 }, &[value])?;
+        }
+        if !dims.is_empty() {
+            value = self.emit(Reshape { dims: Vec::new() }, &[value])?;
+        }
+        Ok(Some(value))
+    }
+
+    /// Writes the only result.
+    fn give(&mut self, value: VarId) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        self.write(one(desc.output("Out"), "Out")?, value)?;
+        Ok(true)
+    }
+
+    pub(super) fn sequence_concat(&mut self) -> Result<bool, ConvertError> {
+        let parts = self.inputs("X")?;
+        let tokens = |value: &VarId| {
+            let program = &self.reader.program;
+            program.ty(*value).rows.and_then(|rows| program.rows_of_whole_sequences(rows))
+        };
+        let of: Vec<Option<RowsId>> = parts.iter().map(tokens).collect();
+        if of.iter().any(|other| other.is_none() || *other != of[0]) || parts.len() < 2 {
+            return Ok(false);
+        }
+        let mut joined = parts[0];
+        for &part in &parts[1..] {
+            let Some(rows) = self.tokens_like(part, "concat") else { return Ok(false) };
+            joined = made_sequences::concat([joined, part], rows, |op, inputs| self.emit(op, inputs))?;
+        }
+        self.give(joined)
+    }
+
+    pub(super) fn sequence_slice(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(rows) = self.tokens_like(x, "slice") else { return Ok(false) };
+        let Some(of) = self.reader.program.row_space(rows).parent else { return Ok(false) };
+        let (Some(offset), Some(length)) = (self.numbers_of("Offset", of)?, self.numbers_of("Length", of)?)
+        else {
+            return Ok(false);
+        };
+        let part = made_sequences::slice((x, rows), [offset, length], |op, inputs| self.emit(op, inputs))?;
+        self.give(part)
+    }
+
+    pub(super) fn sequence_reshape(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "new_dim";
+        let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let width = self.ty(x).dims.iter().try_fold(1i64, |width, dim| width.checked_mul(dim.constant()?));
+        let (Some(from), 1..) = (width, to) else { return Ok(false) };
+        let Some(rows) = self.tokens_like(x, "reshape") else { return Ok(false) };
+        let width = [from, i64::from(to)];
+        let reshaped = made_sequences::reshape((x, rows), width, |op, inputs| self.emit(op, inputs))?;
+        self.give(reshaped)
+    }
+
+    /// To so many places as are known, and the lengths.
+    pub(super) fn sequence_pad(&mut self) -> Result<bool, ConvertError> {
+        let (x, places) = (self.input("X")?, self.desc.attr_int("padded_length")?.unwrap_or(-1));
+        let pad_value = self.constant_of(self.input("PadValue")?);
+        let (1.., Some([pad_value])) = (places, pad_value.as_deref()) else { return Ok(false) };
+        let (pad_value, desc) = (pad_value.as_f64(), self.desc);
+        let whole = self.ty(x).rows.and_then(|rows| self.reader.program.rows_of_whole_sequences(rows));
+        if whole.is_none() {
+            return Ok(false);
+        }
+        let pad = SequencePad { length: Dim::from(i64::from(places)), pad_value };
+        self.define(pad, &[x], &[], &[one(desc.output("Out"), "Out")?])?;
+        if let [name] = desc.output("Length") {
+            self.define(SequenceLength, &[x], &[], &[name])?;
+        }
+        Ok(true)
+    }
+
+    pub(super) fn sequence_unpad(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(of) = self.ty(x).rows.filter(|_| !self.ty(x).dims.is_empty()) else { return Ok(false) };
+        let Some(length) = self.numbers_of("Length", of)? else { return Ok(false) };
+        let rows = self.reader.program.create_tokens("unpad", of);
+        let tokens = made_sequences::unpad((x, rows), length, |op, inputs| self.emit(op, inputs))?;
+        self.give(tokens)
+    }
+
+    /// The tokens that are none of those that are named.
+    pub(super) fn sequence_erase(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let erased = self.desc.attr_ints("tokens")?.unwrap_or_default();
+        let ty = self.ty(x).clone();
+        let is_one = ty.dims.len() <= 1 && ty.dims.iter().all(|dim| *dim == Dim::from(1));
+        let Some(rows) = self.tokens_like(x, "erase").filter(|_| is_one) else { return Ok(false) };
+        let fill = |value| Fill { value, ty: Type { dims: Vec::new(), ..ty.with_dtype(DType::Bool) } };
+        let mut keep = self.emit(fill(Number::Bool(true)), &[])?;
+        let ids = match ty.dims.is_empty() {
+            true => x,
+            false => self.emit(Reshape { dims: Vec::new() }, &[x])?,
+        };
+        for &token in erased.iter() {
+            let token = Fill { value: Number::Int(token.into()), ty: Type::scalar(ty.dtype) };
+            let token = self.emit(token, &[])?;
+            let other = self.emit(Compare { kind: CompareKind::NotEqual }, &[ids, token])?;
+            keep = self.emit(Logical { kind: LogicalKind::And }, &[keep, other])?;
+        }
+        let kept = made_sequences::filter((x, rows), keep, |op, inputs| self.emit(op, inputs))?;
+        self.give(kept)
+    }
+}

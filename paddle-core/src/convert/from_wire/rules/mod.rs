@@ -1,0 +1,427 @@
+//! From the wire: one rule per operator.
+//!
+//! A rule reads slots and attributes, appends operators of ours, and says which of their outputs are the variables in
+//! the output slots. A rule returns `false` for a form that is not of ours (a softmax along another axis); the
+//! operator then stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
+
+mod class_ids;
+mod conditional_blocks;
+mod constants;
+mod constants_like;
+mod control_flow;
+mod diagonals;
+mod elementwise;
+mod foreign;
+mod images;
+mod interpolation;
+mod making_sequences;
+mod matrix_products;
+mod normalisation;
+mod numbers_as_inputs;
+mod random;
+mod reductions;
+mod reshape_concat;
+mod search;
+mod sequences;
+mod slice_pad_tile;
+mod squeeze_flatten;
+mod updates;
+
+pub(super) use self::constants::initializer;
+use self::constants::{constant, float};
+use crate::convert::dialect::OURS;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::types::dtype;
+use crate::ops::{
+    Assign, Attribute, Attributes, Binary, BinaryKind, Cast, Expand, InterpolateKind, Loss, LossGrad, Number,
+    Op, Reshape, Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
+};
+use crate::program::{Dim, Role};
+use crate::text;
+use crate::wire::VarKind;
+
+/// What a rule is.
+type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
+
+/// The rule for an operator of this name.
+#[rustfmt::skip]
+fn rule(name: &str) -> Option<Rule> {
+    Some(match name {
+        "assign"                                                            => |x| x.assign(),
+        "clip"                                                              => |x| x.clip(),
+        "pow"                                                               => |x| x.power(),
+        "shape"                                                             => |x| x.shape(),
+        "size"                                                              => |x| x.number_of_elements(),
+        "nll_loss"                                                          => |x| x.nll_loss(),
+        "unbind" | "unstack"                                                => |x| x.unstack(),
+        "accuracy" | "rank_loss" | "share_data"                             => |x| x.plain(),
+        "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
+        "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
+        "where"                                                             => |x| x.plain(),
+        "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
+        "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
+        "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
+        "elementwise_fmax" | "elementwise_fmin" | "elementwise_heaviside"   => |x| x.aligned(),
+        "huber_loss"                                                        => |x| x.huber_loss(),
+        "modified_huber_loss"                                               => |x| x.modified_huber_loss(),
+        "kldiv_loss"                                                        => |x| x.kldiv_loss(),
+        "sigmoid_cross_entropy_with_logits"                                 => |x| x.sigmoid_cross_entropy(),
+        "prelu"                                                             => |x| x.prelu(),
+        "less_than" | "less_equal" | "greater_than" | "greater_equal"       => |x| x.aligned(),
+        "equal" | "not_equal"                                               => |x| x.aligned(),
+        "scale"                                                             => |x| x.scale(),
+        "increment"                                                         => |x| x.increment(),
+        "sum"                                                               => |x| x.sum(),
+        "print"                                                             => |x| x.print(),
+        "merge_selected_rows" | "get_tensor_from_selected_rows"             => |x| x.as_dense(),
+        "label_smooth"                                                      => |x| x.label_smooth(),
+        "fill_any_like" | "fill_zeros_like"                                 => |x| x.fill_like(),
+        "equal_all"                                                         => |x| x.equal_all(),
+        "is_empty"                                                          => |x| x.is_empty(),
+        "fill_constant_batch_size_like" | "uniform_random_batch_size_like"  => |x| x.constant_batch_size_like(),
+        "cast"                                                              => |x| x.cast(),
+        "addmm"                                                             => |x| x.addmm(),
+        "bmm" | "matmul" | "matmul_v2"                                      => |x| x.matmul("Y"),
+        "dot"                                                               => |x| x.dot(),
+        "mul"                                                               => |x| x.mul(),
+        "mv"                                                                => |x| x.matmul("Vec"),
+        "maxout"                                                            => |x| x.maxout(),
+        "mean"                                                              => |x| x.mean(),
+        "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
+        "reduce_prod" | "reduce_any" | "reduce_all"                         => |x| x.reduce(),
+        "concat"                                                            => |x| x.concat(),
+        "reshape" | "reshape2"                                              => |x| x.reshape(),
+        "squeeze" | "squeeze2"                                              => |x| x.squeeze(),
+        "unsqueeze" | "unsqueeze2"                                          => |x| x.unsqueeze(),
+        "flatten" | "flatten2"                                              => |x| x.flatten(),
+        "flatten_contiguous_range"                                          => |x| x.flatten_range(),
+        "slice" | "slice_grad" | "strided_slice" | "strided_slice_grad"     => |x| x.slice(),
+        "split"                                                             => |x| x.split(),
+        "transpose" | "transpose2"                                          => |x| x.transpose(),
+        "log_softmax"                                                       => |x| x.log_softmax(),
+        "softmax" | "softmax_grad"                                          => |x| x.softmax(),
+        "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
+        "crf_decoding"                                                      => |x| x.crf_decoding(),
+        "linear_chain_crf" | "rust.linear_chain_crf_grad"                   => |x| x.linear_chain_crf(),
+        "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
+        "cross_entropy2"                                                    => |x| x.cross_entropy2(),
+        "lookup_table" | "lookup_table_v2" | "lookup_table_v2_grad"         => |x| x.lookup_table(),
+        "top_k" | "top_k_v2" | "argsort"                                    => |x| x.top_k(),
+        "top_k_grad" | "top_k_v2_grad" | "argsort_grad"                     => |x| x.top_k(),
+        "arg_max" | "arg_min"                                               => |x| x.arg_max(),
+        "assign_value"                                                      => |x| x.assign_value(),
+        "auc"                                                               => |x| x.auc(),
+        "cumsum"                                                            => |x| x.cumsum(),
+        "expand_as_v2"                                                      => |x| x.expand_as(),
+        "expand"                                                            => |x| x.tile("expand_times", "ExpandTimes", "expand_times_tensor"),
+        "expand_v2"                                                         => |x| x.expand_v2(),
+        "diag_v2"                                                           => |x| x.diagonal(),
+        "eye"                                                               => |x| x.eye(),
+        "flip"                                                              => |x| x.flip(),
+        "gather" | "gather_grad" | "rust.gather" | "rust.gather_grad"       => |x| x.gather(),
+        "gather_nd"                                                         => |x| x.gather_nd(),
+        "index_select"                                                      => |x| x.index_select(),
+        "linspace"                                                          => |x| x.linspace(),
+        "meshgrid"                                                          => |x| x.meshgrid(),
+        "multiplex"                                                         => |x| x.multiplex(),
+        "one_hot" | "one_hot_v2"                                            => |x| x.one_hot(),
+        "pad"                                                               => |x| x.pad(),
+        "pad2d"                                                             => |x| x.pad2d(),
+        "pad3d"                                                             => |x| x.pad3d(),
+        "range"                                                             => |x| x.range(),
+        "roll"                                                              => |x| x.roll(),
+        "scatter"                                                           => |x| x.scatter(),
+        "scatter_nd_add"                                                    => |x| x.scatter_nd_add(),
+        "stack"                                                             => |x| x.stack(),
+        "take_along_axis" | "take_along_axis_grad"                          => |x| x.take_along_axis(),
+        "tile"                                                              => |x| x.tile("repeat_times", "RepeatTimes", "repeat_times_tensor"),
+        "tril_triu"                                                         => |x| x.triangle(),
+        "conv2d" | "conv2d_grad" | "depthwise_conv2d" | "depthwise_conv2d_grad" => |x| x.conv2d(),
+        "conv2d_transpose" | "depthwise_conv2d_transpose"                   => |x| x.conv2d_transpose(),
+        "batch_norm" | "batch_norm_grad"                                    => |x| x.batch_norm(),
+        "layer_norm" | "layer_norm_grad"                                    => |x| x.layer_norm(),
+        "group_norm" | "group_norm_grad"                                    => |x| x.group_norm(),
+        "instance_norm"                                                     => |x| x.instance_norm(),
+        "norm"                                                              => |x| x.norm(),
+        "frobenius_norm"                                                    => |x| x.frobenius_norm(),
+        "logsumexp"                                                         => |x| x.logsumexp(),
+        "p_norm"                                                            => |x| x.p_norm(),
+        "l1_norm"                                                           => |x| x.total_norm(UnaryKind::Abs),
+        "squared_l2_norm"                                                   => |x| x.total_norm(UnaryKind::Square),
+        "clip_by_norm"                                                      => |x| x.clip_by_norm(),
+        "dropout" | "dropout_grad"                                          => |x| x.dropout(),
+        "rust.rows_to_axis" | "rust.axis_to_rows"                           => |x| x.plain(),
+        "rust.outside"                                                      => |x| x.outside(),
+        "rust.row_numbers"                                                  => |x| x.row_numbers(),
+        "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
+        "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
+        "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
+        "bilinear_interp_v2" | "bilinear_interp_v2_grad"                    => |x| x.interpolate(InterpolateKind::Bilinear),
+        "fill_constant" | "uniform_random" | "gaussian_random"              => |x| x.constant(),
+        "truncated_gaussian_random"                                         => |x| x.constant(),
+        "bernoulli"                                                         => |x| x.bernoulli(),
+        "randint"                                                           => |x| x.randint(),
+        "randperm"                                                          => |x| x.randperm(),
+        "rust.sequence_align" | "rust.sequence_length"                      => |x| x.plain(),
+        "rust.sequence_concat" | "rust.sequence_concat_grad"                => |x| x.plain(),
+        "rust.sequence_gather" | "rust.sequence_gather_grad"                => |x| x.plain(),
+        "rust.sequence_product" | "rust.sequence_spread" | "rust.sequence_weigh" => |x| x.plain(),
+        "rust.sequence_unpad" | "rust.sequence_where"                       => |x| x.plain(),
+        "rust.sequence_pad" | "rust.sequence_reshape"                       => |x| x.of_sizes(),
+        "rust.sequence_range"                                               => control_flow::read_sequence_range,
+        "rust.sequence_window" | "rust.sequence_window_grad"                => |x| x.sequence_window(),
+        "sequence_concat"                                                   => |x| x.sequence_concat(),
+        "sequence_erase"                                                    => |x| x.sequence_erase(),
+        "sequence_pad"                                                      => |x| x.sequence_pad(),
+        "sequence_reshape"                                                  => |x| x.sequence_reshape(),
+        "sequence_slice"                                                    => |x| x.sequence_slice(),
+        "sequence_unpad"                                                    => |x| x.sequence_unpad(),
+        "sequence_conv"                                                     => |x| x.sequence_conv(),
+        "sequence_enumerate"                                                => |x| x.sequence_enumerate(),
+        "sequence_expand_as" | "sequence_expand"                            => |x| x.sequence_expand(),
+        "sequence_mask"                                                     => |x| x.sequence_mask(),
+        "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
+        "sequence_reverse" | "sequence_softmax"                             => |x| x.of_sequences(),
+        "warpctc"                                                           => |x| x.warpctc(),
+        "lod_reset"                                                         => |x| x.lod_reset(),
+        "while"                                                             => control_flow::raise_while,
+        "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
+        "select_input"                                                      => |x| x.select_input(),
+        // Ours.
+        "rust.custom"                                                       => |x| x.custom(),
+        "rust.range"                                                        => |x| x.own_range(),
+        "rust.contract" | "rust.scatter_rows" | "rust.store"                => |x| x.plain(),
+        "rust.gather_rows"                                                  => control_flow::read_gather_rows,
+        "rust.adagrad_rows" | "rust.adam_rows" | "rust.sgd_rows"            => |x| x.update_rows(),
+        "rust.size"                                                         => |x| x.size(),
+        "rust.expand_as_v2"                                                 => |x| x.expand(),
+        "rust.if"                                                           => control_flow::read_if,
+        "rust.while"                                                        => control_flow::read_while,
+        "rust.for"                                                          => control_flow::read_for,
+        "rust.loop_grad"                                                    => control_flow::read_loop_grad,
+        // The rows of the tables of updates and of functions.
+        _ if Update::named(name).is_some()                                  => |x| x.update(),
+        _ if formula(name).is_some()                                        => |x| x.formula(),
+        _ => return None,
+    })
+}
+
+/// Whether [`from_wire`](crate::convert::from_wire) has a rule for operators of this type. The others stay foreign, as do forms
+/// of an operator that its rule does not know.
+pub fn is_known(op_type: &str) -> bool {
+    rule(op_type).is_some()
+}
+
+/// The function or loss of this name, or its gradient.
+fn formula(name: &str) -> Option<Op> {
+    let functions = Unary::prototypes().into_iter().map(Op::from);
+    let functions = functions.chain(UnaryGrad::prototypes().into_iter().map(Op::from));
+    let losses = Loss::prototypes().into_iter().map(Op::from);
+    let losses = losses.chain(LossGrad::prototypes().into_iter().map(Op::from));
+    functions.chain(losses).find(|op| op.name() == name)
+}
+
+impl Reading<'_, '_> {
+    /// Reads the operator by its rule, or keeps it as foreign.
+    pub(super) fn operator(&mut self) -> Result<(), ConvertError> {
+        let known = match rule(&self.desc.r#type) {
+            Some(rule) => rule(self)?,
+            None => false,
+        };
+        match known {
+            true => {}
+            // Ours are foreign nowhere, in whatever form.
+            false if self.desc.r#type.starts_with(OURS) => return Err(Fault::UnknownOperator.into()),
+            false => self.foreign()?,
+        }
+        // Operators that update a parameter name its gradient too.
+        if self.site.role != Role::Optimize {
+            self.reader.note_gradients(self.desc, self.block)?;
+        }
+        Ok(())
+    }
+
+    /// An operator of the same name and slots, without attributes that matter.
+    pub(super) fn plain(&mut self) -> Result<bool, ConvertError> {
+        let name = self.desc.r#type.as_str();
+        let op = Op::from_attributes(name.strip_prefix(OURS).unwrap_or(name), Vec::new());
+        match op {
+            Ok(op) => self.same_slots(op),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// A copy; one to a variable that lasts is a store.
+    fn assign(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let name = one(desc.output("Out"), "Out")?;
+        match self.reader.lasting(self.block, name) {
+            Some(lasting) => {
+                self.reader.store(self.block, name, lasting, x, self.site)?;
+                Ok(true)
+            }
+            None => self.out(Assign, &[x]),
+        }
+    }
+
+    /// An operator whose slots have the names of ours.
+    pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
+        let schema = op.schema();
+        let inputs = schema.inputs.iter().map(|slot| self.input(slot.name)).collect::<Result<Vec<_>, _>>()?;
+        let desc = self.desc;
+        let names = schema.outputs.iter().map(|slot| one(desc.output(slot.name), slot.name));
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        self.define(op, &inputs, &[], &names)
+    }
+
+    /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
+    /// at the end, so `Y` gets trailing dimensions of 1. Comparisons have the attribute, but align at the end.
+    fn aligned(&mut self) -> Result<bool, ConvertError> {
+        let (x, mut y) = (self.input("X")?, self.input("Y")?);
+        let axis = match self.desc.r#type.starts_with("elementwise_") {
+            true => self.desc.attr_long("axis")?.unwrap_or(-1),
+            false => -1,
+        };
+        let (x_rank, y_rank) = (self.ty(x).rank() as i64, self.ty(y).rank() as i64);
+        if axis >= 0 && y_rank > 0 {
+            let missing = x_rank - axis - y_rank;
+            if missing < 0 {
+                return Ok(false);
+            }
+            if missing > 0 {
+                let mut dims = self.ty(y).dims.clone();
+                dims.extend(std::iter::repeat_n(Dim::from(1), missing as usize));
+                y = self.emit(Reshape { dims }, &[y])?;
+            }
+        } else if axis < -1 {
+            return Ok(false);
+        }
+        let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
+        self.out(op, &[x, y])
+    }
+
+    /// The bias may be added before the multiplication.
+    fn scale(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["ScaleTensor"]) {
+            return self.scale_by_value();
+        }
+        let x = self.input("X")?;
+        let mut scale = float(self.desc, "scale", "rust.scale", 1.0)?;
+        let mut bias = float(self.desc, "bias", "rust.bias", 0.0)?;
+        if !self.ty(x).dtype.is_float() {
+            (scale, bias) = (scale.trunc(), bias.trunc());
+        }
+        if !self.bool("bias_after_scale", true)? {
+            bias *= scale;
+        }
+        self.out(Scale { scale, bias }, &[x])
+    }
+
+    fn increment(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let step = float(self.desc, "step", "rust.step", 1.0)?;
+        self.out(Scale { scale: 1.0, bias: step }, &[x])
+    }
+
+    /// Of any number of values, in their order.
+    fn sum(&mut self) -> Result<bool, ConvertError> {
+        let inputs = self.inputs("X")?;
+        let Some((&last, before)) = inputs.split_last() else {
+            return Err(Fault::Slot { slot: "X", found: 0, expected: 1 }.into());
+        };
+        let Some((&first, others)) = before.split_first() else { return self.out(Assign, &[last]) };
+        let mut sum = first;
+        for &other in others {
+            sum = self.emit(Binary { kind: BinaryKind::Add }, &[sum, other])?;
+        }
+        self.out(Binary { kind: BinaryKind::Add }, &[sum, last])
+    }
+
+    /// The rows of a gradient are a representation: it is a value like any other already.
+    fn as_dense(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        self.out(Assign, &[x])
+    }
+
+    /// Nothing is printed.
+    fn print(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("In")?;
+        self.out(Assign, &[x])
+    }
+
+    /// `(1 - ε) · x + ε · prior`, where the prior is 1 of the number of classes if there is none.
+    fn label_smooth(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 0.0)?;
+        if self.has(&["PriorDist"]) {
+            let prior = self.input("PriorDist")?;
+            let prior = self.emit(Scale { scale: epsilon, bias: 0.0 }, &[prior])?;
+            let kept = self.emit(Scale { scale: 1.0 - epsilon, bias: 0.0 }, &[x])?;
+            return self.out(Binary { kind: BinaryKind::Add }, &[kept, prior]);
+        }
+        match self.ty(x).dims.last().and_then(Dim::constant) {
+            Some(classes) if classes > 0 => {
+                self.out(Scale { scale: 1.0 - epsilon, bias: epsilon / classes as f64 }, &[x])
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn cast(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "out_dtype";
+        let to = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        match VarKind::try_from(to).ok().and_then(dtype) {
+            Some(dtype) => self.out(Cast { dtype }, &[x]),
+            None => Ok(false),
+        }
+    }
+
+    fn constant(&mut self) -> Result<bool, ConvertError> {
+        if self.has(&["ValueTensor", "ShapeTensor", "ShapeTensorList"]) {
+            return self.constant_of_values();
+        }
+        match constant(&self.reader.program, self.desc)? {
+            Some(op) => {
+                let rows = self.inputs("Rows")?;
+                self.out(op, &rows)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// An operator of the user's, with its definition.
+    fn custom(&mut self) -> Result<bool, ConvertError> {
+        let text = |attribute| self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute });
+        let (name, arguments, definition) = (text("name")?, text("arguments")?, text("definition")?);
+        let definition = match text::parse(definition) {
+            Ok(program) => Attribute::Program(program.into()),
+            // What is wrong with it is said where the operator is made.
+            Err(_) => Attribute::Text(definition.to_string()),
+        };
+        let attributes = [
+            ("name", Attribute::Text(name.to_string())),
+            ("arguments", Attribute::Text(arguments.to_string())),
+            ("definition", definition),
+            ("row_wise", Attribute::Number(Number::Bool(self.bool("row_wise", false)?))),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_string(), value)).into();
+        let op = Op::from_attributes("custom", attributes)
+            .map_err(|error| Fault::Attribute { attribute: "definition", message: error.to_string() })?;
+        let inputs = self.inputs("X")?;
+        self.out(op, &inputs)
+    }
+
+    fn size(&mut self) -> Result<bool, ConvertError> {
+        let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
+        let x = self.input("X")?;
+        self.out(Size { axes }, &[x])
+    }
+
+    fn expand(&mut self) -> Result<bool, ConvertError> {
+        let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
+        let op = Expand { axes, keep_dim: self.bool("keep_dim", false)? };
+        let inputs = [self.input("X")?, self.input("Y")?];
+        self.out(op, &inputs)
+    }
+}

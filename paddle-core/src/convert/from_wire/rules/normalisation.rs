@@ -1,0 +1,247 @@
+//! From the wire: rules for normalisations and norms.
+
+use super::constants::float;
+use crate::convert::dialect::EMPTY;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::types::{is_small_product, product};
+use crate::ops::{
+    BatchNorm, BatchNormGrad, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, GroupNorm, GroupNormGrad,
+    LayerNorm, LayerNormGrad, Number, Op, Reduce, ReduceKind, Reshape, Scale, Transpose, Unary, UnaryKind,
+};
+use crate::program::{Dim, Type, VarId};
+
+/// Where the statistics of rows and of groups go.
+const STATISTICS: &[&str] = &["Mean", "Variance"];
+
+impl<'a> Reading<'_, 'a> {
+    fn epsilon(&self) -> Result<f64, ConvertError> {
+        Ok(float(self.desc, "epsilon", "rust.epsilon", 1e-5)?)
+    }
+
+    /// The value in a slot that may be empty, or a constant of this size.
+    fn vector_or(&mut self, slot: &'static str, like: VarId, size: Dim, value: f64) -> Result<VarId, Fault> {
+        if self.has(&[slot]) {
+            return self.input(slot);
+        }
+        let ty = Type { dtype: self.ty(like).dtype, rows: None, dims: vec![size] };
+        self.emit(Fill { value: Number::Float(value), ty }, &[])
+    }
+
+    /// Appends a normalisation and names its result, which `back` gives its own order of axes. Its statistics go to these
+    /// slots, as far as something is in them.
+    fn normalised(
+        &mut self,
+        op: Op,
+        inputs: &[VarId],
+        back: Option<Transpose>,
+        statistics: &[&'static str],
+    ) -> Result<bool, ConvertError> {
+        let (desc, id, op_name) = (self.desc, self.id(), op.name());
+        let place = |k: usize| {
+            let named = statistics.get(k).and_then(|slot| desc.output(slot).first()).map(String::as_str);
+            named.filter(|name| *name != EMPTY)
+        };
+        let y = one(desc.output("Y"), "Y")?;
+        let places = [back.is_none().then_some(y), place(0), place(1)];
+        let names = places.map(|name| name.unwrap_or(op_name));
+        let values = self.reader.append(id, op, inputs, &[], &names, self.site)?;
+        for (name, &value) in places.into_iter().zip(&values) {
+            if let Some(name) = name {
+                self.write(name, value)?;
+            }
+        }
+        match back {
+            Some(back) => self.define(back, &values[..1], &[], &[y]),
+            None => Ok(true),
+        }
+    }
+
+    fn normalised_grad(&mut self, op: Op) -> Result<bool, ConvertError> {
+        if !self.has(&["Scale"]) {
+            return Ok(false);
+        }
+        let desc = self.desc;
+        let inputs = ["X", "Scale", "Mean", "Variance", "Y@GRAD"].map(|slot| self.input(slot));
+        let inputs = inputs.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let [x, scale, bias] = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
+        self.define(op, &inputs, &[], &[x?, scale?, bias?])
+    }
+
+    /// The moving statistics are updated where they are.
+    pub(super) fn batch_norm(&mut self) -> Result<bool, ConvertError> {
+        let desc = self.desc;
+        let in_place =
+            |from: &str, to: &str| desc.output(to).is_empty() || desc.output(to) == desc.input(from);
+        let is_test = self.bool("is_test", false)? && !self.bool("trainable_statistics", false)?
+            || self.bool("use_global_stats", false)?;
+        if self.has(&["MomentumTensor"]) {
+            return Ok(false);
+        }
+        if desc.r#type.ends_with("_grad") {
+            if self.channels_last("data_layout")? || !self.has(&["Scale"]) {
+                return Ok(false);
+            }
+            let inputs = ["X", "Scale", "SavedMean", "SavedVariance", "Y@GRAD"];
+            let inputs = inputs.iter().map(|slot| self.input(slot)).collect::<Result<Vec<_>, _>>()?;
+            let names = ["X@GRAD", "Scale@GRAD", "Bias@GRAD"].map(|slot| one(desc.output(slot), slot));
+            let [x, scale, bias] = names;
+            return self.define(BatchNormGrad { is_test }, &inputs, &[], &[x?, scale?, bias?]);
+        }
+        if !in_place("Mean", "MeanOut") || !in_place("Variance", "VarianceOut") {
+            return Ok(false);
+        }
+        let op = BatchNorm {
+            epsilon: self.epsilon()?,
+            momentum: float(desc, "momentum", "rust.momentum", 0.9)?,
+            is_test,
+        };
+        let x = self.input("X")?;
+        let (x, back) = self.channels_first(x, "data_layout")?;
+        let Some(channels) = self.channels(x) else { return Ok(false) };
+        let scale = self.vector_or("Scale", x, channels.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, channels, 0.0)?;
+        let inputs = [x, scale, bias, self.input("Mean")?, self.input("Variance")?];
+        self.normalised(op.into(), &inputs, back, &["SavedMean", "SavedVariance"])
+    }
+
+    pub(super) fn layer_norm(&mut self) -> Result<bool, ConvertError> {
+        let epsilon = self.epsilon()?;
+        let begin_norm_axis = self.desc.attr_long("begin_norm_axis")?.unwrap_or(1);
+        if self.desc.r#type.ends_with("_grad") {
+            return self.normalised_grad(LayerNormGrad(LayerNorm { epsilon, begin_norm_axis }).into());
+        }
+        let x = self.input("X")?;
+        let behind = self.axis(x, begin_norm_axis);
+        let behind = behind.and_then(|axis| axis.checked_sub(usize::from(self.ty(x).rows.is_some())));
+        let dims = behind.map(|at| self.ty(x).dims[at..].to_vec()).filter(|dims| is_small_product(dims));
+        let Some(dims) = dims else { return Ok(false) };
+        let count = product(&dims)?;
+        let scale = self.vector_or("Scale", x, count.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, count, 0.0)?;
+        self.normalised(LayerNorm { epsilon, begin_norm_axis }.into(), &[x, scale, bias], None, STATISTICS)
+    }
+
+    pub(super) fn group_norm(&mut self) -> Result<bool, ConvertError> {
+        let (epsilon, groups) = (self.epsilon()?, self.desc.attr_long("groups")?.unwrap_or(1));
+        if !self.desc.r#type.ends_with("_grad") {
+            return self.groups(GroupNorm { epsilon, groups }, STATISTICS);
+        }
+        if self.channels_last("data_layout")? {
+            return Ok(false);
+        }
+        self.normalised_grad(GroupNormGrad(GroupNorm { epsilon, groups }).into())
+    }
+
+    /// A group of each channel. What it keeps on the wire is something else, which nothing but a gradient reads.
+    pub(super) fn instance_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let channels = self.channels(x).and_then(|channels| channels.constant());
+        let Some(groups) = channels else { return Ok(false) };
+        let epsilon = self.epsilon()?;
+        self.groups(GroupNorm { epsilon, groups }, &[])
+    }
+
+    /// Behind the rows.
+    fn channels(&self, x: VarId) -> Option<Dim> {
+        self.ty(x).dims.get(usize::from(self.ty(x).rows.is_none())).cloned()
+    }
+
+    fn groups(&mut self, op: GroupNorm, statistics: &[&'static str]) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let (x, back) = self.channels_first(x, "data_layout")?;
+        let Some(channels) = self.channels(x) else { return Ok(false) };
+        let scale = self.vector_or("Scale", x, channels.clone(), 1.0)?;
+        let bias = self.vector_or("Bias", x, channels, 0.0)?;
+        self.normalised(op.into(), &[x, scale, bias], back, statistics)
+    }
+
+    /// `X / √(Σ X² + epsilon)` along an axis.
+    pub(super) fn norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(axis) = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1)) else {
+            return Ok(false);
+        };
+        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-10)?;
+        let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes: vec![axis as i64], keep_dim: true };
+        let sum = self.emit(sum, &[squares])?;
+        let sum = self.emit(Scale { scale: 1.0, bias: epsilon }, &[sum])?;
+        let desc = self.desc;
+        let name = desc.output("Norm").first().map(String::as_str).filter(|name| *name != EMPTY);
+        let norm = match name {
+            Some(name) => {
+                self.define(Unary::of(UnaryKind::Sqrt), &[sum], &[], &[name])?;
+                self.read(name)?
+            }
+            None => self.emit(Unary::of(UnaryKind::Sqrt), &[sum])?,
+        };
+        self.out(Binary { kind: BinaryKind::Div }, &[x, norm])
+    }
+
+    /// `(Σ |X|ᵖ)^(1/p)` along an axis, or over everything: with `p` infinite the largest, with -∞ the smallest, with 0
+    /// the number of elements that are not 0.
+    pub(super) fn p_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let mut axes = Vec::new();
+        if !self.bool("asvector", false)? {
+            let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1));
+            let Some(axis) = axis else { return Ok(false) };
+            axes.push(axis as i64);
+        }
+        let keep_dim = self.bool("keepdim", false)?;
+        let over = move |kind| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
+        let unary = |kind| Op::from(Unary::of(kind));
+        let power = |factor: f64| {
+            let mut power = Unary::of(UnaryKind::Pow);
+            power.coefficients[0] = factor;
+            Op::from(power)
+        };
+        let p = float(self.desc, "porder", "rust.porder", 2.0)?;
+        let chain = match p {
+            0.0 => {
+                let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
+                let dtype = ty.dtype;
+                let zero = self.emit(Fill { value: Number::Float(0.0), ty }, &[])?;
+                let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[x, zero])?;
+                return self.out_of_chain(vec![Cast { dtype }.into(), over(ReduceKind::Sum)], &[counts]);
+            }
+            1.0 => vec![unary(UnaryKind::Abs), over(ReduceKind::Sum)],
+            2.0 => {
+                // The root has a slope at 0 only if something is added, which is too little to be seen.
+                let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-12)?;
+                let added = Scale { scale: 1.0, bias: epsilon * epsilon }.into();
+                vec![unary(UnaryKind::Square), over(ReduceKind::Sum), added, unary(UnaryKind::Sqrt)]
+            }
+            f64::INFINITY => vec![unary(UnaryKind::Abs), over(ReduceKind::Max)],
+            f64::NEG_INFINITY => vec![unary(UnaryKind::Abs), over(ReduceKind::Min)],
+            _ => vec![unary(UnaryKind::Abs), power(p), over(ReduceKind::Sum), power(1.0 / p)],
+        };
+        self.out_of_chain(chain, &[x])
+    }
+
+    /// `Σ |X|`, a scalar, and `Σ X²`, `[1]`, over everything.
+    pub(super) fn total_norm(&mut self, of: UnaryKind) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let sum = Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false };
+        let mut chain = vec![Unary::of(of).into(), sum.into()];
+        if of == UnaryKind::Square {
+            chain.push(Reshape { dims: vec![Dim::from(1)] }.into());
+        }
+        self.out_of_chain(chain, &[x])
+    }
+
+    /// `X · max_norm / max(√(Σ X²), max_norm)`.
+    pub(super) fn clip_by_norm(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
+        let max_norm = float(self.desc, "max_norm", "rust.max_norm", 1.0)?;
+        let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
+        let sum =
+            self.emit(Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false }, &[squares])?;
+        let norm = self.emit(Unary::of(UnaryKind::Sqrt), &[sum])?;
+        let most = self.emit(Fill { value: Number::Float(max_norm), ty }, &[])?;
+        let norm = self.emit(Binary { kind: BinaryKind::Max }, &[norm, most])?;
+        let factor = self.emit(Binary { kind: BinaryKind::Div }, &[most, norm])?;
+        self.out(Binary { kind: BinaryKind::Mul }, &[x, factor])
+    }
+}

@@ -1,0 +1,128 @@
+//! From the wire: rules for operators that shape, join and cut.
+
+use crate::convert::dialect::DIMS;
+use crate::convert::from_wire::{ConvertError, Fault, Reading};
+use crate::convert::types::{is_small_product, parse_dim, product};
+use crate::ops::{Concat, Reshape, Split, Transpose};
+use crate::program::{Dim, VarId};
+
+/// More equal parts than this are refused, as each is a value.
+const MOST_PARTS: i32 = 1 << 16;
+
+impl Reading<'_, '_> {
+    pub(super) fn concat(&mut self) -> Result<bool, ConvertError> {
+        let inputs = self.inputs("X")?;
+        let Some(&first) = inputs.first() else { return Ok(false) };
+        match self.axis_of(first, "axis", "AxisTensor")? {
+            Some(axis) => self.out(Concat { axis }, &inputs),
+            None => Ok(false),
+        }
+    }
+
+    /// Into `num` equal parts, or parts of these sizes, of which -1, once, is what is left.
+    pub(super) fn split(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let Some(axis) = self.axis_of(x, "axis", "AxisTensor")? else { return Ok(false) };
+        let at = axis as usize - usize::from(self.ty(x).rows.is_some());
+        let of = self.ty(x).dims[at].clone();
+        let Some(sections) = self.sections(&of)? else { return Ok(false) };
+        let desc = self.desc;
+        let names: Vec<&str> = desc.output("Out").iter().map(String::as_str).collect();
+        if names.len() != sections.len() {
+            return Ok(false);
+        }
+        self.define(Split { axis, sections }, &[x], &[], &names)
+    }
+
+    fn sections(&self, of: &Dim) -> Result<Option<Vec<Dim>>, Fault> {
+        if let Some(exact) = self.desc.attr_strings(DIMS)? {
+            return Ok(exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect());
+        }
+        let sections = self.numbers("sections", "", "SectionsTensorList")?;
+        let (Some(sections), Some(of)) = (sections, of.constant()) else { return Ok(None) };
+        let sizes = match self.desc.attr_int("num")?.unwrap_or(0) {
+            0 => {
+                let mut known = sections.iter().filter(|&&size| size >= 0);
+                let Some(known) = known.try_fold(0i64, |sum, &size| sum.checked_add(size)) else {
+                    return Ok(None);
+                };
+                sections.iter().map(|&size| if size == -1 { of - known } else { size }).collect::<Vec<i64>>()
+            }
+            num if num > 0 && of % i64::from(num) == 0 && num <= MOST_PARTS => {
+                vec![of / i64::from(num); num as usize]
+            }
+            _ => return Ok(None),
+        };
+        let fits = sizes.iter().all(|&size| size >= 0) && sizes.iter().sum::<i64>() == of;
+        Ok(fits.then(|| sizes.into_iter().map(Dim::from).collect()))
+    }
+
+    /// Rows stay first.
+    pub(super) fn transpose(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
+        let axis = |axis: i64| self.axis(x, axis).ok_or_else(|| self.no_axis(x, "axis", axis));
+        let perm = axes.into_iter().map(|a| Ok(axis(a)? as i64)).collect::<Result<Vec<i64>, Fault>>()?;
+        if self.ty(x).rows.is_some() && perm.first() != Some(&0) {
+            return Ok(false);
+        }
+        self.out(Transpose { perm }, &[x])
+    }
+
+    /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
+    pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let dims = match self.desc.attr_strings(DIMS)? {
+            Some(dims) => dims.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect(),
+            None => self.resolve_shape(x)?,
+        };
+        let Some(dims) = dims else { return Ok(false) };
+        if !is_small_product(&dims) || !is_small_product(&self.ty(x).dims) {
+            return Ok(false);
+        }
+        self.out(Reshape { dims }, &[x])
+    }
+
+    fn resolve_shape(&self, x: VarId) -> Result<Option<Vec<Dim>>, Fault> {
+        let Some(shape) = self.dims("shape", "Shape", "ShapeTensor")? else { return Ok(None) };
+        let ty = self.ty(x);
+        let rows = usize::from(ty.rows.is_some());
+        let first = shape.first();
+        let takes_rest = rows == 1 && first.and_then(Dim::constant) == Some(-1);
+        let keeps_rows = takes_rest
+            || first.is_some_and(|first| first.constant() == Some(0))
+            || first == self.reader.program.shape(ty).first();
+        if rows == 1 && !keeps_rows {
+            return Ok(None);
+        }
+        let mut dims = Vec::with_capacity(shape.len());
+        let mut rest = None;
+        for (axis, size) in shape.iter().enumerate().skip(rows) {
+            let Some(known) = size.constant() else {
+                dims.push(size.clone());
+                continue;
+            };
+            dims.push(match known {
+                0 => match axis.checked_sub(rows).and_then(|axis| ty.dims.get(axis)) {
+                    Some(dim) => dim.clone(),
+                    None => return Ok(None),
+                },
+                // With -1 for the rows, this is a second one.
+                -1 if rest.is_none() && !takes_rest => {
+                    rest = Some(axis - rows);
+                    Dim::from(1)
+                }
+                1.. => size.clone(),
+                _ => return Ok(None),
+            });
+        }
+        if let Some(rest) = rest {
+            if !is_small_product(&dims) || !is_small_product(&ty.dims) {
+                return Ok(None);
+            }
+            let Some(left) = product(&ty.dims)?.floor_div(&product(&dims)?) else { return Ok(None) };
+            dims[rest] = left;
+        }
+        Ok(Some(dims))
+    }
+}

@@ -1,0 +1,265 @@
+//! Operators that go along sequences, from the wire. They are known where their values are known to be sequences.
+
+use super::constants::float;
+use crate::convert::dialect::DIMS;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::types::{dtype, parse_dim};
+use crate::ops::compositions::{by_times, sequence_mask};
+use crate::ops::{
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
+    LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
+    SequenceAlign, SequenceExpandAs, SequencePad, SequencePool, SequencePoolGrad, SequenceReshape,
+    SequenceWindow, SequenceWindowGrad, Unary, UnaryKind, WarpCtc,
+};
+use crate::program::{DType, Dim, RowsId, VarId};
+use crate::wire::VarKind;
+
+impl<'a> Reading<'_, 'a> {
+    pub(super) fn sequence_pool(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "pooltype";
+        let name = self.desc.attr_string(attribute)?.unwrap_or("AVERAGE");
+        let Some(pooltype) = PoolType::from_name(name) else {
+            let message = format!("there is no kind of pooling `{name}`");
+            return Err(Fault::Attribute { attribute, message }.into());
+        };
+        if !self.reader.program.is_sequence(self.ty(x)) {
+            return Ok(false);
+        }
+        if self.desc.r#type == "sequence_pool" {
+            let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+            self.out(SequencePool { pooltype, pad_value }, &[x])?;
+            return if pooltype == PoolType::Max { self.max_index(x) } else { Ok(true) };
+        }
+        let (desc, inputs) = (self.desc, [x, self.input("Out@GRAD")?]);
+        if self.ty(inputs[1]).rows.is_none() {
+            return Ok(false);
+        }
+        let slot = "X@GRAD";
+        self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
+    }
+
+    /// Where the largest of each sequence were, if something reads it: the numbers of the tokens that the gradient of the
+    /// pooling passes to; -1 for a sequence without any.
+    fn max_index(&mut self, x: VarId) -> Result<bool, ConvertError> {
+        let [name] = self.desc.output("MaxIndex") else { return Ok(true) };
+        let (ty, desc) = (self.ty(x).clone(), self.desc);
+        let Some(tokens) = ty.rows.filter(|_| self.reader.readers(name) > 0) else { return Ok(true) };
+        let pooled = self.ty(self.read(one(desc.output("Out"), "Out")?)?).clone();
+        let ones = self.emit(Fill { value: Number::Float(1.0), ty: pooled }, &[])?;
+        let largest = self.emit(SequencePoolGrad { pooltype: PoolType::Max }, &[x, ones])?;
+        let largest = self.emit(Cast { dtype: DType::F64 }, &[largest])?;
+        let numbers = self.emit(RowNumbers::of(tokens), &[])?;
+        // Counted from 1: 0 is none.
+        let chain = [Op::from(Cast { dtype: DType::F64 }), Scale { scale: 1.0, bias: 1.0 }.into()];
+        let numbers = chain.into_iter().try_fold(numbers, |value, op| self.emit(op, &[value]))?;
+        let numbers = self.emit(Reshape { dims: vec![Dim::from(1); ty.dims.len()] }, &[numbers])?;
+        let numbers = self.emit(Binary { kind: BinaryKind::Mul }, &[largest, numbers])?;
+        let sum = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };
+        let index = self.emit(sum, &[numbers])?;
+        let index = self.emit(Scale { scale: 1.0, bias: -1.0 }, &[index])?;
+        self.define(Cast { dtype: DType::I32 }, &[index], &[], &[name])
+    }
+
+    /// To the offsets that the value has already, or to those of other sequences, which have to be as long.
+    pub(super) fn lod_reset(&mut self) -> Result<bool, ConvertError> {
+        if !self.has(&["Y"]) || self.bool("append", false)? {
+            return Ok(false);
+        }
+        let (x, y) = (self.input("X")?, self.input("Y")?);
+        match [x, y].map(|value| self.rows_of(value)) {
+            [Some(_), Some(_)] if self.ty(x).rows == self.ty(y).rows => self.out(Assign, &[x]),
+            [Some(rows), Some(others)] if rows == others => self.out(SequenceAlign, &[x, y]),
+            _ => Ok(false),
+        }
+    }
+
+    /// An operator with the slots of ours, if its first input is known to be of sequences.
+    pub(super) fn of_sequences(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        if self.rows_of(x).is_none() { Ok(false) } else { self.plain() }
+    }
+
+    /// Rows that are repeated for each token. Those of a value that is not known to have rows are taken by their numbers.
+    pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
+        let (x, y) = (self.input("X")?, self.input("Y")?);
+        let of_first_level = matches!(self.desc.attr_int("ref_level")?, None | Some(-1 | 0));
+        let Some(rows) = self.rows_of(y).filter(|_| of_first_level) else { return Ok(false) };
+        match self.ty(x).rows {
+            Some(own) if own == rows => self.out(SequenceExpandAs, &[x, y]),
+            Some(_) => Ok(false),
+            None if self.ty(x).dims.is_empty() => Ok(false),
+            None => {
+                let numbers = self.emit(RowNumbers::of(rows), &[])?;
+                let numbers = self.emit(SequenceExpandAs, &[numbers, y])?;
+                self.out(Gather { axis: 0 }, &[x, numbers])
+            }
+        }
+    }
+
+    /// Windows of ours, or their gradient.
+    pub(super) fn sequence_window(&mut self) -> Result<bool, ConvertError> {
+        let number = |attribute| self.desc.attr_long(attribute)?.ok_or(Fault::MissingAttribute { attribute });
+        let (start, length) = (number("start")?, number("length")?);
+        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+        match self.desc.r#type.ends_with("_grad") {
+            true => self.same_slots(SequenceWindowGrad { start, length }.into()),
+            false => self.same_slots(SequenceWindow { start, length, pad_value }.into()),
+        }
+    }
+
+    /// Sequences of so many places, or tokens of such dimensions.
+    pub(super) fn of_sizes(&mut self) -> Result<bool, ConvertError> {
+        let texts = self.desc.attr_strings(DIMS)?.ok_or(Fault::MissingAttribute { attribute: DIMS })?;
+        let dims = texts.iter().map(|text| parse_dim(&self.reader.program, text));
+        let Some(dims) = dims.collect::<Option<Vec<Dim>>>() else { return Ok(false) };
+        if self.desc.r#type.ends_with("reshape") {
+            return self.same_slots(SequenceReshape { dims }.into());
+        }
+        let [length] = <[Dim; 1]>::try_from(dims)
+            .map_err(|_| Fault::Attribute { attribute: DIMS, message: "one size is needed".to_string() })?;
+        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+        self.same_slots(SequencePad { length, pad_value }.into())
+    }
+
+    /// Windows times filters, without parameters for what is outside of the sequences.
+    pub(super) fn sequence_conv(&mut self) -> Result<bool, ConvertError> {
+        let (x, filter) = (self.input("X")?, self.input("Filter")?);
+        let number = |attribute| self.desc.attr_int(attribute);
+        let attribute = "contextLength";
+        let length = number(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let start = number("contextStart")?.unwrap_or(0);
+        let is_plain = number("contextStride")?.unwrap_or(1) == 1
+            && !self.bool("paddingTrainable", false)?
+            && !self.has(&["PaddingData"]);
+        if !is_plain || self.rows_of(x).is_none() || self.ty(x).rank() != 2 {
+            return Ok(false);
+        }
+        let window = SequenceWindow { start: start.into(), length: length.into(), pad_value: 0.0 };
+        let windows = self.emit(window, &[x])?;
+        self.out(Matmul::PLAIN, &[windows, filter])
+    }
+
+    /// Windows of ids, one for each token.
+    pub(super) fn sequence_enumerate(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let attribute = "win_size";
+        let length = self.desc.attr_int(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
+        let pad_value = f64::from(self.desc.attr_int("pad_value")?.unwrap_or(0));
+        let one_each = matches!(&self.ty(x).dims[..], [] | [_])
+            && self.ty(x).dims.iter().all(|dim| *dim == Dim::from(1));
+        if !one_each || self.rows_of(x).is_none() {
+            return Ok(false);
+        }
+        self.out(SequenceWindow { start: 0, length: length.into(), pad_value }, &[x])
+    }
+
+    /// Of sequences, not of what is padded. PaddlePaddle computes with exponentials, and has them in slots of their own.
+    pub(super) fn linear_chain_crf(&mut self) -> Result<bool, ConvertError> {
+        if self.desc.r#type.ends_with("_grad") {
+            return self.same_slots(LinearChainCrfGrad.into());
+        }
+        let inputs = [self.input("Emission")?, self.input("Transition")?, self.input("Label")?];
+        let [emission, transition, label] = inputs;
+        let is_of_sequences = [emission, label].iter().all(|&value| self.rows_of(value).is_some());
+        if self.has(&["Length"]) || !is_of_sequences {
+            return Ok(false);
+        }
+        if self.desc.output("EmissionExps").is_empty() {
+            return self.same_slots(LinearChainCrf.into());
+        }
+        let outputs = self.emit_all(LinearChainCrf, &inputs, 2)?;
+        let exp = Unary::of(UnaryKind::Exp);
+        if let Some(name) = self.read_output("Alpha") {
+            self.define(exp, &[outputs[0]], &[], &[name])?;
+        }
+        if let Some(name) = self.read_output("EmissionExps") {
+            let largest = Reduce { kind: ReduceKind::Max, axes: vec![1], keep_dim: true };
+            let largest = self.emit(largest, &[emission])?;
+            let shifted = self.emit(Binary { kind: BinaryKind::Sub }, &[emission, largest])?;
+            self.define(exp, &[shifted], &[], &[name])?;
+        }
+        if let Some(name) = self.read_output("TransitionExps") {
+            self.define(exp, &[transition], &[], &[name])?;
+        }
+        let desc = self.desc;
+        self.write(one(desc.output("LogLikelihood"), "LogLikelihood")?, outputs[1])?;
+        Ok(true)
+    }
+
+    /// The only variable in an output slot, if something reads it.
+    fn read_output(&self, slot: &str) -> Option<&'a str> {
+        let [name] = self.desc.output(slot) else { return None };
+        Some(name.as_str()).filter(|name| self.reader.readers(name) > 0)
+    }
+
+    /// Beside labels, whether these are the decoded ones.
+    pub(super) fn crf_decoding(&mut self) -> Result<bool, ConvertError> {
+        let (emission, transition) = (self.input("Emission")?, self.input("Transition")?);
+        let Some(rows) = self.rows_of(emission).filter(|_| !self.has(&["Length"])) else {
+            return Ok(false);
+        };
+        let (desc, slot) = (self.desc, "ViterbiPath");
+        let name = one(desc.output(slot), slot)?;
+        if !self.has(&["Label"]) {
+            return self.define(CrfDecoding, &[emission, transition], &[], &[name]);
+        }
+        let mut label = self.input("Label")?;
+        if self.rows_of(label) != Some(rows) {
+            return Ok(false);
+        }
+        let path = self.emit(CrfDecoding, &[emission, transition])?;
+        if self.ty(label).rows != self.ty(path).rows {
+            label = self.emit(SequenceAlign, &[label, path])?;
+        }
+        if self.ty(label).dims.is_empty() {
+            label = self.emit(Reshape { dims: vec![Dim::from(1)] }, &[label])?;
+        }
+        let right = self.emit(Compare { kind: CompareKind::Equal }, &[path, label])?;
+        self.define(Cast { dtype: DType::I64 }, &[right], &[], &[name])
+    }
+
+    /// To a length that is known.
+    pub(super) fn sequence_mask(&mut self) -> Result<bool, ConvertError> {
+        let (x, desc) = (self.input("X")?, self.desc);
+        let longest = desc.attr_int("maxlen")?.unwrap_or(-1);
+        let to = desc.attr_int("out_dtype")?.map(VarKind::try_from).and_then(Result::ok).and_then(dtype);
+        let ty = self.ty(x).clone();
+        let (1.., Some(dtype), false) = (longest, to, self.has(&["MaxLenTensor"]) || ty.dtype == DType::Bool)
+        else {
+            return Ok(false);
+        };
+        let mask =
+            sequence_mask((x, &ty), &Dim::from(i64::from(longest)), |op, inputs| self.emit(op, inputs))?;
+        self.define(Cast { dtype }, &[mask], &[], &[one(desc.output("Y"), "Y")?])
+    }
+
+    /// Of sequences, not of what is padded.
+    pub(super) fn warpctc(&mut self) -> Result<bool, ConvertError> {
+        let (logits, mut label) = (self.input("Logits")?, self.input("Label")?);
+        let is_of_sequences = [logits, label].iter().all(|&value| self.rows_of(value).is_some());
+        if self.has(&["LogitsLength", "LabelLength"]) || !is_of_sequences {
+            return Ok(false);
+        }
+        if self.ty(label).dtype == DType::I32 {
+            label = self.emit(Cast { dtype: DType::I64 }, &[label])?;
+        }
+        let op = WarpCtc { blank: self.desc.attr_long("blank")?.unwrap_or(0) };
+        let desc = self.desc;
+        let names = [one(desc.output("Loss"), "Loss")?, one(desc.output("WarpCTCGrad"), "WarpCTCGrad")?];
+        if !self.bool("norm_by_times", false)? {
+            return self.define(op, &[logits, label], &[], &names);
+        }
+        let outputs = self.emit_all(op, &[logits, label], 2)?;
+        let dtype = self.ty(logits).dtype;
+        let loss = by_times(outputs[0], (logits, dtype), |op, inputs| self.emit(op, inputs))?;
+        self.write(names[0], loss)?;
+        self.write(names[1], outputs[1])?;
+        Ok(true)
+    }
+
+    /// The rows that the sequences of a value belong to, if it has some.
+    fn rows_of(&self, value: VarId) -> Option<RowsId> {
+        self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
+    }
+}

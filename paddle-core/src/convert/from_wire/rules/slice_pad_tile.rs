@@ -1,0 +1,317 @@
+//! Operators that move elements, from the wire: parts, more around, several times over.
+
+use crate::convert::dialect::DIMS;
+use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
+use crate::convert::types::parse_dim;
+use crate::ops::{
+    AssignValue, Concat, Expand, Gather, Number, Op, Pad, PadMode, Reshape, Slice, SliceGrad, Tile,
+};
+use crate::program::{DType, Dim, Type, VarId};
+
+/// Positions along axes that are longer are not listed: a few bytes could ask for many.
+const MOST_POSITIONS: i64 = 1 << 20;
+
+impl Reading<'_, '_> {
+    /// With `decrease_axis`, axes of which one element is left are left out.
+    pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
+        let input = self.input("Input")?;
+        let rows = usize::from(self.ty(input).rows.is_some());
+        let longs = |name| -> Result<Vec<i64>, Fault> { Ok(self.desc.attr_longs(name)?.unwrap_or_default()) };
+        let inner = |axis: i64| self.axis(input, axis).filter(|&axis| axis >= rows);
+        let positions = |axes: Vec<i64>| axes.into_iter().map(inner).collect::<Option<Vec<usize>>>();
+        let (axes, gone) = (positions(longs("axes")?), positions(longs("decrease_axis")?));
+        let starts = self.numbers("starts", "StartsTensor", "StartsTensorList")?;
+        let ends = self.numbers("ends", "EndsTensor", "EndsTensorList")?;
+        let mut strides = self.numbers("strides", "StridesTensor", "StridesTensorList")?;
+        if self.desc.r#type.starts_with("slice") {
+            strides = Some(Vec::new());
+        }
+        let (Some(axes), Some(gone), Some(starts), Some(ends), Some(strides)) =
+            (axes, gone, starts, ends, strides)
+        else {
+            return Ok(false);
+        };
+        let axes = axes.into_iter().map(|axis| axis as i64).collect();
+        let op = Slice { axes, starts, ends, strides };
+        if self.desc.r#type.ends_with("_grad") {
+            return if gone.is_empty() { self.same_slots(SliceGrad(op).into()) } else { Ok(false) };
+        }
+        if gone.is_empty() {
+            return self.out(op, &[input]);
+        }
+        let part = self.emit(op, &[input])?;
+        let left = self.ty(part).dims.iter().enumerate().filter(|(i, _)| !gone.contains(&(i + rows)));
+        let dims = left.map(|(_, dim)| dim.clone()).collect();
+        self.out(Reshape { dims }, &[part])
+    }
+
+    /// Two numbers for each axis.
+    pub(super) fn pad(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let paddings = self.desc.attr_longs("paddings")?.unwrap_or_default();
+        self.padded(x, paddings, "pad_value", "constant")
+    }
+
+    /// Of images: above, below, left, right.
+    pub(super) fn pad2d(&mut self) -> Result<bool, ConvertError> {
+        let sides = self.numbers("paddings", "Paddings", "")?;
+        let sides: Option<[i64; 4]> = sides.as_deref().and_then(|sides| sides.try_into().ok());
+        let Some([above, below, left, right]) = sides else { return Ok(false) };
+        self.padded_inside("NHWC", &[above, below, left, right], "pad_value")
+    }
+
+    /// Of volumes: left, right, above, below, in front, behind.
+    pub(super) fn pad3d(&mut self) -> Result<bool, ConvertError> {
+        let sides = self.numbers("paddings", "Paddings", "")?;
+        let sides: Option<[i64; 6]> = sides.as_deref().and_then(|sides| sides.try_into().ok());
+        let Some([left, right, above, below, front, behind]) = sides else { return Ok(false) };
+        self.padded_inside("NDHWC", &[front, behind, above, below, left, right], "value")
+    }
+
+    /// Sides of the axes between the rows and the channels, which are last in the format `last`.
+    fn padded_inside(&mut self, last: &str, sides: &[i64], value: &str) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let channels_last = self.desc.attr_string("data_format")? == Some(last);
+        if self.ty(x).rank() != last.len() {
+            return Ok(false);
+        }
+        let paddings = if channels_last { [&[0; 2], sides, &[0; 2]] } else { [&[0; 4], sides, &[]] }.concat();
+        let mode = self.desc.attr_string("mode")?.unwrap_or("constant").to_string();
+        self.padded(x, paddings, value, &mode)
+    }
+
+    /// With a value, or with elements of its own, which are gathered axis by axis.
+    fn padded(
+        &mut self,
+        x: VarId,
+        paddings: Vec<i64>,
+        value: &str,
+        mode: &str,
+    ) -> Result<bool, ConvertError> {
+        let mode = match mode {
+            "constant" => {
+                let pad_value = super::constants::float(self.desc, value, "rust.pad_value", 0.0)?;
+                return self.out(Pad { paddings, pad_value }, &[x]);
+            }
+            "reflect" => PadMode::Reflect,
+            "replicate" | "edge" => PadMode::Replicate,
+            "circular" => PadMode::Circular,
+            _ => return Ok(false),
+        };
+        let rows = usize::from(self.ty(x).rows.is_some());
+        let mut steps: Vec<(Op, AssignValue)> = Vec::new();
+        for (axis, &[before, behind]) in paddings.as_chunks::<2>().0.iter().enumerate() {
+            if (before, behind) == (0, 0) {
+                continue;
+            }
+            let size = axis.checked_sub(rows).and_then(|at| self.ty(x).dims.get(at)?.constant());
+            let size = size.filter(|size| [*size, before, behind].iter().all(|&part| part < MOST_POSITIONS));
+            let positions = size.and_then(|size| mode.positions(size, before, behind));
+            let Some(positions) = positions else { return Ok(false) };
+            steps.push((Gather { axis: axis as i64 }.into(), positions_of(positions)));
+        }
+        self.chain(x, steps)
+    }
+
+    /// Each operator on the result of the one before it and a constant.
+    fn chain(&mut self, x: VarId, mut steps: Vec<(Op, AssignValue)>) -> Result<bool, ConvertError> {
+        let Some((last, of_last)) = steps.pop() else { return self.out(crate::ops::Assign, &[x]) };
+        let mut value = x;
+        for (op, constant) in steps {
+            let constant = self.emit(constant, &[])?;
+            value = self.emit(op, &[value, constant])?;
+        }
+        let of_last = self.emit(of_last, &[])?;
+        self.out(last, &[value, of_last])
+    }
+
+    /// As many times along each axis; there may be more numbers than axes.
+    pub(super) fn tile(&mut self, name: &str, slot: &str, list: &str) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let rows = usize::from(self.ty(x).rows.is_some());
+        if let Some(exact) = self.desc.attr_strings(DIMS)? {
+            let times: Option<Vec<Dim>> =
+                exact.iter().map(|dim| parse_dim(&self.reader.program, dim)).collect();
+            return match times {
+                Some(repeat_times) => self.out(Tile { repeat_times }, &[x]),
+                None => Ok(false),
+            };
+        }
+        let times = self.numbers(name, slot, list)?;
+        let Some(mut times) = times else { return Ok(false) };
+        let rank = self.ty(x).rank();
+        while times.len() < rank {
+            times.insert(0, 1);
+        }
+        self.repeated(x, rows, times)
+    }
+
+    /// To sizes, of which -1 stays as it is.
+    pub(super) fn expand_v2(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        match self.numbers("shape", "Shape", "expand_shapes_tensor")? {
+            Some(shape) => self.expanded(x, &shape),
+            None => Ok(false),
+        }
+    }
+
+    fn expanded(&mut self, x: VarId, shape: &[i64]) -> Result<bool, ConvertError> {
+        let (rows, ty) = (usize::from(self.ty(x).rows.is_some()), self.ty(x));
+        let Some(lead) = shape.len().checked_sub(ty.rank()) else { return Ok(false) };
+        let mut times = Vec::with_capacity(shape.len());
+        for (axis, &size) in shape.iter().enumerate() {
+            let own = axis.checked_sub(lead + rows).map(|at| &ty.dims[at]);
+            times.push(match own.map(|own| own.constant()) {
+                _ if size == -1 => 1,
+                Some(Some(own)) if own == size => 1,
+                Some(Some(1)) => size,
+                // In front of the axes there are, or along rows, whose number is not known.
+                None if axis < lead => size,
+                _ => return Ok(false),
+            });
+        }
+        self.repeated(x, rows, times)
+    }
+
+    /// The value with axes of 1 in front, until there is one for each number of times, and repeated along each.
+    fn repeated(&mut self, x: VarId, rows: usize, times: Vec<i64>) -> Result<bool, ConvertError> {
+        let (mut value, lead) = (x, times.len() - self.ty(x).rank());
+        if times.iter().any(|&times| times < 1) || (rows == 1 && (lead > 0 || times[0] != 1)) {
+            return Ok(false);
+        }
+        if lead > 0 {
+            let ones = std::iter::repeat_n(Dim::from(1), lead);
+            let dims = ones.chain(self.ty(x).dims.iter().cloned()).collect();
+            value = self.emit(Reshape { dims }, &[x])?;
+        }
+        self.out(Tile { repeat_times: times[rows..].iter().copied().map(Dim::from).collect() }, &[value])
+    }
+
+    /// To the shape of another value, of which the sizes may be all there is.
+    pub(super) fn expand_as(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        if !self.has(&["Y"]) {
+            let shape = self.desc.attr_longs("target_shape")?.unwrap_or_default();
+            return self.expanded(x, &shape);
+        }
+        let y = self.input("Y")?;
+        let (from, to) = (self.ty(x).clone(), self.ty(y).clone());
+        let Some(lead) = to.rank().checked_sub(from.rank()) else { return Ok(false) };
+        let (own, wanted) = (self.reader.program.shape(&from), self.reader.program.shape(&to));
+        let is_new = |axis: usize| axis < lead || own[axis - lead] != wanted[axis];
+        let axes: Vec<usize> = (0..to.rank()).filter(|&axis| is_new(axis)).collect();
+        let fits = |&axis: &usize| axis < lead || own[axis - lead].constant() == Some(1);
+        if !axes.iter().all(fits) || (from.rows.is_some() && from.rows != to.rows) {
+            return Ok(false);
+        }
+        if axes.is_empty() {
+            return self.out(crate::ops::Assign, &[x]);
+        }
+        let rows = usize::from(from.rows.is_some());
+        let kept = (lead + rows..to.rank()).filter(|axis| !axes.contains(axis));
+        let dims: Vec<Dim> = kept.map(|axis| own[axis - lead].clone()).collect();
+        let squeezed = if dims == from.dims { x } else { self.emit(Reshape { dims }, &[x])? };
+        let axes = axes.into_iter().map(|axis| axis as i64).collect();
+        self.out(Expand { axes, keep_dim: false }, &[squeezed, y])
+    }
+
+    /// Values side by side along a new axis.
+    pub(super) fn stack(&mut self) -> Result<bool, ConvertError> {
+        let inputs = self.inputs("X")?;
+        let Some(&first) = inputs.first() else { return Ok(false) };
+        let (axis, ty) = (self.desc.attr_long("axis")?.unwrap_or(0), self.ty(first).clone());
+        let axis = if axis < 0 { axis + ty.rank() as i64 + 1 } else { axis };
+        let rows = usize::from(ty.rows.is_some());
+        let at = usize::try_from(axis).ok().and_then(|axis| axis.checked_sub(rows));
+        let Some(at) = at.filter(|&at| at <= ty.dims.len()) else { return Ok(false) };
+        let mut dims = ty.dims.clone();
+        dims.insert(at, Dim::from(1));
+        let mut parts = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            if self.ty(input).dims != ty.dims {
+                return Ok(false);
+            }
+            parts.push(self.emit(Reshape { dims: dims.clone() }, &[input])?);
+        }
+        let desc = self.desc;
+        self.define(Concat { axis }, &parts, &[], &[one(desc.output("Y"), "Y")?])
+    }
+
+    /// Lists, each along an axis of its own of one grid.
+    pub(super) fn meshgrid(&mut self) -> Result<bool, ConvertError> {
+        let (inputs, desc) = (self.inputs("X")?, self.desc);
+        let sizes: Option<Vec<Dim>> = inputs
+            .iter()
+            .map(|&input| match &self.ty(input).dims[..] {
+                _ if self.ty(input).rows.is_some() => None,
+                [] => Some(Dim::from(1)),
+                [size] => Some(size.clone()),
+                _ => None,
+            })
+            .collect();
+        let Some(sizes) = sizes.filter(|sizes| sizes.len() == desc.output("Out").len()) else {
+            return Ok(false);
+        };
+        for (axis, (&input, name)) in inputs.iter().zip(desc.output("Out")).enumerate() {
+            let (mut dims, mut repeat_times) = (vec![Dim::from(1); sizes.len()], sizes.clone());
+            std::mem::swap(&mut dims[axis], &mut repeat_times[axis]);
+            let along = self.emit(Reshape { dims }, &[input])?;
+            self.define(Tile { repeat_times }, &[along], &[], &[name])?;
+        }
+        Ok(true)
+    }
+
+    /// Backward along axes.
+    pub(super) fn flip(&mut self) -> Result<bool, ConvertError> {
+        let x = self.input("X")?;
+        let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
+        let Some(axes) = self.inner_axes(x, &axes) else { return Ok(false) };
+        let all = || vec![-1; axes.len()];
+        self.out(Slice { starts: all(), ends: all(), strides: all(), axes }, &[x])
+    }
+
+    /// Around along axes, or as one list.
+    pub(super) fn roll(&mut self) -> Result<bool, ConvertError> {
+        let mut x = self.input("X")?;
+        let Some(shifts) = self.numbers("shifts", "ShiftsTensor", "")? else { return Ok(false) };
+        let mut axes = self.desc.attr_longs("axis")?.unwrap_or_default();
+        let ty = self.ty(x).clone();
+        let as_list = axes.is_empty();
+        if as_list {
+            let Some(count) =
+                crate::convert::types::product(&ty.dims)?.constant().filter(|_| ty.rows.is_none())
+            else {
+                return Ok(false);
+            };
+            x = self.emit(Reshape { dims: vec![Dim::from(count)] }, &[x])?;
+            axes = vec![0];
+        }
+        let Some(axes) = self.inner_axes(x, &axes).filter(|axes| axes.len() == shifts.len()) else {
+            return Ok(false);
+        };
+        let rows = i64::from(ty.rows.is_some());
+        let mut value = x;
+        for (axis, shift) in axes.into_iter().zip(shifts) {
+            let size = self.ty(x).dims[(axis - rows) as usize].constant();
+            let size = size.filter(|size| (1..MOST_POSITIONS).contains(size));
+            let Some(size) = size else { return Ok(false) };
+            let positions = (0..size).map(|at| (at - shift % size).rem_euclid(size)).collect();
+            let positions = self.emit(positions_of(positions), &[])?;
+            value = self.emit(Gather { axis }, &[value, positions])?;
+        }
+        self.out(Reshape { dims: ty.dims }, &[value])
+    }
+
+    /// Axes that are not that of the rows.
+    fn inner_axes(&self, x: VarId, axes: &[i64]) -> Option<Vec<i64>> {
+        let rows = usize::from(self.ty(x).rows.is_some());
+        let inner = |&axis: &i64| self.axis(x, axis).filter(|&axis| axis >= rows).map(|axis| axis as i64);
+        axes.iter().map(inner).collect()
+    }
+}
+
+/// A list of positions.
+fn positions_of(positions: Vec<i64>) -> AssignValue {
+    let ty = Type::new(DType::I64, [positions.len() as i64]);
+    AssignValue { values: positions.into_iter().map(Number::Int).collect(), ty }
+}
