@@ -54,6 +54,7 @@
 //! | `export/` | the two files of a model for PaddlePaddle |
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |
 
+mod derived;
 mod dialect;
 #[cfg(feature = "convert")]
 mod export;

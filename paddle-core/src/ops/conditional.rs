@@ -57,6 +57,10 @@ impl Operation for If {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_dtype(0, DType::Bool)?;
         let condition = cx.ty(0);

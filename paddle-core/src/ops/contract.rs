@@ -33,6 +33,10 @@ impl Operation for Contract {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.same_dtype(0, 1)?;

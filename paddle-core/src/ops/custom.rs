@@ -103,6 +103,10 @@ impl Operation for Custom {
         &self.name
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let out = self.definition.ty(self.definition.output());
         if self.row_wise && out.rows.is_none() {

@@ -42,6 +42,10 @@ impl Operation for Expand {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let (x, y) = (cx.ty(0), cx.ty(1));
         let wrong = || {
@@ -93,6 +97,10 @@ impl Operation for Size {
                 effects: Effects { differentiable: false, ..Effects::PURE },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

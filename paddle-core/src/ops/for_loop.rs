@@ -44,6 +44,10 @@ impl Operation for For {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let &[body] = cx.blocks else {
             return Err(cx.fail(MismatchKind::Count, "`for` owns one block"));

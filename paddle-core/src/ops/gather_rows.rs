@@ -72,6 +72,10 @@ impl Operation for GatherRows {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if (self.rows.0 as usize) >= cx.program.row_spaces().len() {
             return Err(cx.fail(MismatchKind::Attribute, "there is no such row space"));
@@ -106,6 +110,10 @@ impl Operation for ScatterRows {
                 effects: Effects { linear: Linear::In(&[0]), of_shards: &[OfShards::Rows], ..Effects::PURE },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -129,6 +129,10 @@ impl Operation for LinearChainCrfGrad {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_sequences(0)?;
         check_transition(cx, 0, 1)?;

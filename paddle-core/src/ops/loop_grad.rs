@@ -71,6 +71,10 @@ impl Operation for LoopGrad {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let &[block] = cx.blocks else {
             return Err(cx.fail(MismatchKind::Count, "`loop_grad` owns one block"));

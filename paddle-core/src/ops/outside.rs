@@ -70,6 +70,10 @@ impl Operation for Outside {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let is_known = self.ty.rows.is_none() && self.ty.dims.iter().all(|dim| dim.constant() >= Some(0));
         match is_known {

@@ -30,6 +30,10 @@ impl Operation for Range {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let fail = |message| Err(cx.fail(MismatchKind::Attribute, message));
         let dtype = self.ty.dtype;

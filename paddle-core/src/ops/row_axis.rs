@@ -37,6 +37,10 @@ impl Operation for RowsToAxis {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let x = cx.ty(0);
         let Some(rows) = x.rows else {
@@ -65,6 +69,10 @@ impl Operation for AxisToRows {
                 effects: Effects { linear: Linear::In(&[0]), ..Effects::PURE },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -54,6 +54,10 @@ impl Operation for RowNumbers {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let exists = |rows: RowsId| (rows.0 as usize) < cx.program.row_spaces().len();
         let Type { dtype: DType::I64, rows: Some(rows), dims } = &self.ty else {

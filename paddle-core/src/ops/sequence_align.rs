@@ -30,6 +30,10 @@ impl Operation for SequenceAlign {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_sequences_of_one(0, 1)?;
         Ok(vec![Type { rows: cx.ty(1).rows, ..cx.ty(0).clone() }])

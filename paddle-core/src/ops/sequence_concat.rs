@@ -45,6 +45,10 @@ impl Operation for SequenceConcat {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         Ok(vec![joined(cx)?])
     }
@@ -88,6 +92,10 @@ impl Operation for SequenceConcatGrad {
                 effects: Effects { linear: Linear::In(&[2]), ..Effects::OF_SEQUENCES },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

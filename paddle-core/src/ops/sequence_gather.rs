@@ -46,6 +46,10 @@ impl Operation for SequenceGather {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         Ok(vec![gathered(cx)?])
     }
@@ -88,6 +92,10 @@ impl Operation for SequenceGatherGrad {
                 effects: Effects { linear: Linear::In(&[2]), ..Effects::OF_SEQUENCES },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

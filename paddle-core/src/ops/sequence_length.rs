@@ -23,6 +23,10 @@ impl Operation for SequenceLength {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let rows = cx.need_sequences(0)?;
         Ok(vec![Type { rows: Some(rows), ..Type::scalar(DType::I64) }])

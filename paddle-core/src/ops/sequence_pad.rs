@@ -42,6 +42,10 @@ impl Operation for SequencePad {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let rows = cx.need_sequences(0)?;
         if self.length.constant().is_some_and(|length| length < 0) {
@@ -89,6 +93,10 @@ impl Operation for SequenceUnpad {
                 effects: Effects { linear: Linear::In(&[0]), ..Effects::OF_SEQUENCES },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -81,6 +81,10 @@ impl Operation for SequenceProduct {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_float(0)?;
         cx.need_dims(0, 1)?;
@@ -137,6 +141,10 @@ impl Operation for SequenceWeigh {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let rows = pairs(cx, 3, 1, 2)?;
         weights(cx, rows, 1)?;
@@ -174,6 +182,10 @@ impl Operation for SequenceSpread {
                 effects: Effects { linear: Linear::InEach(&[0, 1]), ..Effects::OF_SEQUENCES },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

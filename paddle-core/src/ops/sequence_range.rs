@@ -31,6 +31,10 @@ impl Operation for SequenceRange {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_dtype(0, DType::I64)?;
         let length = cx.ty(0);

@@ -35,6 +35,10 @@ impl Operation for SequenceReshape {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_sequences_of_one(0, 1)?;
         for dim in &self.dims {

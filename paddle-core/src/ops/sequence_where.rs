@@ -29,6 +29,10 @@ impl Operation for SequenceWhere {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_sequences_of_one(0, 1)?;
         cx.need_dtype(0, DType::Bool)?;

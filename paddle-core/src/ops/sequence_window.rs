@@ -64,6 +64,10 @@ impl Operation for SequenceWindow {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         Ok(vec![windows(cx, self.length)?])
     }
@@ -108,6 +112,10 @@ impl Operation for SequenceWindowGrad {
                 effects: Effects { linear: Linear::In(&[1]), ..Effects::PURE },
             }
         }
+    }
+
+    fn is_ours(&self) -> bool {
+        true
     }
 
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {

@@ -26,6 +26,10 @@ impl Operation for Store {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         cx.need_type(1, cx.ty(0))?;
         Ok(Vec::new())

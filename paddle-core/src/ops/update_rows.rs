@@ -103,6 +103,10 @@ impl Operation for UpdateRows {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         if !self.update.keeps_rows() {
             let name = self.update.schema().name;

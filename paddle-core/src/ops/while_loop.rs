@@ -46,6 +46,10 @@ impl Operation for While {
         }
     }
 
+    fn is_ours(&self) -> bool {
+        true
+    }
+
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch> {
         let &[condition, body] = cx.blocks else {
             return Err(cx.fail(MismatchKind::Count, "`while` owns two blocks, condition and body"));

@@ -2,8 +2,9 @@
 
 use super::error::{ConvertError, Fault};
 use super::{Reader, one};
-use crate::ops::{Cast, Op, Reshape};
-use crate::program::{BlockId, DType, Site, Type, VarId};
+use crate::convert::derived;
+use crate::ops::{Attributes, Cast, Op, Reshape};
+use crate::program::{BlockId, DType, RowsId, Site, Type, VarId};
 use crate::wire::OpDesc;
 
 /// One operator while it is read.
@@ -124,6 +125,61 @@ impl<'a> Reading<'_, 'a> {
             Some(lasting) => self.reader.store(self.block, name, lasting, value, self.site),
             None => self.reader.versions.write(&self.reader.blocks, self.block, name, value),
         }
+    }
+
+    /// The operator, by its definition.
+    ///
+    /// One of PaddlePaddle's that goes along sequences is not ours where no type says that its values are some.
+    pub(super) fn defined(&mut self) -> Result<bool, ConvertError> {
+        let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
+        if !op.operation().is_ours() {
+            for slot in op.schema().inputs.iter().filter(|slot| slot.has_offsets) {
+                let value = self.input(slot.name)?;
+                if self.rows_of(value).is_none() {
+                    return Ok(false);
+                }
+            }
+        }
+        if !derived::is_of_our_form(self.desc, &op)? {
+            return Ok(false);
+        }
+        let op = self.with_attributes(&op)?;
+        self.same_slots(op)
+    }
+
+    /// The operator of this kind with the attributes that are written, and its defaults for those left out.
+    pub(super) fn attributes_of<T: Attributes + Into<Op> + Clone>(&self) -> Result<T, Fault> {
+        derived::attributes_of(&self.reader.program, self.desc)
+    }
+
+    /// An operator with the attributes that are written, and its defaults for those left out.
+    pub(super) fn with_attributes(&self, op: &Op) -> Result<Op, Fault> {
+        derived::with_attributes(&self.reader.program, self.desc, op)
+    }
+
+    /// An operator whose slots have the names of ours.
+    pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
+        let schema = op.schema();
+        let mut inputs = Vec::new();
+        for slot in schema.inputs {
+            match slot.is_variadic {
+                true => inputs.extend(self.inputs(slot.name)?),
+                false => inputs.push(self.input(slot.name)?),
+            }
+        }
+        let (desc, mut names) = (self.desc, Vec::new());
+        for slot in schema.outputs {
+            match slot.is_variadic {
+                true => names.extend(desc.output(slot.name).iter().map(String::as_str)),
+                false => names.push(one(desc.output(slot.name), slot.name)?),
+            }
+        }
+        self.define(op, &inputs, &[], &names)
+    }
+
+    /// The rows that the sequences of a value belong to, if it has some.
+    pub(super) fn rows_of(&self, value: VarId) -> Option<RowsId> {
+        self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
     }
 
     /// Appends operators of which each but the first takes the result of the one before, the last one's output being the

@@ -1,37 +1,23 @@
 //! Operators on images, on their way to the wire.
 
-use super::operators::{push_float, whole, wholes};
-use crate::ops::{Conv2d, Conv2dTranspose, DropoutImplementation, MaxPool2dWithIndex, Padding, Pool2d};
+use crate::convert::derived::{self, whole, wholes};
+use crate::ops::{Attributes, BatchNorm, BatchNormGrad, Conv2d, Conv2dTranspose, Padding, Pool2d};
 use crate::wire::OpAttr;
 
-/// The attributes of a convolution.
-pub(super) fn describe_conv2d(op: &Conv2d) -> Vec<OpAttr> {
+pub(super) fn conv2d(op: &Conv2d) -> Vec<OpAttr> {
     let mut attrs = described(op.strides, op.paddings);
     attrs.push(wholes("dilations", &op.dilations));
     attrs.push(whole("groups", op.groups));
     attrs
 }
 
-/// The attributes of the transpose of a convolution.
-pub(super) fn describe_conv2d_transpose(op: &Conv2dTranspose) -> Vec<OpAttr> {
-    let mut attrs = describe_conv2d(&op.conv());
+pub(super) fn conv2d_transpose(op: &Conv2dTranspose) -> Vec<OpAttr> {
+    let mut attrs = conv2d(&op.conv());
     attrs.push(wholes("output_padding", &op.output_padding));
     attrs
 }
 
-/// The attributes of maxima with their places.
-pub(super) fn describe_max_pool2d_with_index(op: &MaxPool2dWithIndex) -> Vec<OpAttr> {
-    vec![
-        wholes("ksize", &op.ksize),
-        wholes("strides", &op.strides),
-        wholes("paddings", &op.paddings),
-        OpAttr::bool("global_pooling", op.global_pooling),
-        OpAttr::bool("adaptive", op.adaptive),
-    ]
-}
-
-/// The attributes of pooling.
-pub(super) fn describe_pool2d(op: &Pool2d) -> Vec<OpAttr> {
+pub(super) fn pool2d(op: &Pool2d) -> Vec<OpAttr> {
     let mut attrs = described(op.strides, op.paddings);
     attrs.extend([
         OpAttr::string("pooling_type", op.pooling_type.name()),
@@ -44,24 +30,13 @@ pub(super) fn describe_pool2d(op: &Pool2d) -> Vec<OpAttr> {
     attrs
 }
 
-/// The attributes of normalisation by batches.
-pub(super) fn describe_batch_norm(epsilon: f64, momentum: f64, is_test: bool) -> Vec<OpAttr> {
-    let mut attrs = vec![OpAttr::bool("is_test", is_test), OpAttr::string("data_layout", "NCHW")];
-    push_float(&mut attrs, "momentum", momentum);
-    push_float(&mut attrs, "epsilon", epsilon);
-    attrs.extend([OpAttr::bool("use_global_stats", false), OpAttr::bool("trainable_statistics", false)]);
-    attrs
+/// Numbers that PaddlePaddle's gradient has, too, but does not read.
+pub(super) fn batch_norm_grad(op: &BatchNormGrad) -> Vec<OpAttr> {
+    let [defaults] = &BatchNorm::prototypes()[..] else { return Vec::new() };
+    derived::attributes(&BatchNorm { is_test: op.is_test, ..*defaults }.into())
 }
 
-/// The attributes of dropping at random.
-pub(super) fn describe_dropout(probability: f64, implementation: DropoutImplementation) -> Vec<OpAttr> {
-    let mut attrs = vec![OpAttr::string("dropout_implementation", implementation.name())];
-    push_float(&mut attrs, "dropout_prob", probability);
-    attrs.extend([OpAttr::bool("is_test", false), OpAttr::bool("fix_seed", false), OpAttr::int("seed", 0)]);
-    attrs
-}
-
-/// What both have.
+/// What convolutions and poolings have: PaddlePaddle has padding as numbers and as a word.
 fn described(strides: [i64; 2], paddings: Padding) -> Vec<OpAttr> {
     let (sides, algorithm) = match paddings {
         Padding::Explicit([above, below, left, right]) if above == below && left == right => {

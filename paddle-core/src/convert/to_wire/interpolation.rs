@@ -1,6 +1,6 @@
 //! Images of another height and width, on their way to the wire.
 
-use super::operators::whole;
+use crate::convert::derived::whole;
 use crate::convert::dialect::DIMS;
 use crate::convert::types::dim_text;
 use crate::ops::Interpolate;
@@ -8,7 +8,7 @@ use crate::program::Dim;
 use crate::wire::OpAttr;
 
 /// The attributes. Sizes that are no numbers are beside them.
-pub(super) fn describe_interpolate(op: &Interpolate) -> Vec<OpAttr> {
+pub(super) fn interpolate(op: &Interpolate) -> Vec<OpAttr> {
     let known = |dim: &Dim| dim.constant().and_then(|size| i32::try_from(size).ok()).filter(|&size| size > 0);
     let sizes: Vec<Option<i32>> = op.size.iter().map(known).collect();
     let is_scaled = op.scale.iter().any(|scale| *scale != 0.0);

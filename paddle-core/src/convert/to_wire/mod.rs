@@ -1,12 +1,12 @@
 //! `Program` → wire, in the dialect that the macro embeds and that [`from_wire`](crate::convert::from_wire) reads back. See
 //! the [module documentation](super) for the dialect.
 
+pub(super) mod constants;
 mod foreign;
 mod images;
 mod interpolation;
 pub(super) mod operators;
-pub(super) mod search;
-mod slice_pad;
+mod sizes;
 pub(super) mod updates;
 
 use std::collections::{BTreeMap, BTreeSet};

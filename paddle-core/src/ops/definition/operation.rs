@@ -21,6 +21,11 @@ pub trait Operation {
     /// Name, slots, accuracy, effects.
     fn schema(&self) -> &'static Schema;
 
+    /// Whether PaddlePaddle has no such operator: none of its name, or one that means something else.
+    fn is_ours(&self) -> bool {
+        false
+    }
+
     /// What it is called in messages, where that is not its name.
     fn called(&self) -> &str {
         self.schema().name

@@ -3,8 +3,8 @@
 use super::row_spaces::Known;
 use super::sequence_positions::list;
 use super::{LegaliseError, Legaliser};
-use crate::convert::to_wire::operators::{describe, fill_value};
-use crate::convert::to_wire::search::is_plain_gather;
+use crate::convert::to_wire::constants::fill_value;
+use crate::convert::to_wire::operators::{describe, is_plain_gather};
 use crate::convert::types::{element, wire_dims};
 use crate::ops::{
     AssignValue, Binary, BinaryKind, Fill, Gather, Number, Op, Operator, Range, Size, Unary, UnaryKind,
@@ -15,42 +15,17 @@ use crate::wire::{OpAttr, OpDesc};
 /// For operators that a program has only after `backward`.
 const TRAINING: &str = "it belongs to training; export the program from before `backward`";
 
+/// For operators that PaddlePaddle does not have, of which no rule says how it does without them. There are none.
+const NO_RULE: &str = "PaddlePaddle does not have it";
+
 /// More numbers than this are not written out in a file.
 const MOST_WRITTEN: i64 = 1 << 16;
 
 impl Legaliser<'_> {
-    /// Appends what does the same as an operator of `block`.
+    /// Appends what does the same as an operator of `block`. One that PaddlePaddle has stands there as it is written for us,
+    /// unless a rule says otherwise.
     pub(super) fn operator(&mut self, at: usize, operator: &Operator) -> Result<(), LegaliseError> {
         match &operator.op {
-            Op::Assign(_)
-            | Op::BatchNorm(_)
-            | Op::AssignValue(_)
-            | Op::Auc(_)
-            | Op::Binary(_)
-            | Op::Cast(_)
-            | Op::Compare(_)
-            | Op::Concat(_)
-            | Op::Conv2d(_)
-            | Op::Conv2dTranspose(_)
-            | Op::Foreign(_)
-            | Op::GatherNd(_)
-            | Op::GroupNorm(_)
-            | Op::Logical(_)
-            | Op::LookupTable(_)
-            | Op::MaxPool2dWithIndex(_)
-            | Op::Not(_)
-            | Op::Pad(_)
-            | Op::Predicate(_)
-            | Op::Reduce(_)
-            | Op::Scale(_)
-            | Op::Scatter(_)
-            | Op::ScatterNdAdd(_)
-            | Op::Slice(_)
-            | Op::Softmax(_)
-            | Op::Split(_)
-            | Op::TakeAlongAxis(_)
-            | Op::StopGradient(_)
-            | Op::TopK(_) => self.same(at, operator),
             Op::CumSum(op) => {
                 let x = self.name(operator.inputs[0]);
                 let sums = self.sums(at, *op, x, self.program.ty(operator.outputs[0]));
@@ -117,33 +92,13 @@ impl Legaliser<'_> {
             Op::Custom(_) => {
                 self.refuse(operator, "it is an operator of your own, which PaddlePaddle does not have")
             }
-            Op::BatchNormGrad(_)
-            | Op::Contract(_)
-            | Op::Conv2dGrad(_)
-            | Op::CrossEntropyGrad(_)
-            | Op::Dropout(_)
-            | Op::DropoutGrad(_)
-            | Op::Expand(_)
-            | Op::GatherGrad(_)
-            | Op::GroupNormGrad(_)
-            | Op::InterpolateGrad(_)
-            | Op::LayerNormGrad(_)
-            | Op::LinearChainCrfGrad(_)
-            | Op::LookupTableGrad(_)
-            | Op::LossGrad(_)
-            | Op::Pool2dGrad(_)
-            | Op::SequenceConcatGrad(_)
-            | Op::SequenceGatherGrad(_)
-            | Op::SequencePoolGrad(_)
-            | Op::SequenceWindowGrad(_)
-            | Op::SliceGrad(_)
-            | Op::SoftmaxGrad(_)
-            | Op::SoftmaxWithCrossEntropyGrad(_)
-            | Op::TakeAlongAxisGrad(_)
-            | Op::UnaryGrad(_)
-            | Op::Update(_)
-            | Op::UpdateRows(_)
-            | Op::LoopGrad(_) => self.refuse(operator, TRAINING),
+            Op::Contract(_) | Op::Dropout(_) | Op::Expand(_) | Op::Update(_) | Op::UpdateRows(_) => {
+                self.refuse(operator, TRAINING)
+            }
+            op if is_gradient(op) => self.refuse(operator, TRAINING),
+            op if op.operation().is_ours() => self.refuse(operator, NO_RULE),
+            // PaddlePaddle's own, as they are written for us.
+            _ => self.same(at, operator),
         }
     }
 
@@ -465,7 +420,29 @@ impl Legaliser<'_> {
     }
 }
 
+/// Whether an operator is part of a gradient: whether it has the gradient of a result as an input.
+fn is_gradient(op: &Op) -> bool {
+    op.schema().inputs.iter().any(|slot| slot.name.ends_with("@GRAD"))
+}
+
 /// Sizes as PaddlePaddle stores most of them.
 pub(super) fn small(sizes: &[i64]) -> Option<Vec<i32>> {
     sizes.iter().map(|&size| i32::try_from(size).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NO_RULE;
+    use crate::convert::export::legalise::legalise;
+    use crate::ops::Op;
+
+    #[test]
+    fn what_paddlepaddle_lacks_has_a_rule() {
+        for sample in Op::samples() {
+            let program = sample.program().unwrap();
+            if let Err(error) = legalise(&program) {
+                assert!(!error.to_string().contains(NO_RULE), "{error}");
+            }
+        }
+    }
 }

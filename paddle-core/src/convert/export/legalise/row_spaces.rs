@@ -10,7 +10,8 @@
 
 use super::sequences::lod_reset;
 use super::{LegaliseError, Legaliser};
-use crate::convert::to_wire::operators::{describe, fill_value};
+use crate::convert::to_wire::constants::fill_value;
+use crate::convert::to_wire::operators::describe;
 use crate::convert::types::element;
 use crate::ops::{Cast, Number, Op, Operator};
 use crate::program::{DType, RowOrigin, RowsId, Type, VarId};

@@ -2,34 +2,34 @@
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, CrossEntropyGrad, Fill, Gather,
-    LookupTable, LookupTableGrad, Number, Reduce, ReduceKind, Reshape, Scale, SoftmaxWithCrossEntropy,
-    SoftmaxWithCrossEntropyGrad, StopGradient, TakeAlongAxis, Transpose, Unary, UnaryKind,
+    Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrossEntropy, Fill, Gather, LookupTable, Number,
+    Reduce, ReduceKind, Reshape, Scale, SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad, StopGradient,
+    TakeAlongAxis, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
+    /// The class that does not count, by a default that all have in common.
     fn ignore_index(&self) -> Result<i64, Fault> {
-        Ok(self.desc.attr_long("ignore_index")?.unwrap_or(-100))
+        Ok(self.attributes_of::<CrossEntropy>()?.ignore_index)
     }
 
     /// Of logits, or with `use_softmax = false` of probabilities. Along another axis than the last, that of rows apart,
     /// values are turned before and after. PaddlePaddle passes no gradient through the softmax.
     pub(super) fn softmax_with_cross_entropy(&mut self) -> Result<bool, ConvertError> {
-        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
+        let op: SoftmaxWithCrossEntropy = self.attributes_of()?;
         let of_logits = self.bool("use_softmax", true)?;
         let is_grad = self.desc.r#type.ends_with("_grad");
         let values = self.input(if is_grad { "Softmax" } else { "Logits" })?;
         let along_last = self.is_last_axis(values)?;
         if is_grad {
-            let op = SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy { soft_label, ignore_index });
+            let op = SoftmaxWithCrossEntropyGrad(op);
             return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
         }
-        let op = SoftmaxWithCrossEntropy { soft_label, ignore_index };
         if self.reader.is_ours {
             return if of_logits && along_last { self.same_slots(op.into()) } else { Ok(false) };
         }
-        let label = if soft_label { self.input("Label")? } else { self.ids("Label")? };
+        let label = if op.soft_label { self.input("Label")? } else { self.ids("Label")? };
         let mut inputs = [values, label];
         let [softmax, loss] = [self.desc.output("Softmax"), self.desc.output("Loss")];
         let (softmax, loss) = (one(softmax, "Softmax")?, one(loss, "Loss")?);
@@ -50,7 +50,7 @@ impl Reading<'_, '_> {
         }
         let mut outputs = match of_logits {
             true => self.emit_all(op, &inputs, 2)?,
-            false => vec![inputs[0], self.emit(CrossEntropy { soft_label, ignore_index }, &inputs)?],
+            false => vec![inputs[0], self.emit(self.attributes_of::<CrossEntropy>()?, &inputs)?],
         };
         if let Some(turn) = turn {
             for output in &mut outputs {
@@ -59,14 +59,6 @@ impl Reading<'_, '_> {
         }
         self.define(StopGradient, &outputs[..1], &[], &[softmax])?;
         self.define(Assign, &outputs[1..], &[], &[loss])
-    }
-
-    pub(super) fn cross_entropy(&mut self) -> Result<bool, ConvertError> {
-        let (soft_label, ignore_index) = (self.bool("soft_label", false)?, self.ignore_index()?);
-        self.same_slots(match self.desc.r#type.as_str() {
-            "cross_entropy_grad" => CrossEntropyGrad(CrossEntropy { soft_label, ignore_index }).into(),
-            _ => CrossEntropy { soft_label, ignore_index }.into(),
-        })
     }
 
     /// The second version has class ids only, and hands out the probability of the class, too.
@@ -104,7 +96,7 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         let (x, label) = (self.input("X")?, self.ids("Label")?);
-        let ignored = self.desc.attr_long("ignore_index")?.unwrap_or(-100);
+        let ignored = self.ignore_index()?;
         let (dtype, axis) = (self.ty(x).dtype, 1);
         let rows = usize::from(self.ty(x).rows.is_some());
         let Some(at) = self.axis(x, axis).map(|axis| axis - rows) else {
@@ -154,10 +146,6 @@ impl Reading<'_, '_> {
 
     /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.
     pub(super) fn lookup_table(&mut self) -> Result<bool, ConvertError> {
-        let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
-        if self.desc.r#type == "lookup_table_v2_grad" {
-            return self.same_slots(LookupTableGrad(LookupTable { padding_idx }).into());
-        }
         let (mut ids, table) = (self.ids("Ids")?, self.input("W")?);
         if self.desc.r#type == "lookup_table" {
             match &self.ty(ids).dims[..] {
@@ -167,6 +155,6 @@ impl Reading<'_, '_> {
                 _ => return Ok(false),
             }
         }
-        self.out(LookupTable { padding_idx }, &[ids, table])
+        self.out(self.attributes_of::<LookupTable>()?, &[ids, table])
     }
 }

@@ -1,15 +1,16 @@
 //! From the wire: operators without inputs, which are constants and initialise parameters.
 
 use super::foreign::anonymous;
+use crate::convert::derived::float;
 use crate::convert::dialect::{FAN, PATH, TYPE};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault};
 use crate::convert::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
-    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Outside, Program, Range, RowNumbers,
-    TruncatedGaussianRandom, UniformRandom,
+    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Program, Range, TruncatedGaussianRandom,
+    UniformRandom,
 };
 use crate::program::{DType, Dim, Type};
-use crate::wire::{AttrType, OpDesc, VarKind};
+use crate::wire::{OpDesc, VarKind};
 
 /// More numbers than this are not listed: a few bytes could ask for many.
 const MOST_NUMBERS: f64 = (1 << 20) as f64;
@@ -49,8 +50,8 @@ pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Re
             Fill { value: fill_value(desc, ty.dtype)?, ty }.into()
         }
         "uniform_random" | "uniform_random_batch_size_like" => UniformRandom {
-            min: float(desc, "min", "rust.min", -1.0)?,
-            max: float(desc, "max", "rust.max", 1.0)?,
+            min: float(desc, "min")?.unwrap_or(-1.0),
+            max: float(desc, "max")?.unwrap_or(1.0),
             fan: fan(program, desc)?,
             path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
             ty,
@@ -58,14 +59,14 @@ pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Re
         .resolved()
         .into(),
         "truncated_gaussian_random" => TruncatedGaussianRandom {
-            mean: float(desc, "mean", "rust.mean", 0.0)?,
-            std: float(desc, "std", "rust.std", 1.0)?,
+            mean: float(desc, "mean")?.unwrap_or(0.0),
+            std: float(desc, "std")?.unwrap_or(1.0),
             ty,
         }
         .into(),
         _ => GaussianRandom {
-            mean: float(desc, "mean", "rust.mean", 0.0)?,
-            std: float(desc, "std", "rust.std", 1.0)?,
+            mean: float(desc, "mean")?.unwrap_or(0.0),
+            std: float(desc, "std")?.unwrap_or(1.0),
             fan: fan(program, desc)?,
             path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
             ty,
@@ -171,24 +172,6 @@ impl Reading<'_, '_> {
         self.out(AssignValue { values, ty }.rounded(), &[])
     }
 
-    /// The type that an operator of our own dialect carries.
-    fn own_type(&self) -> Result<Type, ConvertError> {
-        let text = self.desc.attr_string(TYPE)?.ok_or(Fault::MissingAttribute { attribute: TYPE })?;
-        let not_a_type = || Fault::Attribute { attribute: TYPE, message: format!("`{text}` is not a type") };
-        Ok(parse_type(&self.reader.program, text).ok_or_else(not_a_type)?)
-    }
-
-    pub(super) fn row_numbers(&mut self) -> Result<bool, ConvertError> {
-        let ty = self.own_type()?;
-        self.out(RowNumbers { ty }, &[])
-    }
-
-    pub(super) fn outside(&mut self) -> Result<bool, ConvertError> {
-        let ty = self.own_type()?;
-        let name = self.desc.attr_string("name")?.ok_or(Fault::MissingAttribute { attribute: "name" })?;
-        self.out(Outside { name: name.to_string(), ty }, &[])
-    }
-
     /// A range of our own dialect.
     pub(super) fn own_range(&mut self) -> Result<bool, ConvertError> {
         let Some(ty) = constant_type(&self.reader.program, self.desc)? else { return Ok(false) };
@@ -257,15 +240,4 @@ impl Reading<'_, '_> {
         let numbers = self.emit(numbers, &[])?;
         self.out(OneHot { depth: Dim::from(columns), dtype, allow_out_of_range: true }, &[numbers])
     }
-}
-
-/// A number: the exact one, if it is there; else the one of single precision, as it is.
-pub(super) fn float(desc: &OpDesc, name: &str, exact: &str, default: f64) -> Result<f64, Fault> {
-    if let Some(attr) = desc.attr(exact)
-        && attr.r#type == i32::from(AttrType::Float64)
-        && let Some(value) = attr.float64
-    {
-        return Ok(value);
-    }
-    Ok(desc.attr_float(name)?.map_or(default, f64::from))
 }

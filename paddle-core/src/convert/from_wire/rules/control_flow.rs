@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::convert::derived::row_space;
 use crate::convert::from_wire::versions::written_outside;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::ops::{For, GatherRows, If, LoopGrad, Parts, SequenceRange, While};
+use crate::ops::{For, If, LoopGrad, Parts, While};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
@@ -95,30 +96,7 @@ pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
 
 /// The row space of a side of an `if`, where it has one.
 fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsId>, Fault> {
-    rows.get(side).map(|&number| row_space(x, "row_spaces", number)).transpose()
-}
-
-/// The row space of this number.
-fn row_space(x: &Reading<'_, '_>, attribute: &'static str, number: i64) -> Result<RowsId, Fault> {
-    let rows = u32::try_from(number).ok().filter(|&n| (n as usize) < x.reader.program.row_spaces().len());
-    rows.map(RowsId)
-        .ok_or_else(|| Fault::Attribute { attribute, message: format!("there is no row space {number}") })
-}
-
-/// Rows of another row space, which an attribute names.
-pub(super) fn read_gather_rows(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
-    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
-    let rows = row_space(x, "rows", number)?;
-    let input = x.input("X")?;
-    x.define(GatherRows { rows }, &[input], &[], &x.outputs("Out"))
-}
-
-/// Sequences whose tokens an attribute names.
-pub(super) fn read_sequence_range(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
-    let number = x.desc.attr_long("rows")?.ok_or(Fault::MissingAttribute { attribute: "rows" })?;
-    let rows = row_space(x, "rows", number)?;
-    let length = x.input("Length")?;
-    x.define(SequenceRange { rows }, &[length], &[], &x.outputs("Out"))
+    rows.get(side).map(|&number| row_space(&x.reader.program, "row_spaces", number)).transpose()
 }
 
 /// Reads the body of a loop, or a condition: on its rows, with what comes to it.

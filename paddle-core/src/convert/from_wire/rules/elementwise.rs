@@ -1,12 +1,10 @@
 //! From the wire: the rules of element-wise operators.
 
-use super::constants::float;
 use super::formula;
-use crate::convert::dialect::OURS;
 use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::ops::{
-    Attribute, Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce,
-    ReduceKind, Reshape, Scale, Select, Size, Unary, UnaryKind,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce, ReduceKind,
+    Reshape, Scale, Select, Size, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, Type, VarId};
 
@@ -23,19 +21,7 @@ impl Reading<'_, '_> {
         {
             return Ok(false);
         }
-        let mut attributes = Vec::new();
-        for (name, default) in op.attributes() {
-            let Attribute::Number(default) = default else { continue };
-            let value = match default {
-                Number::Bool(flag) => Number::Bool(self.bool(name, flag)?),
-                Number::Int(int) => Number::Int(self.desc.attr_long(name)?.unwrap_or(int)),
-                Number::Float(number) => {
-                    Number::Float(float(self.desc, name, &format!("{OURS}{name}"), number)?)
-                }
-            };
-            attributes.push((name.to_string(), Attribute::Number(value)));
-        }
-        let Ok(op) = op.with_attributes(attributes) else { return Ok(false) };
+        let op = self.with_attributes(&op)?;
         match op {
             Op::Unary(unary)
                 if !unary.kind.is_of_integers() && !self.ty(self.input("X")?).dtype.is_float() =>
@@ -129,12 +115,12 @@ impl Reading<'_, '_> {
         }
         let (x, label) = (self.input("X")?, self.input("Label")?);
         let dtype = self.ty(x).dtype;
-        let ignored = self.desc.attr_long("ignore_index")?.unwrap_or(-100);
-        let op = Loss { coefficients: [ignored as f64, 0.0, 0.0], ..Loss::of(LossKind::SigmoidCrossEntropy) };
+        let op = self.with_attributes(&Loss::of(LossKind::SigmoidCrossEntropy).into())?;
+        let Op::Loss(Loss { coefficients: [ignored, ..], .. }) = op else { return Ok(false) };
         let each = self.emit(op, &[x, label])?;
         let constant = |value| Fill { value: Number::Float(value), ty: Type::new(dtype, []) };
         let whole = self.emit(Unary::of(UnaryKind::Trunc), &[label])?;
-        let ignored = self.emit(constant(ignored as f64), &[])?;
+        let ignored = self.emit(constant(ignored), &[])?;
         let counts = self.emit(Compare { kind: CompareKind::NotEqual }, &[whole, ignored])?;
         let counts = self.emit(Cast { dtype }, &[counts])?;
         let counts =

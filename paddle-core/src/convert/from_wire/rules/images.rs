@@ -2,7 +2,6 @@
 //!
 //! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
 
-use super::constants::float;
 use crate::convert::dialect::{EMPTY, PATH};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
@@ -216,15 +215,15 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn dropout(&mut self) -> Result<bool, ConvertError> {
         let desc = self.desc;
         let attribute = "dropout_implementation";
-        let name = desc.attr_string(attribute)?.unwrap_or("downgrade_in_infer");
-        let dropout_implementation = DropoutImplementation::from_name(name).ok_or_else(|| {
+        if let Some(name) = desc.attr_string(attribute)?
+            && DropoutImplementation::from_name(name).is_none()
+        {
             let message = format!("`{name}` is neither `upscale_in_train` nor `downgrade_in_infer`");
-            Fault::Attribute { attribute, message }
-        })?;
-        let dropout_prob = float(desc, "dropout_prob", "rust.dropout_prob", 0.5)?;
+            return Err(Fault::Attribute { attribute, message }.into());
+        }
+        let op: DropoutGrad = self.attributes_of()?;
         if desc.r#type.ends_with("_grad") {
             let inputs = [self.input("Mask")?, self.input("Out@GRAD")?];
-            let op = DropoutGrad { dropout_prob, dropout_implementation };
             return self.define(op, &inputs, &[], &[one(desc.output("X@GRAD"), "X@GRAD")?]);
         }
         if self.has(&["Seed"]) {
@@ -232,6 +231,7 @@ impl<'a> Reading<'_, 'a> {
         }
         let out = one(desc.output("Out"), "Out")?;
         let path = desc.attr_string(PATH)?.unwrap_or(out).to_string();
+        let DropoutGrad { dropout_prob, dropout_implementation } = op;
         let op = Dropout { dropout_prob, dropout_implementation, path };
         let x = self.input("X")?;
         match op.in_mode(Mode::Test) {

@@ -1,6 +1,6 @@
 //! From the wire: rules for products of matrices and vectors.
 
-use super::constants::float;
+use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::{is_small_product, product};
 use crate::ops::{Binary, BinaryKind, Matmul, Op, Reduce, ReduceKind, Reshape, Scale};
@@ -18,7 +18,7 @@ impl Reading<'_, '_> {
             return Ok(false);
         }
         let mut ops: Vec<Op> = vec![product.into()];
-        let alpha = float(self.desc, "alpha", "rust.alpha", 1.0)?;
+        let alpha = float(self.desc, "alpha")?.unwrap_or(1.0);
         if alpha != 1.0 {
             ops.push(Scale { scale: alpha, bias: 0.0 }.into());
         }
@@ -36,8 +36,8 @@ impl Reading<'_, '_> {
     /// `Beta · Input + Alpha · X · Y`.
     pub(super) fn addmm(&mut self) -> Result<bool, ConvertError> {
         let (input, x, y) = (self.input("Input")?, self.input("X")?, self.input("Y")?);
-        let scaled = |reading: &mut Self, name, exact, value| -> Result<VarId, ConvertError> {
-            Ok(match float(reading.desc, name, exact, 1.0)? {
+        let scaled = |reading: &mut Self, name, _exact, value| -> Result<VarId, ConvertError> {
+            Ok(match float(reading.desc, name)?.unwrap_or(1.0) {
                 1.0 => value,
                 scale => reading.emit(Scale { scale, bias: 0.0 }, &[value])?,
             })

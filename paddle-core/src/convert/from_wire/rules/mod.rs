@@ -27,17 +27,17 @@ mod slice_pad_tile;
 mod squeeze_flatten;
 mod updates;
 
+use self::constants::constant;
 pub(super) use self::constants::initializer;
-use self::constants::{constant, float};
+use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::dtype;
 use crate::ops::{
-    Assign, Attribute, Attributes, Binary, BinaryKind, Cast, Expand, InterpolateKind, Loss, LossGrad, Number,
-    Op, Reshape, Scale, Size, Unary, UnaryGrad, UnaryKind, Update,
+    Assign, Attributes, Binary, BinaryKind, Cast, InterpolateKind, Loss, LossGrad, Op, Reshape, Scale, Unary,
+    UnaryGrad, UnaryKind, Update,
 };
 use crate::program::{Dim, Role};
-use crate::text;
 use crate::wire::VarKind;
 
 /// What a rule is.
@@ -54,10 +54,8 @@ fn rule(name: &str) -> Option<Rule> {
         "size"                                                              => |x| x.number_of_elements(),
         "nll_loss"                                                          => |x| x.nll_loss(),
         "unbind" | "unstack"                                                => |x| x.unstack(),
-        "accuracy" | "rank_loss" | "share_data"                             => |x| x.plain(),
         "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
         "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
-        "where"                                                             => |x| x.plain(),
         "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
         "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
         "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
@@ -102,10 +100,9 @@ fn rule(name: &str) -> Option<Rule> {
         "softmax" | "softmax_grad"                                          => |x| x.softmax(),
         "softmax_with_cross_entropy" | "softmax_with_cross_entropy_grad"    => |x| x.softmax_with_cross_entropy(),
         "crf_decoding"                                                      => |x| x.crf_decoding(),
-        "linear_chain_crf" | "rust.linear_chain_crf_grad"                   => |x| x.linear_chain_crf(),
-        "cross_entropy" | "cross_entropy_grad"                              => |x| x.cross_entropy(),
+        "linear_chain_crf"                                                  => |x| x.linear_chain_crf(),
         "cross_entropy2"                                                    => |x| x.cross_entropy2(),
-        "lookup_table" | "lookup_table_v2" | "lookup_table_v2_grad"         => |x| x.lookup_table(),
+        "lookup_table" | "lookup_table_v2"                                 => |x| x.lookup_table(),
         "top_k" | "top_k_v2" | "argsort"                                    => |x| x.top_k(),
         "top_k_grad" | "top_k_v2_grad" | "argsort_grad"                     => |x| x.top_k(),
         "arg_max" | "arg_min"                                               => |x| x.arg_max(),
@@ -150,9 +147,6 @@ fn rule(name: &str) -> Option<Rule> {
         "squared_l2_norm"                                                   => |x| x.total_norm(UnaryKind::Square),
         "clip_by_norm"                                                      => |x| x.clip_by_norm(),
         "dropout" | "dropout_grad"                                          => |x| x.dropout(),
-        "rust.rows_to_axis" | "rust.axis_to_rows"                           => |x| x.plain(),
-        "rust.outside"                                                      => |x| x.outside(),
-        "rust.row_numbers"                                                  => |x| x.row_numbers(),
         "max_pool2d_with_index" | "max_pool2d_with_index_grad"              => |x| x.max_pool2d_with_index(),
         "pool2d" | "pool2d_grad"                                            => |x| x.pool2d(),
         "nearest_interp_v2" | "nearest_interp_v2_grad"                      => |x| x.interpolate(InterpolateKind::Nearest),
@@ -162,14 +156,6 @@ fn rule(name: &str) -> Option<Rule> {
         "bernoulli"                                                         => |x| x.bernoulli(),
         "randint"                                                           => |x| x.randint(),
         "randperm"                                                          => |x| x.randperm(),
-        "rust.sequence_align" | "rust.sequence_length"                      => |x| x.plain(),
-        "rust.sequence_concat" | "rust.sequence_concat_grad"                => |x| x.plain(),
-        "rust.sequence_gather" | "rust.sequence_gather_grad"                => |x| x.plain(),
-        "rust.sequence_product" | "rust.sequence_spread" | "rust.sequence_weigh" => |x| x.plain(),
-        "rust.sequence_unpad" | "rust.sequence_where"                       => |x| x.plain(),
-        "rust.sequence_pad" | "rust.sequence_reshape"                       => |x| x.of_sizes(),
-        "rust.sequence_range"                                               => control_flow::read_sequence_range,
-        "rust.sequence_window" | "rust.sequence_window_grad"                => |x| x.sequence_window(),
         "sequence_concat"                                                   => |x| x.sequence_concat(),
         "sequence_erase"                                                    => |x| x.sequence_erase(),
         "sequence_pad"                                                      => |x| x.sequence_pad(),
@@ -181,20 +167,13 @@ fn rule(name: &str) -> Option<Rule> {
         "sequence_expand_as" | "sequence_expand"                            => |x| x.sequence_expand(),
         "sequence_mask"                                                     => |x| x.sequence_mask(),
         "sequence_pool" | "sequence_pool_grad"                              => |x| x.sequence_pool(),
-        "sequence_reverse" | "sequence_softmax"                             => |x| x.of_sequences(),
         "warpctc"                                                           => |x| x.warpctc(),
         "lod_reset"                                                         => |x| x.lod_reset(),
         "while"                                                             => control_flow::raise_while,
         "conditional_block" | "conditional_block_infer"                     => |x| x.conditional_block(),
         "select_input"                                                      => |x| x.select_input(),
         // Ours.
-        "rust.custom"                                                       => |x| x.custom(),
         "rust.range"                                                        => |x| x.own_range(),
-        "rust.contract" | "rust.scatter_rows" | "rust.store"                => |x| x.plain(),
-        "rust.gather_rows"                                                  => control_flow::read_gather_rows,
-        "rust.adagrad_rows" | "rust.adam_rows" | "rust.sgd_rows"            => |x| x.update_rows(),
-        "rust.size"                                                         => |x| x.size(),
-        "rust.expand_as_v2"                                                 => |x| x.expand(),
         "rust.if"                                                           => control_flow::read_if,
         "rust.while"                                                        => control_flow::read_while,
         "rust.for"                                                          => control_flow::read_for,
@@ -202,6 +181,8 @@ fn rule(name: &str) -> Option<Rule> {
         // The rows of the tables of updates and of functions.
         _ if Update::named(name).is_some()                                  => |x| x.update(),
         _ if formula(name).is_some()                                        => |x| x.formula(),
+        // The others are read as they are defined.
+        _ if derived::named(name).is_some()                                 => |x| x.defined(),
         _ => return None,
     })
 }
@@ -241,16 +222,6 @@ impl Reading<'_, '_> {
         Ok(())
     }
 
-    /// An operator of the same name and slots, without attributes that matter.
-    pub(super) fn plain(&mut self) -> Result<bool, ConvertError> {
-        let name = self.desc.r#type.as_str();
-        let op = Op::from_attributes(name.strip_prefix(OURS).unwrap_or(name), Vec::new());
-        match op {
-            Ok(op) => self.same_slots(op),
-            Err(_) => Ok(false),
-        }
-    }
-
     /// A copy; one to a variable that lasts is a store.
     fn assign(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
@@ -262,16 +233,6 @@ impl Reading<'_, '_> {
             }
             None => self.out(Assign, &[x]),
         }
-    }
-
-    /// An operator whose slots have the names of ours.
-    pub(super) fn same_slots(&mut self, op: Op) -> Result<bool, ConvertError> {
-        let schema = op.schema();
-        let inputs = schema.inputs.iter().map(|slot| self.input(slot.name)).collect::<Result<Vec<_>, _>>()?;
-        let desc = self.desc;
-        let names = schema.outputs.iter().map(|slot| one(desc.output(slot.name), slot.name));
-        let names = names.collect::<Result<Vec<_>, _>>()?;
-        self.define(op, &inputs, &[], &names)
     }
 
     /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
@@ -306,8 +267,7 @@ impl Reading<'_, '_> {
             return self.scale_by_value();
         }
         let x = self.input("X")?;
-        let mut scale = float(self.desc, "scale", "rust.scale", 1.0)?;
-        let mut bias = float(self.desc, "bias", "rust.bias", 0.0)?;
+        let Scale { mut scale, mut bias } = self.attributes_of()?;
         if !self.ty(x).dtype.is_float() {
             (scale, bias) = (scale.trunc(), bias.trunc());
         }
@@ -319,7 +279,7 @@ impl Reading<'_, '_> {
 
     fn increment(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let step = float(self.desc, "step", "rust.step", 1.0)?;
+        let step = float(self.desc, "step")?.unwrap_or(1.0);
         self.out(Scale { scale: 1.0, bias: step }, &[x])
     }
 
@@ -352,7 +312,7 @@ impl Reading<'_, '_> {
     /// `(1 - ε) · x + ε · prior`, where the prior is 1 of the number of classes if there is none.
     fn label_smooth(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
-        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 0.0)?;
+        let epsilon = float(self.desc, "epsilon")?.unwrap_or(0.0);
         if self.has(&["PriorDist"]) {
             let prior = self.input("PriorDist")?;
             let prior = self.emit(Scale { scale: epsilon, bias: 0.0 }, &[prior])?;
@@ -388,40 +348,5 @@ impl Reading<'_, '_> {
             }
             None => Ok(false),
         }
-    }
-
-    /// An operator of the user's, with its definition.
-    fn custom(&mut self) -> Result<bool, ConvertError> {
-        let text = |attribute| self.desc.attr_string(attribute)?.ok_or(Fault::MissingAttribute { attribute });
-        let (name, arguments, definition) = (text("name")?, text("arguments")?, text("definition")?);
-        let definition = match text::parse(definition) {
-            Ok(program) => Attribute::Program(program.into()),
-            // What is wrong with it is said where the operator is made.
-            Err(_) => Attribute::Text(definition.to_string()),
-        };
-        let attributes = [
-            ("name", Attribute::Text(name.to_string())),
-            ("arguments", Attribute::Text(arguments.to_string())),
-            ("definition", definition),
-            ("row_wise", Attribute::Number(Number::Bool(self.bool("row_wise", false)?))),
-        ];
-        let attributes = attributes.map(|(name, value)| (name.to_string(), value)).into();
-        let op = Op::from_attributes("custom", attributes)
-            .map_err(|error| Fault::Attribute { attribute: "definition", message: error.to_string() })?;
-        let inputs = self.inputs("X")?;
-        self.out(op, &inputs)
-    }
-
-    fn size(&mut self) -> Result<bool, ConvertError> {
-        let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
-        let x = self.input("X")?;
-        self.out(Size { axes }, &[x])
-    }
-
-    fn expand(&mut self) -> Result<bool, ConvertError> {
-        let axes = self.desc.attr_longs("axes")?.unwrap_or_default();
-        let op = Expand { axes, keep_dim: self.bool("keep_dim", false)? };
-        let inputs = [self.input("X")?, self.input("Y")?];
-        self.out(op, &inputs)
     }
 }

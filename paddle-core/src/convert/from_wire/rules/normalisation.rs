@@ -1,6 +1,6 @@
 //! From the wire: rules for normalisations and norms.
 
-use super::constants::float;
+use crate::convert::derived::float;
 use crate::convert::dialect::EMPTY;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::{is_small_product, product};
@@ -14,10 +14,6 @@ use crate::program::{Dim, Type, VarId};
 const STATISTICS: &[&str] = &["Mean", "Variance"];
 
 impl<'a> Reading<'_, 'a> {
-    fn epsilon(&self) -> Result<f64, ConvertError> {
-        Ok(float(self.desc, "epsilon", "rust.epsilon", 1e-5)?)
-    }
-
     /// The value in a slot that may be empty, or a constant of this size.
     fn vector_or(&mut self, slot: &'static str, like: VarId, size: Dim, value: f64) -> Result<VarId, Fault> {
         if self.has(&[slot]) {
@@ -90,11 +86,7 @@ impl<'a> Reading<'_, 'a> {
         if !in_place("Mean", "MeanOut") || !in_place("Variance", "VarianceOut") {
             return Ok(false);
         }
-        let op = BatchNorm {
-            epsilon: self.epsilon()?,
-            momentum: float(desc, "momentum", "rust.momentum", 0.9)?,
-            is_test,
-        };
+        let op = BatchNorm { is_test, ..self.attributes_of()? };
         let x = self.input("X")?;
         let (x, back) = self.channels_first(x, "data_layout")?;
         let Some(channels) = self.channels(x) else { return Ok(false) };
@@ -105,31 +97,30 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn layer_norm(&mut self) -> Result<bool, ConvertError> {
-        let epsilon = self.epsilon()?;
-        let begin_norm_axis = self.desc.attr_long("begin_norm_axis")?.unwrap_or(1);
+        let op: LayerNorm = self.attributes_of()?;
         if self.desc.r#type.ends_with("_grad") {
-            return self.normalised_grad(LayerNormGrad(LayerNorm { epsilon, begin_norm_axis }).into());
+            return self.normalised_grad(LayerNormGrad(op).into());
         }
         let x = self.input("X")?;
-        let behind = self.axis(x, begin_norm_axis);
+        let behind = self.axis(x, op.begin_norm_axis);
         let behind = behind.and_then(|axis| axis.checked_sub(usize::from(self.ty(x).rows.is_some())));
         let dims = behind.map(|at| self.ty(x).dims[at..].to_vec()).filter(|dims| is_small_product(dims));
         let Some(dims) = dims else { return Ok(false) };
         let count = product(&dims)?;
         let scale = self.vector_or("Scale", x, count.clone(), 1.0)?;
         let bias = self.vector_or("Bias", x, count, 0.0)?;
-        self.normalised(LayerNorm { epsilon, begin_norm_axis }.into(), &[x, scale, bias], None, STATISTICS)
+        self.normalised(op.into(), &[x, scale, bias], None, STATISTICS)
     }
 
     pub(super) fn group_norm(&mut self) -> Result<bool, ConvertError> {
-        let (epsilon, groups) = (self.epsilon()?, self.desc.attr_long("groups")?.unwrap_or(1));
+        let op: GroupNorm = self.attributes_of()?;
         if !self.desc.r#type.ends_with("_grad") {
-            return self.groups(GroupNorm { epsilon, groups }, STATISTICS);
+            return self.groups(op, STATISTICS);
         }
         if self.channels_last("data_layout")? {
             return Ok(false);
         }
-        self.normalised_grad(GroupNormGrad(GroupNorm { epsilon, groups }).into())
+        self.normalised_grad(GroupNormGrad(op).into())
     }
 
     /// A group of each channel. What it keeps on the wire is something else, which nothing but a gradient reads.
@@ -137,8 +128,7 @@ impl<'a> Reading<'_, 'a> {
         let x = self.input("X")?;
         let channels = self.channels(x).and_then(|channels| channels.constant());
         let Some(groups) = channels else { return Ok(false) };
-        let epsilon = self.epsilon()?;
-        self.groups(GroupNorm { epsilon, groups }, &[])
+        self.groups(GroupNorm { groups, ..self.attributes_of()? }, &[])
     }
 
     /// Behind the rows.
@@ -161,7 +151,7 @@ impl<'a> Reading<'_, 'a> {
         let Some(axis) = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(-1)) else {
             return Ok(false);
         };
-        let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-10)?;
+        let epsilon = float(self.desc, "epsilon")?.unwrap_or(1e-10);
         let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
         let sum = Reduce { kind: ReduceKind::Sum, axes: vec![axis as i64], keep_dim: true };
         let sum = self.emit(sum, &[squares])?;
@@ -196,7 +186,7 @@ impl<'a> Reading<'_, 'a> {
             power.coefficients[0] = factor;
             Op::from(power)
         };
-        let p = float(self.desc, "porder", "rust.porder", 2.0)?;
+        let p = float(self.desc, "porder")?.unwrap_or(2.0);
         let chain = match p {
             0.0 => {
                 let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
@@ -208,7 +198,7 @@ impl<'a> Reading<'_, 'a> {
             1.0 => vec![unary(UnaryKind::Abs), over(ReduceKind::Sum)],
             2.0 => {
                 // The root has a slope at 0 only if something is added, which is too little to be seen.
-                let epsilon = float(self.desc, "epsilon", "rust.epsilon", 1e-12)?;
+                let epsilon = float(self.desc, "epsilon")?.unwrap_or(1e-12);
                 let added = Scale { scale: 1.0, bias: epsilon * epsilon }.into();
                 vec![unary(UnaryKind::Square), over(ReduceKind::Sum), added, unary(UnaryKind::Sqrt)]
             }
@@ -234,7 +224,7 @@ impl<'a> Reading<'_, 'a> {
     pub(super) fn clip_by_norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let ty = Type { dtype: self.ty(x).dtype, rows: None, dims: Vec::new() };
-        let max_norm = float(self.desc, "max_norm", "rust.max_norm", 1.0)?;
+        let max_norm = float(self.desc, "max_norm")?.unwrap_or(1.0);
         let squares = self.emit(Unary::of(UnaryKind::Square), &[x])?;
         let sum =
             self.emit(Reduce { kind: ReduceKind::Sum, axes: Vec::new(), keep_dim: false }, &[squares])?;

@@ -1,6 +1,6 @@
 //! From the wire: rules for operators whose numbers come from values, where others have them as attributes.
 
-use super::constants::float;
+use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::ops::{Binary, BinaryKind, Fill, Number, Scale};
 use crate::program::{Type, VarId};
@@ -12,7 +12,7 @@ impl Reading<'_, '_> {
         if self.has(&[slot]) {
             return self.scalar(slot, dtype);
         }
-        let value = Number::Float(float(self.desc, attribute, attribute, 0.0)?);
+        let value = Number::Float(float(self.desc, attribute)?.unwrap_or(0.0));
         self.emit(Fill { value, ty: Type::scalar(dtype) }, &[])
     }
 
@@ -41,7 +41,7 @@ impl Reading<'_, '_> {
     pub(super) fn scale_by_value(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let factor = self.scalar("ScaleTensor", self.ty(x).dtype)?;
-        let bias = Scale { scale: 1.0, bias: float(self.desc, "bias", "rust.bias", 0.0)? };
+        let bias = Scale { scale: 1.0, ..self.attributes_of()? };
         let product = Binary { kind: BinaryKind::Mul };
         if self.bool("bias_after_scale", true)? {
             let product = self.emit(product, &[x, factor])?;

@@ -5,7 +5,7 @@ use crate::convert::types::dtype;
 use crate::ops::compositions::log_sum_exp;
 use crate::ops::{
     Assign, Attributes, Binary, BinaryKind, Cast, Compare, CompareKind, Operation, Reduce, ReduceKind,
-    Reshape, Softmax, StopGradient, Transpose, Unary, UnaryKind,
+    Reshape, Softmax, SoftmaxGrad, StopGradient, Transpose, Unary, UnaryKind,
 };
 use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
@@ -102,7 +102,7 @@ impl Reading<'_, '_> {
         let is_grad = self.desc.r#type.ends_with("_grad");
         let value = self.input(if is_grad { "Out" } else { "X" })?;
         if self.is_last_axis(value)? {
-            return self.plain();
+            return self.same_slots(if is_grad { SoftmaxGrad.into() } else { Softmax.into() });
         }
         let axis = self.axis(value, self.desc.attr_long("axis")?.unwrap_or(-1));
         let Some(axis) = axis.filter(|&axis| axis > 0 || self.ty(value).rows.is_none()) else {

@@ -1,17 +1,15 @@
 //! Operators that go along sequences, from the wire. They are known where their values are known to be sequences.
 
-use super::constants::float;
-use crate::convert::dialect::DIMS;
+use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::convert::types::{dtype, parse_dim};
+use crate::convert::types::dtype;
 use crate::ops::compositions::{by_times, sequence_mask};
 use crate::ops::{
     Assign, Binary, BinaryKind, Cast, Compare, CompareKind, CrfDecoding, Fill, Gather, LinearChainCrf,
-    LinearChainCrfGrad, Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale,
-    SequenceAlign, SequenceExpandAs, SequencePad, SequencePool, SequencePoolGrad, SequenceReshape,
-    SequenceWindow, SequenceWindowGrad, Unary, UnaryKind, WarpCtc,
+    Matmul, Number, Op, PoolType, Reduce, ReduceKind, Reshape, RowNumbers, Scale, SequenceAlign,
+    SequenceExpandAs, SequencePool, SequencePoolGrad, SequenceWindow, Unary, UnaryKind, WarpCtc,
 };
-use crate::program::{DType, Dim, RowsId, VarId};
+use crate::program::{DType, Dim, VarId};
 use crate::wire::VarKind;
 
 impl<'a> Reading<'_, 'a> {
@@ -27,7 +25,7 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         if self.desc.r#type == "sequence_pool" {
-            let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
+            let pad_value = float(self.desc, "pad_value")?.unwrap_or(0.0);
             self.out(SequencePool { pooltype, pad_value }, &[x])?;
             return if pooltype == PoolType::Max { self.max_index(x) } else { Ok(true) };
         }
@@ -74,12 +72,6 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// An operator with the slots of ours, if its first input is known to be of sequences.
-    pub(super) fn of_sequences(&mut self) -> Result<bool, ConvertError> {
-        let x = self.input("X")?;
-        if self.rows_of(x).is_none() { Ok(false) } else { self.plain() }
-    }
-
     /// Rows that are repeated for each token. Those of a value that is not known to have rows are taken by their numbers.
     pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
         let (x, y) = (self.input("X")?, self.input("Y")?);
@@ -95,31 +87,6 @@ impl<'a> Reading<'_, 'a> {
                 self.out(Gather { axis: 0 }, &[x, numbers])
             }
         }
-    }
-
-    /// Windows of ours, or their gradient.
-    pub(super) fn sequence_window(&mut self) -> Result<bool, ConvertError> {
-        let number = |attribute| self.desc.attr_long(attribute)?.ok_or(Fault::MissingAttribute { attribute });
-        let (start, length) = (number("start")?, number("length")?);
-        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
-        match self.desc.r#type.ends_with("_grad") {
-            true => self.same_slots(SequenceWindowGrad { start, length }.into()),
-            false => self.same_slots(SequenceWindow { start, length, pad_value }.into()),
-        }
-    }
-
-    /// Sequences of so many places, or tokens of such dimensions.
-    pub(super) fn of_sizes(&mut self) -> Result<bool, ConvertError> {
-        let texts = self.desc.attr_strings(DIMS)?.ok_or(Fault::MissingAttribute { attribute: DIMS })?;
-        let dims = texts.iter().map(|text| parse_dim(&self.reader.program, text));
-        let Some(dims) = dims.collect::<Option<Vec<Dim>>>() else { return Ok(false) };
-        if self.desc.r#type.ends_with("reshape") {
-            return self.same_slots(SequenceReshape { dims }.into());
-        }
-        let [length] = <[Dim; 1]>::try_from(dims)
-            .map_err(|_| Fault::Attribute { attribute: DIMS, message: "one size is needed".to_string() })?;
-        let pad_value = float(self.desc, "pad_value", "rust.pad_value", 0.0)?;
-        self.same_slots(SequencePad { length, pad_value }.into())
     }
 
     /// Windows times filters, without parameters for what is outside of the sequences.
@@ -156,9 +123,6 @@ impl<'a> Reading<'_, 'a> {
 
     /// Of sequences, not of what is padded. PaddlePaddle computes with exponentials, and has them in slots of their own.
     pub(super) fn linear_chain_crf(&mut self) -> Result<bool, ConvertError> {
-        if self.desc.r#type.ends_with("_grad") {
-            return self.same_slots(LinearChainCrfGrad.into());
-        }
         let inputs = [self.input("Emission")?, self.input("Transition")?, self.input("Label")?];
         let [emission, transition, label] = inputs;
         let is_of_sequences = [emission, label].iter().all(|&value| self.rows_of(value).is_some());
@@ -244,7 +208,7 @@ impl<'a> Reading<'_, 'a> {
         if self.ty(label).dtype == DType::I32 {
             label = self.emit(Cast { dtype: DType::I64 }, &[label])?;
         }
-        let op = WarpCtc { blank: self.desc.attr_long("blank")?.unwrap_or(0) };
+        let op: WarpCtc = self.attributes_of()?;
         let desc = self.desc;
         let names = [one(desc.output("Loss"), "Loss")?, one(desc.output("WarpCTCGrad"), "WarpCTCGrad")?];
         if !self.bool("norm_by_times", false)? {
@@ -256,10 +220,5 @@ impl<'a> Reading<'_, 'a> {
         self.write(names[0], loss)?;
         self.write(names[1], outputs[1])?;
         Ok(true)
-    }
-
-    /// The rows that the sequences of a value belong to, if it has some.
-    fn rows_of(&self, value: VarId) -> Option<RowsId> {
-        self.ty(value).rows.and_then(|rows| self.reader.program.rows_of_sequences(rows))
     }
 }

@@ -1,5 +1,6 @@
 //! Operators that move elements, from the wire: parts, more around, several times over.
 
+use crate::convert::derived::float;
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::parse_dim;
@@ -90,7 +91,7 @@ impl Reading<'_, '_> {
     ) -> Result<bool, ConvertError> {
         let mode = match mode {
             "constant" => {
-                let pad_value = super::constants::float(self.desc, value, "rust.pad_value", 0.0)?;
+                let pad_value = float(self.desc, value)?.unwrap_or(0.0);
                 return self.out(Pad { paddings, pad_value }, &[x]);
             }
             "reflect" => PadMode::Reflect,

@@ -1,13 +1,9 @@
 //! Updates from the wire. What is updated in place has an output of the same name there: `Param`, `ParamOut`.
 
-use super::constants::float;
-use crate::convert::dialect::OURS;
+use crate::convert::derived::changed_slot;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
-use crate::convert::to_wire::updates::{L2, changed};
-use crate::ops::{
-    Adam, AdamW, Assign, Attribute, AttributeReader, AttributeValue, Attributes, Momentum, Number, Update,
-    UpdateRows,
-};
+use crate::convert::to_wire::updates::L2;
+use crate::ops::{Adam, AdamW, Assign, Momentum, Op, Update};
 use crate::program::Definition;
 
 impl Reading<'_, '_> {
@@ -18,8 +14,7 @@ impl Reading<'_, '_> {
         if self.has(&others) || self.bool("use_global_beta_pow", false)? {
             return Ok(false);
         }
-        let numbers = AttributeReader::new(&self.desc.r#type, self.settings(&update)?);
-        let Ok(update) = update.with_attributes(numbers) else { return Ok(false) };
+        let Op::Update(update) = self.with_attributes(&update.into())? else { return Ok(false) };
         let update = match update {
             Update::AdamW(AdamW { beta1, beta2, epsilon, .. }) if !self.bool("with_decay", false)? => {
                 Update::Adam(Adam { beta1, beta2, epsilon, lazy_mode: false })
@@ -44,7 +39,7 @@ impl Reading<'_, '_> {
         let desc = self.desc;
         let mut moved = Vec::new();
         for slot in update.changed_slots() {
-            let (from, to) = (one(desc.input(slot), slot)?, one(desc.output(&changed(slot)), slot)?);
+            let (from, to) = (one(desc.input(slot), slot)?, one(desc.output(&changed_slot(slot)), slot)?);
             if from != to {
                 let var = self.input(slot)?;
                 let fed = self.reader.program.var(var).definition == Definition::Input;
@@ -59,37 +54,5 @@ impl Reading<'_, '_> {
             self.define(Assign, &[var], &[], &[to])?;
         }
         Ok(true)
-    }
-
-    /// An update of rows, in our own dialect.
-    pub(super) fn update_rows(&mut self) -> Result<bool, ConvertError> {
-        let name = self.desc.r#type.as_str();
-        let name = name.strip_prefix(OURS).and_then(|name| name.strip_suffix("_rows")).unwrap_or(name);
-        let Some(update) = Update::named(name) else { return Ok(false) };
-        let reader = AttributeReader::new(name, self.settings(&update)?);
-        let Ok(update) = update.with_attributes(reader) else { return Ok(false) };
-        let padding_idx = self.desc.attr_long("padding_idx")?.unwrap_or(-1);
-        let mut inputs = Vec::new();
-        for slot in ["Param", "Grad", "LearningRate", "Ids"] {
-            inputs.push(self.input(slot)?);
-        }
-        inputs.extend(self.inputs("Others")?);
-        self.define(UpdateRows { update, padding_idx }, &inputs, &[], &[])
-    }
-
-    /// The attributes of an update that are of ours, with its own values for those left out.
-    fn settings(&self, update: &Update) -> Result<Vec<(String, Attribute)>, Fault> {
-        let mut attributes = Vec::new();
-        for (name, default) in update.to_attributes() {
-            let value = match default {
-                Attribute::Number(Number::Bool(default)) => self.bool(name, default)?.to_attribute(),
-                Attribute::Number(default) => {
-                    float(self.desc, name, &format!("{OURS}{name}"), default.as_f64())?.to_attribute()
-                }
-                other => other,
-            };
-            attributes.push((name.to_string(), value));
-        }
-        Ok(attributes)
     }
 }

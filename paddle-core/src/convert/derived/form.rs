@@ -1,0 +1,119 @@
+//! How the attributes of an operator stand on the wire, where that is not as they are defined.
+
+use crate::convert::dialect::{DIMS, PATH, TYPE};
+use crate::ops::{Attribute, Loss, LossGrad, LossKind, Op, TopK};
+
+use Constant::{Bool, Int, Text};
+use Form::{Hint, Long, Only, Renamed, Same};
+
+/// An attribute of PaddlePaddle's operator.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// One that ours has under the same name.
+    Same(&'static str),
+    /// One that ours has under the first name, and PaddlePaddle's under the second.
+    Renamed(&'static str, &'static str),
+    /// A number of 64 bits, where PaddlePaddle has 32 for most.
+    Long(&'static str),
+    /// One that ours lacks: ours does what PaddlePaddle's does for this value, and for no other.
+    Only(&'static str, Constant),
+    /// One that ours lacks, and that says how to compute, but not what.
+    Hint(&'static str, Constant),
+}
+
+/// The value of an attribute that is always the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Constant {
+    Bool(bool),
+    Int(i32),
+    Text(&'static str),
+}
+
+impl Form {
+    /// Its name in the definition.
+    pub(super) fn ours(&self) -> Option<&'static str> {
+        match *self {
+            Form::Same(name) | Form::Renamed(name, _) | Form::Long(name) => Some(name),
+            Form::Only(..) | Form::Hint(..) => None,
+        }
+    }
+}
+
+/// The attributes on the wire, in their order there; `None` where they are those of the definition.
+pub(super) fn form(op: &Op) -> Option<&'static [Form]> {
+    Some(match op {
+        Op::BatchNorm(_) => &[
+            Same("is_test"),
+            Only("data_layout", Text("NCHW")),
+            Same("momentum"),
+            Same("epsilon"),
+            Only("use_global_stats", Bool(false)),
+            Only("trainable_statistics", Bool(false)),
+        ],
+        // The area is the same, whatever the curve is called.
+        Op::Auc(_) => &[Hint("curve", Text("ROC")), Same("num_thresholds"), Same("slide_steps")],
+        Op::Cast(_) => &[Renamed("dtype", "out_dtype")],
+        // Ours align the second value at the end.
+        Op::Binary(_) => &[Only("axis", Int(-1))],
+        Op::Compare(_) => &[Only("axis", Int(-1)), Hint("force_cpu", Bool(false))],
+        Op::CumSum(_) => &[Same("axis"), Only("flatten", Bool(false)), Same("exclusive"), Same("reverse")],
+        Op::Dropout(_) => &[
+            Same("dropout_implementation"),
+            Same("dropout_prob"),
+            Only("is_test", Bool(false)),
+            Hint("fix_seed", Bool(false)),
+            Hint("seed", Int(0)),
+            Renamed("path", PATH),
+        ],
+        Op::DropoutGrad(_) => &[
+            Same("dropout_implementation"),
+            Same("dropout_prob"),
+            Only("is_test", Bool(false)),
+            Hint("fix_seed", Bool(false)),
+            Hint("seed", Int(0)),
+        ],
+        Op::GroupNorm(_) | Op::GroupNormGrad(_) => {
+            &[Same("groups"), Only("data_layout", Text("NCHW")), Same("epsilon")]
+        }
+        Op::LayerNorm(_) | Op::LayerNormGrad(_) => &[Same("begin_norm_axis"), Same("epsilon")],
+        Op::LookupTable(_) | Op::LookupTableGrad(_) => {
+            &[Long("padding_idx"), Hint("is_sparse", Bool(false)), Hint("is_distributed", Bool(false))]
+        }
+        Op::Loss(Loss { kind, .. }) | Op::LossGrad(LossGrad { kind, .. }) => match kind {
+            LossKind::KlDivergence => &[Only("reduction", Text("none"))],
+            LossKind::SigmoidCrossEntropy => &[Same("ignore_index"), Only("normalize", Bool(false))],
+            _ => return None,
+        },
+        Op::Scale(_) => &[Only("bias_after_scale", Bool(true)), Same("scale"), Same("bias")],
+        Op::Scatter(_) => &[Only("overwrite", Bool(true))],
+        // Ours go along the last axis.
+        Op::Softmax(_) | Op::SoftmaxGrad(_) => &[Only("axis", Int(-1))],
+        Op::SoftmaxWithCrossEntropy(_) | Op::SoftmaxWithCrossEntropyGrad(_) => &[
+            Same("soft_label"),
+            Only("use_softmax", Bool(true)),
+            Hint("numeric_stable_mode", Bool(true)),
+            Same("ignore_index"),
+            Only("axis", Int(-1)),
+        ],
+        Op::TakeAlongAxis(_) | Op::TakeAlongAxisGrad(_) => &[Renamed("axis", "Axis")],
+        Op::TopK(TopK { k: Some(_), .. }) => {
+            &[Same("k"), Same("axis"), Same("largest"), Only("sorted", Bool(true))]
+        }
+        Op::Transpose(_) => &[Renamed("perm", "axis")],
+        Op::WarpCtc(_) => &[Same("blank"), Only("norm_by_times", Bool(false))],
+        _ => return None,
+    })
+}
+
+/// The name on the wire of an attribute of ours.
+pub(super) fn wire_name(op: &Op, ours: &'static str, value: &Attribute) -> &'static str {
+    let renamed = form(op).into_iter().flatten().find_map(|form| match *form {
+        Renamed(name, theirs) if name == ours => Some(theirs),
+        _ => None,
+    });
+    renamed.unwrap_or(match value {
+        Attribute::Dims(_) => DIMS,
+        Attribute::Type(_) => TYPE,
+        _ => ours,
+    })
+}

@@ -1,0 +1,65 @@
+//! Operators with sizes or bounds, on their way to the wire. Sizes that are no numbers stand beside those that are, as text.
+
+use crate::convert::derived::{whole, wholes};
+use crate::convert::dialect::DIMS;
+use crate::convert::types::{dim_text, element};
+use crate::ops::{OneHot, Reshape, Slice, Split, Tile};
+use crate::program::{Dim, Type};
+use crate::wire::OpAttr;
+
+/// Sizes behind a first one, and the exact ones beside them if they do not say everything.
+fn sizes(name: &str, first: Option<i32>, dims: &[Dim]) -> Vec<OpAttr> {
+    let known: Vec<Option<i32>> =
+        dims.iter().map(|dim| dim.constant().and_then(|size| i32::try_from(size).ok())).collect();
+    let is_exact = known.iter().all(|dim| dim.is_some_and(|size| size > 0));
+    let shape: Vec<i32> = first.into_iter().chain(known.into_iter().map(|dim| dim.unwrap_or(-1))).collect();
+    let mut attrs = vec![OpAttr::ints(name, shape)];
+    if !is_exact {
+        attrs.push(OpAttr::strings(DIMS, dims.iter().map(dim_text)));
+    }
+    attrs
+}
+
+/// The size of the rows is 0, which says "as it is".
+pub(super) fn reshape(op: &Reshape, x: Option<&Type>) -> Vec<OpAttr> {
+    sizes("shape", x.and_then(|x| x.rows).map(|_| 0), &op.dims)
+}
+
+/// The rows are there once.
+pub(super) fn tile(op: &Tile, x: Option<&Type>) -> Vec<OpAttr> {
+    sizes("repeat_times", x.and_then(|x| x.rows).map(|_| 1), &op.repeat_times)
+}
+
+/// Into parts of these sizes, and not into as many equal ones.
+pub(super) fn split(op: &Split) -> Vec<OpAttr> {
+    let mut attrs = vec![whole("axis", op.axis), OpAttr::int("num", 0)];
+    attrs.extend(sizes("sections", None, &op.sections));
+    attrs
+}
+
+pub(super) fn one_hot(op: &OneHot) -> Vec<OpAttr> {
+    let mut attrs = vec![
+        whole("depth", op.depth.constant().unwrap_or(-1)),
+        OpAttr::int("dtype", element(op.dtype).into()),
+        OpAttr::bool("allow_out_of_range", op.allow_out_of_range),
+    ];
+    if op.depth.constant().is_none() {
+        attrs.push(OpAttr::strings(DIMS, [dim_text(&op.depth)]));
+    }
+    attrs
+}
+
+/// All bounds are attributes, none comes from a value, and no axis is left out.
+pub(super) fn slice(op: &Slice) -> Vec<OpAttr> {
+    let mut attrs = vec![
+        wholes("axes", &op.axes),
+        wholes("starts", &op.starts),
+        wholes("ends", &op.ends),
+        OpAttr::ints("infer_flags", vec![1; op.axes.len()]),
+        OpAttr::ints("decrease_axis", []),
+    ];
+    if !op.strides.is_empty() {
+        attrs.push(wholes("strides", &op.strides));
+    }
+    attrs
+}
