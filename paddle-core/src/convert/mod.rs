@@ -9,11 +9,10 @@
 //! What [`to_wire`] writes is a `ProgramDesc` like any other, with these conventions:
 //!
 //! * An operator that PaddlePaddle has stands under its name there, with its slots, its attributes and its meaning.
-//! * An operator that it lacks, or means something else by, has a name that starts with `rust.`: `rust.if`,
-//!   `rust.while`, `rust.for`, `rust.loop_grad`, `rust.contract`, `rust.gather_rows`, `rust.scatter_rows`, `rust.row_numbers`, `rust.size`, `rust.expand_as_v2`, `rust.range`, and `rust.gather`, where
-//!   the numbers are no list. (PaddlePaddle's `while`
-//!   overwrites variables of outer blocks. Ours does not, so it must not be mistaken for it.)
-//! * So do attributes that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
+//! * An operator that it lacks, or means something else by, says so of itself (`Operation::is_ours`), and has a name that
+//!   starts with `rust.`: `rust.if`, `rust.contract`. PaddlePaddle's `while` overwrites variables of outer blocks; ours does
+//!   not, so it must not be mistaken for it. `gather` has such a name where the numbers are no list.
+//! * Attributes have such names that say exactly what PaddlePaddle's say roughly: `rust.scale` is a `FLOAT64` beside `scale`,
 //!   where that is not a number of single precision; `rust.type` is a type with row space and symbolic sizes.
 //! * Blocks nest by `BLOCK` attributes. What comes into a block is written by its `feed` operators, and what it hands
 //!   out is read by its `fetch` operators, in the order of their columns: network inputs and outputs in block 0, loop
@@ -41,15 +40,16 @@
 //! | `dialect.rs` | the names that are ours |
 //! | `types/` | types on the wire, both ways |
 //! | `parameter_options.rs` | what is asked of parameters, both ways |
+//! | `derived/` | operators on the wire as they are defined, both ways |
 //! | `to_wire/` | programs → wire |
-//! | `to_wire/operators.rs` | operators → wire; beside it those of a family, file by file |
+//! | `to_wire/operators.rs` | operators that are written otherwise than they are defined; beside it those of a family, file by file |
 //! | `from_wire/` | wire → programs |
 //! | `from_wire/error.rs` | everything that can be wrong |
 //! | `from_wire/blocks.rs` | what is checked of blocks before they are read |
 //! | `from_wire/versions.rs` | variables that are written many times |
 //! | `from_wire/operator.rs` | what rules are written with |
 //! | `from_wire/known_values.rs` | numbers and sizes that are known of values while a program is read |
-//! | `from_wire/rules/` | wire → operators: one rule per operator, a file for each family |
+//! | `from_wire/rules/` | operators that are read otherwise than they are defined, a file for each family |
 //! | `from_wire/parameter_values.rs` | the values of parameters |
 //! | `export/` | the two files of a model for PaddlePaddle |
 //! | `export/legalise/` | programs → PaddlePaddle's own operators |

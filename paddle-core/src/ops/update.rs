@@ -219,11 +219,6 @@ updates! {
 pub(super) const FIRST_STATE: usize = 3;
 
 impl Update {
-    /// The operators, by the name of the operator.
-    pub fn named(name: &str) -> Option<Update> {
-        rows().into_iter().find(|row| schema(row).name == name)
-    }
-
     /// Whether the elements stay as they are, and those of the states, whose gradient is 0; or are to, in lazy mode.
     pub fn keeps_rows(&self) -> bool {
         matches!(self, Update::Sgd(_) | Update::Adagrad(_) | Update::Adam(Adam { lazy_mode: true, .. }))

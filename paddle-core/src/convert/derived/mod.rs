@@ -33,7 +33,9 @@ pub(super) fn name(op: &Op) -> String {
 pub(super) fn named(name: &str) -> Option<Op> {
     // These stand under the names of others: `conv2d_grad`, and whatever the operator is called that is not known.
     let has_no_name = |op: &Op| matches!(op, Op::Conv2dGrad(_) | Op::Foreign(_));
-    Op::prototypes().into_iter().find(|op| !has_no_name(op) && self::name(op) == name)
+    let (name, is_ours) = name.strip_prefix(OURS).map_or((name, false), |own| (own, true));
+    let is_named = |op: &Op| op.schema().name == name && op.operation().is_ours() == is_ours;
+    Op::prototypes().into_iter().find(|op| is_named(op) && !has_no_name(op))
 }
 
 #[cfg(all(test, feature = "convert"))]

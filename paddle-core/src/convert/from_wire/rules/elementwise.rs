@@ -1,6 +1,6 @@
 //! From the wire: the rules of element-wise operators.
 
-use super::formula;
+use crate::convert::derived;
 use crate::convert::from_wire::{ConvertError, Reading, one};
 use crate::ops::{
     Binary, BinaryKind, Cast, Compare, CompareKind, Fill, Loss, LossKind, Number, Op, Reduce, ReduceKind,
@@ -12,7 +12,7 @@ impl Reading<'_, '_> {
     /// A function of the tables, whose attributes are numbers and flags. Of integers that it is not defined on, it is
     /// the function of the same floating-point numbers.
     pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {
-        let Some(op) = formula(&self.desc.r#type) else { return Ok(false) };
+        let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let slots = op.schema().inputs;
         // Gradients of theirs are written in other values than ours, some of them.
         let is_gradient = matches!(op, Op::UnaryGrad(_) | Op::LossGrad(_));

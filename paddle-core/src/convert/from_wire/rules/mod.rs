@@ -1,8 +1,9 @@
-//! From the wire: one rule per operator.
+//! From the wire: the operators that are not read as they are [defined](crate::convert::derived), because PaddlePaddle's have
+//! forms that ours lack: legacy names and versions, attributes that come from inputs, other layouts and axes.
 //!
 //! A rule reads slots and attributes, appends operators of ours, and says which of their outputs are the variables in
-//! the output slots. A rule returns `false` for a form that is not of ours (a softmax along another axis); the
-//! operator then stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
+//! the output slots. A rule returns `false` for a form that is not of ours (a slice along the rows); the operator then
+//! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
 mod class_ids;
 mod conditional_blocks;
@@ -34,8 +35,7 @@ use crate::convert::dialect::OURS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::dtype;
 use crate::ops::{
-    Assign, Attributes, Binary, BinaryKind, Cast, InterpolateKind, Loss, LossGrad, Op, Reshape, Scale, Unary,
-    UnaryGrad, UnaryKind, Update,
+    Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind,
 };
 use crate::program::{Dim, Role};
 use crate::wire::VarKind;
@@ -54,19 +54,11 @@ fn rule(name: &str) -> Option<Rule> {
         "size"                                                              => |x| x.number_of_elements(),
         "nll_loss"                                                          => |x| x.nll_loss(),
         "unbind" | "unstack"                                                => |x| x.unstack(),
-        "logical_and" | "logical_or" | "logical_xor" | "logical_not"        => |x| x.logical(),
-        "isfinite_v2" | "isinf_v2" | "isnan_v2"                             => |x| x.predicate(),
-        "elementwise_add" | "elementwise_sub" | "elementwise_mul"           => |x| x.aligned(),
-        "elementwise_div" | "elementwise_mod" | "elementwise_floordiv"      => |x| x.aligned(),
-        "elementwise_max" | "elementwise_min" | "elementwise_pow"           => |x| x.aligned(),
-        "elementwise_fmax" | "elementwise_fmin" | "elementwise_heaviside"   => |x| x.aligned(),
         "huber_loss"                                                        => |x| x.huber_loss(),
         "modified_huber_loss"                                               => |x| x.modified_huber_loss(),
         "kldiv_loss"                                                        => |x| x.kldiv_loss(),
         "sigmoid_cross_entropy_with_logits"                                 => |x| x.sigmoid_cross_entropy(),
         "prelu"                                                             => |x| x.prelu(),
-        "less_than" | "less_equal" | "greater_than" | "greater_equal"       => |x| x.aligned(),
-        "equal" | "not_equal"                                               => |x| x.aligned(),
         "scale"                                                             => |x| x.scale(),
         "increment"                                                         => |x| x.increment(),
         "sum"                                                               => |x| x.sum(),
@@ -85,8 +77,6 @@ fn rule(name: &str) -> Option<Rule> {
         "mv"                                                                => |x| x.matmul("Vec"),
         "maxout"                                                            => |x| x.maxout(),
         "mean"                                                              => |x| x.mean(),
-        "reduce_sum" | "reduce_mean" | "reduce_max" | "reduce_min"          => |x| x.reduce(),
-        "reduce_prod" | "reduce_any" | "reduce_all"                         => |x| x.reduce(),
         "concat"                                                            => |x| x.concat(),
         "reshape" | "reshape2"                                              => |x| x.reshape(),
         "squeeze" | "squeeze2"                                              => |x| x.squeeze(),
@@ -102,7 +92,7 @@ fn rule(name: &str) -> Option<Rule> {
         "crf_decoding"                                                      => |x| x.crf_decoding(),
         "linear_chain_crf"                                                  => |x| x.linear_chain_crf(),
         "cross_entropy2"                                                    => |x| x.cross_entropy2(),
-        "lookup_table" | "lookup_table_v2"                                 => |x| x.lookup_table(),
+        "lookup_table" | "lookup_table_v2"                                  => |x| x.lookup_table(),
         "top_k" | "top_k_v2" | "argsort"                                    => |x| x.top_k(),
         "top_k_grad" | "top_k_v2_grad" | "argsort_grad"                     => |x| x.top_k(),
         "arg_max" | "arg_min"                                               => |x| x.arg_max(),
@@ -178,12 +168,16 @@ fn rule(name: &str) -> Option<Rule> {
         "rust.while"                                                        => control_flow::read_while,
         "rust.for"                                                          => control_flow::read_for,
         "rust.loop_grad"                                                    => control_flow::read_loop_grad,
-        // The rows of the tables of updates and of functions.
-        _ if Update::named(name).is_some()                                  => |x| x.update(),
-        _ if formula(name).is_some()                                        => |x| x.formula(),
-        // The others are read as they are defined.
-        _ if derived::named(name).is_some()                                 => |x| x.defined(),
-        _ => return None,
+        // Families, and what is read as it is defined.
+        _ => match derived::named(name)? {
+            Op::Binary(_) | Op::Compare(_)                                  => |x| x.aligned(),
+            Op::Logical(_) | Op::Not(_)                                     => |x| x.logical(),
+            Op::Predicate(_)                                                => |x| x.predicate(),
+            Op::Reduce(_)                                                   => |x| x.reduce(),
+            Op::Unary(_) | Op::UnaryGrad(_) | Op::Loss(_) | Op::LossGrad(_) => |x| x.formula(),
+            Op::Update(_)                                                   => |x| x.update(),
+            _                                                               => |x| x.defined(),
+        },
     })
 }
 
@@ -191,15 +185,6 @@ fn rule(name: &str) -> Option<Rule> {
 /// of an operator that its rule does not know.
 pub fn is_known(op_type: &str) -> bool {
     rule(op_type).is_some()
-}
-
-/// The function or loss of this name, or its gradient.
-fn formula(name: &str) -> Option<Op> {
-    let functions = Unary::prototypes().into_iter().map(Op::from);
-    let functions = functions.chain(UnaryGrad::prototypes().into_iter().map(Op::from));
-    let losses = Loss::prototypes().into_iter().map(Op::from);
-    let losses = losses.chain(LossGrad::prototypes().into_iter().map(Op::from));
-    functions.chain(losses).find(|op| op.name() == name)
 }
 
 impl Reading<'_, '_> {

@@ -1,6 +1,6 @@
 //! Updates from the wire. What is updated in place has an output of the same name there: `Param`, `ParamOut`.
 
-use crate::convert::derived::changed_slot;
+use crate::convert::derived::{self, changed_slot};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::to_wire::updates::L2;
 use crate::ops::{Adam, AdamW, Assign, Momentum, Op, Update};
@@ -9,12 +9,12 @@ use crate::program::Definition;
 impl Reading<'_, '_> {
     /// An update of a parameter where it is; of something that was fed, and that nobody else reads, also to elsewhere.
     pub(super) fn update(&mut self) -> Result<bool, ConvertError> {
-        let Some(update) = Update::named(&self.desc.r#type) else { return Ok(false) };
+        let Some(update) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let others = ["MasterParam", "SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"];
         if self.has(&others) || self.bool("use_global_beta_pow", false)? {
             return Ok(false);
         }
-        let Op::Update(update) = self.with_attributes(&update.into())? else { return Ok(false) };
+        let Op::Update(update) = self.with_attributes(&update)? else { return Ok(false) };
         let update = match update {
             Update::AdamW(AdamW { beta1, beta2, epsilon, .. }) if !self.bool("with_decay", false)? => {
                 Update::Adam(Adam { beta1, beta2, epsilon, lazy_mode: false })
