@@ -5,6 +5,7 @@
 //! the output slots. A rule returns `false` for a form that is not of ours (a slice along the rows); the operator then
 //! stays foreign. Slots that no rule reads (`XShape`, `StepScopes`) are dead.
 
+mod attributes_as_inputs;
 mod class_ids;
 mod conditional_blocks;
 mod constants;
@@ -13,16 +14,15 @@ mod control_flow;
 mod diagonals;
 mod elementwise;
 mod foreign;
+mod gather_and_sort;
 mod images;
 mod interpolation;
 mod making_sequences;
 mod matrix_products;
 mod normalisation;
-mod numbers_as_inputs;
 mod random;
 mod reductions;
 mod reshape_concat;
-mod search;
 mod sequences;
 mod slice_pad_tile;
 mod squeeze_flatten;
@@ -34,9 +34,7 @@ use crate::convert::derived::{self, float};
 use crate::convert::dialect::OURS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::convert::types::dtype;
-use crate::ops::{
-    Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind,
-};
+use crate::ops::{Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape, Scale, UnaryKind};
 use crate::program::{Dim, Role};
 use crate::wire::VarKind;
 
