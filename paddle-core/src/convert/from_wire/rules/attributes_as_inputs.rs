@@ -1,4 +1,4 @@
-//! From the wire: rules for operators whose numbers come from values, where others have them as attributes.
+//! Rules for operators that take as an input what is an attribute of ours.
 
 use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
@@ -6,7 +6,7 @@ use crate::ops::{Binary, BinaryKind, Fill, Number, Scale};
 use crate::program::{Type, VarId};
 
 impl Reading<'_, '_> {
-    /// The number in a slot, or else in an attribute.
+    /// The number in a slot; without it, the one in an attribute.
     fn number_in(&mut self, slot: &'static str, attribute: &str, like: VarId) -> Result<VarId, Fault> {
         let dtype = self.ty(like).dtype;
         if self.has(&[slot]) {
@@ -16,7 +16,7 @@ impl Reading<'_, '_> {
         self.emit(Fill { value, ty: Type::scalar(dtype) }, &[])
     }
 
-    /// Between numbers.
+    /// The bounds may be inputs.
     pub(super) fn clip(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         if !self.has(&["Min", "Max"]) || !self.ty(x).dtype.is_float() {
@@ -27,7 +27,7 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Min }, &[raised, high])
     }
 
-    /// To the power of a number.
+    /// The exponent may be an input.
     pub(super) fn power(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         if !self.has(&["FactorTensor"]) {
@@ -37,7 +37,7 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Pow }, &[x, factor])
     }
 
-    /// The bias may be added before the multiplication.
+    /// The factor is an input. The bias may be added before the multiplication.
     pub(super) fn scale_by_value(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let factor = self.scalar("ScaleTensor", self.ty(x).dtype)?;

@@ -1,4 +1,4 @@
-//! From the wire: rules for operators on numbers of classes and entries.
+//! Rules for operators that read the number of a class or of an entry: losses of classes, and tables.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
@@ -9,13 +9,13 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// The class that does not count, by a default that all have in common.
+    /// The class that does not count. All losses of classes have the same default.
     fn ignore_index(&self) -> Result<i64, Fault> {
         Ok(self.attributes_of::<CrossEntropy>()?.ignore_index)
     }
 
-    /// Of logits, or with `use_softmax = false` of probabilities. Along another axis than the last, that of rows apart,
-    /// values are turned before and after. PaddlePaddle passes no gradient through the softmax.
+    /// The loss is of logits or, with `use_softmax = false`, of probabilities. Classes that lie along another axis than the last
+    /// are transposed before and after, unless that axis is the rows. PaddlePaddle passes no gradient through the softmax.
     pub(super) fn softmax_with_cross_entropy(&mut self) -> Result<bool, ConvertError> {
         let op: SoftmaxWithCrossEntropy = self.attributes_of()?;
         let of_logits = self.bool("use_softmax", true)?;
@@ -61,7 +61,7 @@ impl Reading<'_, '_> {
         self.define(Assign, &outputs[1..], &[], &[loss])
     }
 
-    /// The second version has class ids only, and hands out the probability of the class, too.
+    /// The second version takes class ids only, and also returns the probability of the class.
     pub(super) fn cross_entropy2(&mut self) -> Result<bool, ConvertError> {
         let (x, label, ignore_index) = (self.input("X")?, self.ids("Label")?, self.ignore_index()?);
         let entropy = CrossEntropy { soft_label: false, ignore_index };
@@ -79,7 +79,7 @@ impl Reading<'_, '_> {
         self.define(Binary { kind: BinaryKind::Mul }, &[probability, counts], &[], &[matched])
     }
 
-    /// Numbers of classes or entries in a slot, of the element type that ours have.
+    /// The class ids or entries in a slot, as i64, which our operators take.
     pub(super) fn ids(&mut self, slot: &'static str) -> Result<VarId, Fault> {
         let ids = self.input(slot)?;
         match self.ty(ids).dtype {
@@ -88,8 +88,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Of logarithms of probabilities along axis 1: what is taken from each by the number of its class, weighted by the
-    /// class. Classes to be ignored count 0.
+    /// Each loss is the negative log-probability of the class, which lies along axis 1, times the weight of the class. A class
+    /// that is to be ignored has weight 0.
     pub(super) fn nll_loss(&mut self) -> Result<bool, ConvertError> {
         let reduction = self.desc.attr_string("reduction")?.unwrap_or("mean");
         if !matches!(reduction, "none" | "sum" | "mean") {
@@ -144,7 +144,7 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Div }, &[loss, total])
     }
 
-    /// The first version wants a last dimension of 1 behind the ids, in place of which the entry's elements stand.
+    /// In the first version the ids have a last dimension of 1, which the elements of the entry replace.
     pub(super) fn lookup_table(&mut self) -> Result<bool, ConvertError> {
         let (mut ids, table) = (self.ids("Ids")?, self.input("W")?);
         if self.desc.r#type == "lookup_table" {

@@ -1,4 +1,4 @@
-//! From the wire: PaddlePaddle's branches, raised to our `if`.
+//! Rules for PaddlePaddle's branches, which become our `if`.
 //!
 //! Its `conditional_block` overwrites variables of the blocks around it, or leaves them as they were; which of two
 //! branches has been run is for `select_input` to say. Each becomes an `if` of its own: the first has the values before

@@ -1,4 +1,4 @@
-//! From the wire: operators without inputs, which are constants and initialise parameters.
+//! Rules for constants and random numbers, which also initialise parameters.
 
 use super::foreign::anonymous;
 use crate::convert::derived::float;
@@ -6,8 +6,8 @@ use crate::convert::dialect::{FAN, PATH, TYPE};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, VariableFault};
 use crate::convert::types::{dtype, parse_dim, parse_type, too_large, wire_dims};
 use crate::ops::{
-    AssignValue, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Program, Range, TruncatedGaussianRandom,
-    UniformRandom,
+    AssignValue, Attributes, Fill, Foreign, GaussianRandom, Number, OneHot, Op, Program, Range,
+    TruncatedGaussianRandom, UniformRandom,
 };
 use crate::program::{DType, Dim, Type};
 use crate::wire::{OpDesc, VarKind};
@@ -43,37 +43,39 @@ pub(super) fn constant(program: &Program, desc: &OpDesc) -> Result<Option<Op>, F
     constant_type(program, desc)?.map(|ty| constant_of_type(program, desc, ty)).transpose()
 }
 
-/// The same, of this type.
+/// The constant or the random numbers, of this type.
 pub(super) fn constant_of_type(program: &Program, desc: &OpDesc, ty: Type) -> Result<Op, Fault> {
+    let of_mean_and_std = |mean, std| -> Result<[f64; 2], Fault> {
+        Ok([float(desc, "mean")?.unwrap_or(mean), float(desc, "std")?.unwrap_or(std)])
+    };
     Ok(match desc.r#type.as_str() {
         "fill_constant" | "fill_constant_batch_size_like" => {
             Fill { value: fill_value(desc, ty.dtype)?, ty }.into()
         }
-        "uniform_random" | "uniform_random_batch_size_like" => UniformRandom {
-            min: float(desc, "min")?.unwrap_or(-1.0),
-            max: float(desc, "max")?.unwrap_or(1.0),
-            fan: fan(program, desc)?,
-            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
-            ty,
+        "uniform_random" | "uniform_random_batch_size_like" => {
+            let UniformRandom { min, max, .. } = UniformRandom::prototypes()[0];
+            let min = float(desc, "min")?.unwrap_or(min);
+            let max = float(desc, "max")?.unwrap_or(max);
+            let (fan, path) = (fan(program, desc)?, path(desc)?);
+            UniformRandom { min, max, fan, path, ty }.resolved().into()
         }
-        .resolved()
-        .into(),
-        "truncated_gaussian_random" => TruncatedGaussianRandom {
-            mean: float(desc, "mean")?.unwrap_or(0.0),
-            std: float(desc, "std")?.unwrap_or(1.0),
-            ty,
+        "truncated_gaussian_random" => {
+            let TruncatedGaussianRandom { mean, std, .. } = TruncatedGaussianRandom::prototypes()[0];
+            let [mean, std] = of_mean_and_std(mean, std)?;
+            TruncatedGaussianRandom { mean, std, ty }.into()
         }
-        .into(),
-        _ => GaussianRandom {
-            mean: float(desc, "mean")?.unwrap_or(0.0),
-            std: float(desc, "std")?.unwrap_or(1.0),
-            fan: fan(program, desc)?,
-            path: desc.attr_string(PATH)?.unwrap_or_default().to_string(),
-            ty,
+        _ => {
+            let GaussianRandom { mean, std, .. } = GaussianRandom::prototypes()[0];
+            let [mean, std] = of_mean_and_std(mean, std)?;
+            let (fan, path) = (fan(program, desc)?, path(desc)?);
+            GaussianRandom { mean, std, fan, path, ty }.resolved().into()
         }
-        .resolved()
-        .into(),
     })
+}
+
+/// The path that tells random numbers from others.
+fn path(desc: &OpDesc) -> Result<String, Fault> {
+    Ok(desc.attr_string(PATH)?.unwrap_or_default().to_string())
 }
 
 /// The size that random numbers go by.
@@ -134,7 +136,7 @@ pub(super) fn fill_value(desc: &OpDesc, dtype: DType) -> Result<Number, Fault> {
     })
 }
 
-/// The numbers in the attribute of their type.
+/// The elements, which are in the attribute of their element type.
 fn values(desc: &OpDesc, dtype: DType) -> Result<Vec<Number>, Fault> {
     Ok(match dtype {
         DType::Bool => {
@@ -193,7 +195,7 @@ impl Reading<'_, '_> {
         Ok(numbers.and_then(|numbers| if let [one] = numbers[..] { Some(one) } else { None }))
     }
 
-    /// From `Start` to before `End`, of constants.
+    /// The numbers from `Start` to before `End`, which have to be constants.
     pub(super) fn range(&mut self) -> Result<bool, ConvertError> {
         let (Some(start), Some(end), Some(step)) =
             (self.only("Start")?, self.only("End")?, self.only("Step")?)
@@ -209,7 +211,7 @@ impl Reading<'_, '_> {
         self.out(Range { start, step, ty: Type::new(dtype, [count as i64]) }, &[])
     }
 
-    /// `Num` numbers from `Start` to `Stop`, of constants.
+    /// `Num` numbers from `Start` to `Stop`, which have to be constants.
     pub(super) fn linspace(&mut self) -> Result<bool, ConvertError> {
         let (Some(start), Some(stop), Some(count)) =
             (self.only("Start")?, self.only("Stop")?, self.only("Num")?)
@@ -226,7 +228,7 @@ impl Reading<'_, '_> {
         self.out(AssignValue { values, ty: Type::new(dtype, [count]) }.rounded(), &[])
     }
 
-    /// Rows with a single 1, of numbers in order.
+    /// The identity matrix is the one-hot rows of 0, 1, 2, ….
     pub(super) fn eye(&mut self) -> Result<bool, ConvertError> {
         let rows = self.desc.attr_long("num_rows")?.unwrap_or(0);
         let columns = self.desc.attr_long("num_columns")?.filter(|&columns| columns >= 0).unwrap_or(rows);

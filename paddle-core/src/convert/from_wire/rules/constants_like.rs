@@ -1,4 +1,4 @@
-//! From the wire: rules for constants in the shape of other values, and for shapes as values.
+//! Rules for constants that take their shape from other values, and for shapes as values.
 
 use super::constants::{constant_of_type, fill_value};
 use crate::convert::from_wire::known_values::Known;
@@ -17,7 +17,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// `value`, or 0, as often as `X` has elements.
+    /// A constant of the shape of `X`: `value`, or 0.
     pub(super) fn fill_like(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let Some(dtype) = self.dtype_like(x)? else { return Ok(false) };
@@ -25,7 +25,7 @@ impl Reading<'_, '_> {
         self.out(Fill { value, ty }, &[])
     }
 
-    /// A constant whose shape, or whose value, comes from values.
+    /// A constant whose shape or value is an input.
     pub(super) fn constant_of_values(&mut self) -> Result<bool, ConvertError> {
         let kind = self.desc.attr_int("dtype")?.unwrap_or(VarKind::Fp32.into());
         let dtype = VarKind::try_from(kind).ok().and_then(dtype);

@@ -1,4 +1,4 @@
-//! From the wire: operators that own blocks.
+//! Rules for operators that own blocks: ours, and PaddlePaddle's `while`.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::ops::{For, If, LoopGrad, Parts, While};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
 impl<'a> Reading<'_, 'a> {
-    /// The block in an attribute, as long as this operator can own it.
+    /// The block in an attribute, if this operator can own it.
     pub(super) fn owned(&self, attribute: &'static str) -> Result<usize, Fault> {
         let index = self.desc.attr_block(attribute)?.ok_or(Fault::MissingAttribute { attribute })?;
         let wrong = |reason| Fault::BlockReference { attribute, index, reason };
@@ -34,8 +34,8 @@ impl<'a> Reading<'_, 'a> {
         Ok((block, BlockId(block as u32)))
     }
 
-    /// A block that runs on the same rows as another, which it differentiates: one that was read, and that stands in
-    /// the block around this operator or in the one that that differentiates.
+    /// Notes which block this one differentiates. It runs on the same rows as that block, which has to be read already, and to
+    /// stand in the block around this operator or in the one that that block differentiates.
     fn differentiates(&mut self, attribute: &'static str, block: usize) -> Result<(), Fault> {
         let program = &mut self.reader.program;
         let id = BlockId(block as u32);
@@ -75,7 +75,7 @@ impl<'a> Reading<'_, 'a> {
     }
 }
 
-/// Our `if`: blocks on the rows that it chooses, or blocks that differentiate those of another one.
+/// Our `if`. Its blocks run on the rows that it chooses, or differentiate the blocks of another `if`.
 pub(super) fn read_if(x: &mut Reading<'_, '_>) -> Result<bool, ConvertError> {
     let condition = x.input("Cond")?;
     let attributes = ["true_block", "false_block"];
@@ -99,7 +99,7 @@ fn chosen(x: &Reading<'_, '_>, rows: &[i64], side: usize) -> Result<Option<RowsI
     rows.get(side).map(|&number| row_space(&x.reader.program, "row_spaces", number)).transpose()
 }
 
-/// Reads the body of a loop, or a condition: on its rows, with what comes to it.
+/// Reads a body or a condition of a loop, which runs on `rows` and gets state and items.
 fn iteration(
     x: &mut Reading<'_, '_>,
     attribute: &'static str,
@@ -125,7 +125,7 @@ fn iteration(
     Ok(id)
 }
 
-/// The number of items in front of so many inputs.
+/// The number of items, which come before the other inputs.
 fn items(x: &Reading<'_, '_>, inputs: &[VarId]) -> Result<usize, Fault> {
     let items = x.desc.attr_long("items")?.unwrap_or(0);
     let parts = Parts::new(items, inputs.len()).map(|parts| parts.items);
@@ -133,7 +133,7 @@ fn items(x: &Reading<'_, '_>, inputs: &[VarId]) -> Result<usize, Fault> {
     parts.ok_or(Fault::Attribute { attribute: "items", message })
 }
 
-/// The block of a loop, which is no gradient.
+/// Checks that the block of a loop differentiates no other one.
 fn is_forward(x: &Reading<'_, '_>, id: BlockId, attribute: &'static str) -> Result<(), Fault> {
     if x.reader.program.block(id).forward.is_none() {
         return Ok(());
@@ -179,8 +179,8 @@ pub(super) fn read_loop_grad(x: &mut Reading<'_, '_>) -> Result<bool, ConvertErr
     x.define(LoopGrad { items: items as i64, collected }, &inputs, &[id], &x.outputs("X@GRAD"))
 }
 
-/// PaddlePaddle's `while`: its body overwrites variables of the blocks around it, the condition among them. These
-/// are the state of ours, whose condition block just hands out the condition that the body left.
+/// PaddlePaddle's `while`. Its body overwrites variables of the blocks around it, the condition among them. These are the state
+/// of ours, whose condition block only returns the condition that the body left.
 pub(super) fn raise_while<'a>(x: &mut Reading<'_, 'a>) -> Result<bool, ConvertError> {
     if x.reader.is_ours {
         return Ok(false);

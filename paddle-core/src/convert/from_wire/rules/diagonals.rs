@@ -1,4 +1,4 @@
-//! From the wire: rules for operators on the diagonals of matrices. Diagonal `d` has the elements whose column is `d` more
+//! Rules for operators on the diagonals of matrices. Diagonal `d` has the elements whose column is `d` more
 //! than their row.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
@@ -7,7 +7,7 @@ use crate::ops::{Assign, Compare, CompareKind, Fill, Number, Pad, Range, Reshape
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// A diagonal of matrices and what is to one side of it.
+    /// Keeps a diagonal and what is on one side of it.
     pub(super) fn triangle(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let (lower, diagonal) = (self.bool("lower", true)?, self.desc.attr_int("diagonal")?.unwrap_or(0));
@@ -16,7 +16,7 @@ impl Reading<'_, '_> {
         out.map_or(Ok(false), |out| self.out(Assign, &[out]))
     }
 
-    /// A list as a diagonal of a matrix, or a diagonal of a matrix as a list.
+    /// Makes a diagonal of a list, or a list of a diagonal.
     pub(super) fn diagonal(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let offset = self.desc.attr_long("offset")?.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! From the wire: the rules of element-wise operators.
+//! Rules for element-wise operators.
 
 use crate::convert::derived;
 use crate::convert::from_wire::{ConvertError, Reading, one};
@@ -9,8 +9,7 @@ use crate::ops::{
 use crate::program::{DType, Dim, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// A function of the tables, whose attributes are numbers and flags. Of integers that it is not defined on, it is
-    /// the function of the same floating-point numbers.
+    /// A function or a loss of the tables. A function that takes no integers is computed of the same floating-point numbers.
     pub(super) fn formula(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let slots = op.schema().inputs;
@@ -34,7 +33,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The real operator notes the difference too.
+    /// PaddlePaddle's operator also returns the difference.
     pub(super) fn huber_loss(&mut self) -> Result<bool, ConvertError> {
         if !self.formula()? {
             return Ok(false);
@@ -46,7 +45,7 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// The real operator notes the product of prediction and side too.
+    /// PaddlePaddle's operator also returns the product of the prediction and the side of the label, -1 or 1.
     pub(super) fn modified_huber_loss(&mut self) -> Result<bool, ConvertError> {
         if !self.formula()? {
             return Ok(false);
@@ -59,7 +58,7 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// A truth function, for which other numbers than 0 are true.
+    /// PaddlePaddle takes numbers, of which all but 0 are true; ours takes truth values.
     pub(super) fn logical(&mut self) -> Result<bool, ConvertError> {
         let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
         let mut inputs = Vec::new();
@@ -73,7 +72,7 @@ impl Reading<'_, '_> {
         self.out(op, &inputs)
     }
 
-    /// What holds of floating-point numbers; integers are finite ones.
+    /// PaddlePaddle takes integers, which are finite numbers; ours takes floating-point numbers.
     pub(super) fn predicate(&mut self) -> Result<bool, ConvertError> {
         let Ok(op) = Op::from_attributes(&self.desc.r#type, Vec::new()) else { return Ok(false) };
         let mut x = self.input("X")?;
@@ -83,7 +82,7 @@ impl Reading<'_, '_> {
         self.out(op, &[x])
     }
 
-    /// Of all elements, or their sum, mean, or sum divided by the number of rows.
+    /// `reduction` asks for all elements, for their sum or mean, or for their sum divided by the number of rows.
     pub(super) fn kldiv_loss(&mut self) -> Result<bool, ConvertError> {
         let (x, target) = (self.input("X")?, self.input("Target")?);
         let loss = Loss::of(LossKind::KlDivergence);
@@ -104,8 +103,8 @@ impl Reading<'_, '_> {
         self.define_at("Loss", Binary { kind: BinaryKind::Div }, &[sum, rows])
     }
 
-    /// Where `normalize` is set, divided by the number of labels that count. PaddlePaddle's gradient of weighted
-    /// labels is not that of its loss, so these are not ours.
+    /// `normalize` divides by the number of labels that count. Weighted labels stay foreign, because PaddlePaddle's gradient of
+    /// them is not that of its loss.
     pub(super) fn sigmoid_cross_entropy(&mut self) -> Result<bool, ConvertError> {
         if self.has(&["pos_weight"]) {
             return Ok(false);
@@ -131,7 +130,7 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Div }, &[each, counts])
     }
 
-    /// One slope for all elements, one for each channel, or one for each element of a row.
+    /// `Alpha` has one slope for all elements, one for each channel, or one for each element of a row.
     pub(super) fn prelu(&mut self) -> Result<bool, ConvertError> {
         let (x, mut alpha) = (self.input("X")?, self.input("Alpha")?);
         let shape = self.ty(x).clone();

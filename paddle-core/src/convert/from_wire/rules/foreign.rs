@@ -1,4 +1,4 @@
-//! Operators that are not known: kept as they came.
+//! Operators that no rule knows are kept as they came.
 //!
 //! The stored description has no names of variables, role or place, which the program holds: a name in it stands for
 //! "a variable", or for none.

@@ -1,4 +1,4 @@
-//! Operators that find elements, from the wire: by numbers, by order, by sums so far.
+//! Rules for operators that gather and scatter by numbers, that sort, and that sum so far.
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -11,7 +11,7 @@ use crate::program::{DType, Dim, Type, VarId};
 use crate::wire::VarKind;
 
 impl Reading<'_, '_> {
-    /// The axis in attribute `name`, or in a slot that holds a constant, if it is not that of rows.
+    /// The axis in attribute `name`, or in a slot that holds a constant; `None` for the axis of the rows.
     pub(super) fn axis_of(
         &self,
         x: VarId,
@@ -27,13 +27,13 @@ impl Reading<'_, '_> {
         Ok(axis.filter(|&axis| axis >= rows).map(|axis| axis as i64))
     }
 
-    /// An output element type; i64 if it is left out.
+    /// The element type of the output, by attribute or by default.
     fn output_dtype(&self, default: VarKind) -> Result<Option<DType>, Fault> {
         let kind = self.desc.attr_int("dtype")?.filter(|&kind| kind >= 0).unwrap_or(default.into());
         Ok(VarKind::try_from(kind).ok().and_then(dtype))
     }
 
-    /// A column of numbers is a list.
+    /// PaddlePaddle takes the numbers as a list or as a column; ours takes a list.
     pub(super) fn gather(&mut self) -> Result<bool, ConvertError> {
         let (x, mut index) = (self.input("X")?, self.ids("Index")?);
         let Some(axis) = self.axis_of(x, "axis", "Axis")? else { return Ok(false) };
@@ -84,7 +84,7 @@ impl Reading<'_, '_> {
         if self.ty(inputs[0]).rows.is_some() { Ok(false) } else { self.out(ScatterNdAdd, &inputs) }
     }
 
-    /// In place of what is there; or the sum of the updates is, without `overwrite`.
+    /// The updates replace the elements. Without `overwrite`, the sum of the updates does.
     pub(super) fn scatter(&mut self) -> Result<bool, ConvertError> {
         let (x, mut ids, updates) = (self.input("X")?, self.ids("Ids")?, self.input("Updates")?);
         if [x, ids, updates].iter().any(|&var| self.ty(var).rows.is_some()) {
@@ -119,7 +119,7 @@ impl Reading<'_, '_> {
         self.define(TakeAlongAxisGrad(TakeAlongAxis { axis }), &inputs, &[], &[name])
     }
 
-    /// In order always, though it may be asked for without.
+    /// PaddlePaddle may be asked for elements in any order; ours come sorted.
     pub(super) fn top_k(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let last = self.ty(x).rank() as i64 - 1;
@@ -148,7 +148,7 @@ impl Reading<'_, '_> {
         self.same_slots(op.into())
     }
 
-    /// Where the first of the elements in order is.
+    /// The place of the largest or smallest element is that of the first when they are sorted.
     pub(super) fn arg_max(&mut self) -> Result<bool, ConvertError> {
         let (mut x, flatten) = (self.input("X")?, self.bool("flatten", false)?);
         let ty = self.ty(x).clone();
@@ -204,7 +204,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The first version has a last dimension of 1 behind the ids, in place of which the rows stand.
+    /// In the first version the ids have a last dimension of 1, which the one-hot rows replace.
     pub(super) fn one_hot(&mut self) -> Result<bool, ConvertError> {
         let mut ids = self.ids("X")?;
         let depth = match (self.has(&["depth_tensor"]), self.desc.attr_strings(DIMS)?) {
@@ -226,7 +226,7 @@ impl Reading<'_, '_> {
         self.out(OneHot { depth, dtype, allow_out_of_range }, &[ids])
     }
 
-    /// Of several values, each row of the one that its number says.
+    /// Each row of the result is taken from the value whose number the row has in `Ids`.
     pub(super) fn multiplex(&mut self) -> Result<bool, ConvertError> {
         let (values, ids) = (self.inputs("X")?, self.ids("Ids")?);
         let Some(&first) = values.first() else { return Ok(false) };
@@ -255,7 +255,7 @@ impl Reading<'_, '_> {
         self.out(GatherNd, &[all, positions])
     }
 
-    /// The counts are updated where they are.
+    /// The counts have to be updated in place.
     pub(super) fn auc(&mut self) -> Result<bool, ConvertError> {
         let desc = self.desc;
         let in_place = |from: &str, to: &str| desc.output(to) == desc.input(from);

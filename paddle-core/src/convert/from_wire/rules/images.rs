@@ -1,17 +1,18 @@
-//! Operators on images, and those that images are trained with, from the wire.
+//! Rules for convolution, pooling and dropout.
 //!
 //! PaddlePaddle has one operator for both gradients of a convolution, each of which may be left out. Ours are apart.
 
 use crate::convert::dialect::{EMPTY, PATH};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
-    Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad, DropoutImplementation,
-    MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind, Transpose, Window,
+    Attributes, Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose, Dropout, DropoutGrad,
+    DropoutImplementation, MaxPool2dWithIndex, Mode, Op, Operation, Padding, Pool2d, Pool2dGrad, PoolKind,
+    Transpose, Window,
 };
 use crate::program::VarId;
 
 impl<'a> Reading<'_, 'a> {
-    /// Height and width.
+    /// The two numbers of an attribute, for height and width.
     fn pair(&self, attribute: &'static str, default: Option<[i64; 2]>) -> Result<[i64; 2], Fault> {
         match (self.desc.attr_longs(attribute)?.as_deref(), default) {
             (Some(&[height, width]), _) => Ok([height, width]),
@@ -22,6 +23,10 @@ impl<'a> Reading<'_, 'a> {
             (None, Some(default)) => Ok(default),
             (None, None) => Err(Fault::MissingAttribute { attribute }),
         }
+    }
+
+    fn groups_of_channels(&self) -> Result<i64, Fault> {
+        Ok(self.desc.attr_long("groups")?.unwrap_or(Conv2d::PLAIN.groups))
     }
 
     fn paddings(&self) -> Result<Padding, Fault> {
@@ -38,12 +43,12 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Whether channels come behind height and width, unlike ours, says this attribute.
+    /// Whether an attribute says that channels come behind height and width. Ours come before.
     pub(super) fn channels_last(&self, attribute: &str) -> Result<bool, Fault> {
         Ok(self.desc.attr_string(attribute)? == Some("NHWC"))
     }
 
-    /// A value whose channels may come last, with them behind the rows; and, if they were moved, how to move them back.
+    /// Moves channels that come last to the front, and returns how to move them back, if they were moved.
     pub(super) fn channels_first(
         &mut self,
         x: VarId,
@@ -58,7 +63,7 @@ impl<'a> Reading<'_, 'a> {
         Ok((self.emit(Transpose { perm: there }, &[x])?, Some(Transpose { perm: back })))
     }
 
-    /// An operator from one image to another, in slot `out`; the channels of both may come last.
+    /// Appends an operator from images to images in slot `out`. The channels of both may come last.
     fn of_images(
         &mut self,
         op: impl Into<Op>,
@@ -81,10 +86,10 @@ impl<'a> Reading<'_, 'a> {
             return Ok(false);
         }
         let conv = Conv2d {
-            strides: self.pair("strides", Some([1, 1]))?,
+            strides: self.pair("strides", Some(Conv2d::PLAIN.strides))?,
             paddings: self.paddings()?,
-            dilations: self.pair("dilations", Some([1, 1]))?,
-            groups: self.desc.attr_long("groups")?.unwrap_or(1),
+            dilations: self.pair("dilations", Some(Conv2d::PLAIN.dilations))?,
+            groups: self.groups_of_channels()?,
         };
         let (input, filter) = (self.input("Input")?, self.input("Filter")?);
         let desc = self.desc;
@@ -104,18 +109,17 @@ impl<'a> Reading<'_, 'a> {
         Ok(true)
     }
 
-    /// What PaddlePaddle computes from the sizes of the images, padding for `SAME` and the difference to a size that is
-    /// asked for, is a number here: these sizes have to be known then.
+    /// PaddlePaddle computes padding for `SAME`, and `output_padding` for an `output_size`, from the sizes of the images. Ours
+    /// has numbers, so the sizes have to be known then.
     pub(super) fn conv2d_transpose(&mut self) -> Result<bool, ConvertError> {
-        let desc = self.desc;
         if self.has(&["Bias"]) {
             return Ok(false);
         }
         let inputs = [self.input("Input")?, self.input("Filter")?];
         let channels_last = usize::from(self.channels_last("data_format")?);
         let sizes = self.known_pair(inputs[0], channels_last).zip(self.known_pair(inputs[1], 0));
-        let (strides, mut dilations) =
-            (self.pair("strides", Some([1, 1]))?, self.pair("dilations", Some([1, 1]))?);
+        let strides = self.pair("strides", Some(Conv2d::PLAIN.strides))?;
+        let mut dilations = self.pair("dilations", Some(Conv2d::PLAIN.dilations))?;
         let paddings = match (self.paddings()?, sizes) {
             (Padding::Explicit(sides), _) => sides,
             (padding @ Padding::Same, Some((image, size))) if strides.iter().all(|&stride| stride > 0) => {
@@ -131,7 +135,7 @@ impl<'a> Reading<'_, 'a> {
             strides,
             paddings,
             dilations,
-            groups: desc.attr_long("groups")?.unwrap_or(1),
+            groups: self.groups_of_channels()?,
             output_padding: self.pair_or_none("output_padding")?.unwrap_or([0, 0]),
         };
         if let Some(asked) = self.pair_or_none("output_size")? {
@@ -143,7 +147,7 @@ impl<'a> Reading<'_, 'a> {
         self.of_images(op, &inputs, "Output")
     }
 
-    /// Height and width of images or filters, where both are known, and in range; `behind` dimensions follow them.
+    /// Height and width of images or filters, if both are known and in range. `behind` dimensions follow them.
     fn known_pair(&self, var: VarId, behind: usize) -> Option<[i64; 2]> {
         let dims = &self.ty(var).dims;
         let [.., height, width] = &dims[..dims.len().checked_sub(behind)?] else { return None };
@@ -151,7 +155,7 @@ impl<'a> Reading<'_, 'a> {
         size.iter().all(|side| (1..=i64::from(i32::MAX)).contains(side)).then_some(size)
     }
 
-    /// Height and width, which may be left out by an empty list.
+    /// The two numbers of an attribute, which is left out where its list is empty.
     fn pair_or_none(&self, attribute: &'static str) -> Result<Option<[i64; 2]>, Fault> {
         match self.desc.attr_longs(attribute)?.as_deref() {
             None | Some([]) => Ok(None),
@@ -170,15 +174,16 @@ impl<'a> Reading<'_, 'a> {
             let message = format!("`{name}` is neither `max` nor `avg`");
             Fault::Attribute { attribute, message }
         })?;
+        let default = Pool2d::prototypes()[0];
         let pool = Pool2d {
             pooling_type,
             ksize: self.pair("ksize", None)?,
-            strides: self.pair("strides", Some([1, 1]))?,
+            strides: self.pair("strides", Some(default.strides))?,
             paddings: self.paddings()?,
-            ceil_mode: self.bool("ceil_mode", false)?,
-            exclusive: self.bool("exclusive", true)?,
-            global_pooling: self.bool("global_pooling", false)?,
-            adaptive: self.bool("adaptive", false)?,
+            ceil_mode: self.bool("ceil_mode", default.ceil_mode)?,
+            exclusive: self.bool("exclusive", default.exclusive)?,
+            global_pooling: self.bool("global_pooling", default.global_pooling)?,
+            adaptive: self.bool("adaptive", default.adaptive)?,
         };
         let x = self.input("X")?;
         let desc = self.desc;
@@ -190,12 +195,13 @@ impl<'a> Reading<'_, 'a> {
     }
 
     pub(super) fn max_pool2d_with_index(&mut self) -> Result<bool, ConvertError> {
+        let default = MaxPool2dWithIndex::prototypes()[0];
         let op = MaxPool2dWithIndex {
             ksize: self.pair("ksize", None)?,
-            strides: self.pair("strides", Some([1, 1]))?,
-            paddings: self.pair("paddings", Some([0, 0]))?,
-            global_pooling: self.bool("global_pooling", false)?,
-            adaptive: self.bool("adaptive", false)?,
+            strides: self.pair("strides", Some(default.strides))?,
+            paddings: self.pair("paddings", Some(default.paddings))?,
+            global_pooling: self.bool("global_pooling", default.global_pooling)?,
+            adaptive: self.bool("adaptive", default.adaptive)?,
         };
         let (x, desc) = (self.input("X")?, self.desc);
         if desc.r#type.ends_with("_grad") {

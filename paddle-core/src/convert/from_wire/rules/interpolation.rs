@@ -1,4 +1,4 @@
-//! Images of another height and width, from the wire.
+//! Rules for operators that give images another height and width.
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -31,7 +31,7 @@ impl Reading<'_, '_> {
         self.define(back, &[image], &[], &[out])
     }
 
-    /// How many times as large images become, down and across; 0 where sizes say it. `None` for other lists.
+    /// The factors of height and width; 0 where sizes say it. `None` for lists of other lengths.
     fn scale_of_images(&self) -> Result<Option<[f64; 2]>, Fault> {
         Ok(match self.desc.attr_floats("scale")?.unwrap_or_default() {
             [] => Some([0.0; 2]),
@@ -41,7 +41,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// Height and width: those that are given as values, or exactly, or by a scale, or as attributes.
+    /// Height and width of the result: from inputs, from exact sizes, from a factor, or from attributes.
     fn size_of_result(&self, x: VarId, scale: [f64; 2]) -> Result<Option<Vec<Dim>>, Fault> {
         if self.has(&["OutSize", "SizeTensor"]) {
             if scale != [0.0; 2] {

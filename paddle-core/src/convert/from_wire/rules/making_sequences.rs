@@ -1,4 +1,4 @@
-//! Operators that make sequences of others, from the wire. They are known where their values are known to be sequences.
+//! Rules for operators that make sequences of others. They apply where types say that the values are sequences.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
 use crate::ops::{
@@ -8,14 +8,14 @@ use crate::ops::{
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
 impl Reading<'_, '_> {
-    /// New tokens of sequences that belong to the same rows as these, if they are whole ones.
+    /// New tokens, of sequences for the same rows as those of `value`, if these are whole sequences.
     fn tokens_like(&mut self, value: VarId, name: &str) -> Option<RowsId> {
         let program = &mut self.reader.program;
         let parent = program.rows_of_whole_sequences(program.ty(value).rows?)?;
         Some(program.create_tokens(name, parent))
     }
 
-    /// Lengths or positions, `[_]` or `[_, 1]`, as i64 without dimensions; nothing where they are not such of these rows.
+    /// The lengths or positions in a slot, `[_]` or `[_, 1]`, as i64 without dimensions; `None` if they are not of these rows.
     fn numbers_of(&mut self, slot: &'static str, rows: RowsId) -> Result<Option<VarId>, ConvertError> {
         let mut value = self.input(slot)?;
         let Type { dtype, rows: own, dims } = self.ty(value).clone();
@@ -32,7 +32,7 @@ impl Reading<'_, '_> {
         Ok(Some(value))
     }
 
-    /// Writes the only result.
+    /// Makes a value the result.
     fn give(&mut self, value: VarId) -> Result<bool, ConvertError> {
         let desc = self.desc;
         self.write(one(desc.output("Out"), "Out")?, value)?;
@@ -81,7 +81,7 @@ impl Reading<'_, '_> {
         self.give(reshaped)
     }
 
-    /// To so many places as are known, and the lengths.
+    /// Pads to a number of places, which has to be known, and also returns the lengths.
     pub(super) fn sequence_pad(&mut self) -> Result<bool, ConvertError> {
         let (x, places) = (self.input("X")?, self.desc.attr_int("padded_length")?.unwrap_or(-1));
         let pad_value = self.constant_of(self.input("PadValue")?);
@@ -108,7 +108,7 @@ impl Reading<'_, '_> {
         self.give(tokens)
     }
 
-    /// The tokens that are none of those that are named.
+    /// Drops the tokens that are among the named ones.
     pub(super) fn sequence_erase(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let erased = self.desc.attr_ints("tokens")?.unwrap_or_default();

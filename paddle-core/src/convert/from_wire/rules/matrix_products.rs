@@ -1,4 +1,4 @@
-//! From the wire: rules for products of matrices and vectors.
+//! Rules for products of matrices and vectors.
 
 use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
@@ -7,7 +7,7 @@ use crate::ops::{Binary, BinaryKind, Matmul, Op, Reduce, ReduceKind, Reshape, Sc
 use crate::program::{Dim, VarId};
 
 impl Reading<'_, '_> {
-    /// The second version, the first, which multiplies the product by a number, and those of values of known ranks.
+    /// Both versions, of which the first multiplies the product by a number, and the products of values of known ranks.
     pub(super) fn matmul(&mut self, second: &'static str) -> Result<bool, ConvertError> {
         let factors = [self.input("X")?, self.input(second)?];
         let is_legacy = self.desc.r#type == "matmul";
@@ -25,7 +25,7 @@ impl Reading<'_, '_> {
         self.out_of_chain(ops, &factors)
     }
 
-    /// Of the vectors along the last axis.
+    /// The product of vectors, which lie along the last axis.
     pub(super) fn dot(&mut self) -> Result<bool, ConvertError> {
         let inputs = [self.input("X")?, self.input("Y")?];
         let Some(last) = self.ty(inputs[0]).rank().checked_sub(1) else { return Ok(false) };
@@ -48,7 +48,7 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Add }, &[input, product])
     }
 
-    /// The product of two values as matrices: the first `num_col_dims` dimensions are one, the others are the other.
+    /// The product of two values as matrices, whose rows are the first `num_col_dims` dimensions.
     pub(super) fn mul(&mut self) -> Result<bool, ConvertError> {
         let (mut x, mut y) = (self.input("X")?, self.input("Y")?);
         // Those of `X` may be rows, and need not be one: each of them has products of its own.

@@ -38,7 +38,7 @@ use crate::ops::{Assign, Binary, BinaryKind, Cast, InterpolateKind, Op, Reshape,
 use crate::program::{Dim, Role};
 use crate::wire::VarKind;
 
-/// What a rule is.
+/// Reads one operator; `false` if it has a form that ours lacks.
 type Rule = fn(&mut Reading<'_, '_>) -> Result<bool, ConvertError>;
 
 /// The rule for an operator of this name.
@@ -205,7 +205,7 @@ impl Reading<'_, '_> {
         Ok(())
     }
 
-    /// A copy; one to a variable that lasts is a store.
+    /// A copy. A copy to a variable that outlives the run is a store.
     fn assign(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let name = one(desc.output("Out"), "Out")?;
@@ -218,8 +218,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Element-wise operators of two values: `axis` says where in `X` the dimensions of `Y` start. Ours are aligned
-    /// at the end, so `Y` gets trailing dimensions of 1. Comparisons have the attribute, but align at the end.
+    /// An element-wise operator of two values. `axis` says where in `X` the dimensions of `Y` start. Ours align the ends, so
+    /// `Y` gets trailing dimensions of 1. PaddlePaddle's comparisons have the attribute, but align the ends, too.
     fn aligned(&mut self) -> Result<bool, ConvertError> {
         let (x, mut y) = (self.input("X")?, self.input("Y")?);
         let axis = match self.desc.r#type.starts_with("elementwise_") {
@@ -266,7 +266,7 @@ impl Reading<'_, '_> {
         self.out(Scale { scale: 1.0, bias: step }, &[x])
     }
 
-    /// Of any number of values, in their order.
+    /// Adds any number of values in their order.
     fn sum(&mut self) -> Result<bool, ConvertError> {
         let inputs = self.inputs("X")?;
         let Some((&last, before)) = inputs.split_last() else {
@@ -280,19 +280,19 @@ impl Reading<'_, '_> {
         self.out(Binary { kind: BinaryKind::Add }, &[sum, last])
     }
 
-    /// The rows of a gradient are a representation: it is a value like any other already.
+    /// PaddlePaddle may represent a gradient by some of its rows. Ours are values like any other, so this is a copy.
     fn as_dense(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         self.out(Assign, &[x])
     }
 
-    /// Nothing is printed.
+    /// Ours prints nothing.
     fn print(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("In")?;
         self.out(Assign, &[x])
     }
 
-    /// `(1 - ε) · x + ε · prior`, where the prior is 1 of the number of classes if there is none.
+    /// `(1 - ε) · x + ε · prior`. Without a prior, each class has the same.
     fn label_smooth(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let epsilon = float(self.desc, "epsilon")?.unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! From the wire: rules for normalisations and norms.
+//! Rules for normalisations and norms.
 
 use crate::convert::derived::float;
 use crate::convert::dialect::EMPTY;
@@ -10,11 +10,11 @@ use crate::ops::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// Where the statistics of rows and of groups go.
+/// The output slots of the statistics of rows and of groups.
 const STATISTICS: &[&str] = &["Mean", "Variance"];
 
 impl<'a> Reading<'_, 'a> {
-    /// The value in a slot that may be empty, or a constant of this size.
+    /// The value in a slot or, where the slot is empty, a constant of this size.
     fn vector_or(&mut self, slot: &'static str, like: VarId, size: Dim, value: f64) -> Result<VarId, Fault> {
         if self.has(&[slot]) {
             return self.input(slot);
@@ -23,8 +23,8 @@ impl<'a> Reading<'_, 'a> {
         self.emit(Fill { value: Number::Float(value), ty }, &[])
     }
 
-    /// Appends a normalisation and names its result, which `back` gives its own order of axes. Its statistics go to these
-    /// slots, as far as something is in them.
+    /// Appends a normalisation. `back` brings the axes of its result to their order in PaddlePaddle. The statistics go to the
+    /// variables in these slots, where there are some.
     fn normalised(
         &mut self,
         op: Op,
@@ -63,7 +63,7 @@ impl<'a> Reading<'_, 'a> {
         self.define(op, &inputs, &[], &[x?, scale?, bias?])
     }
 
-    /// The moving statistics are updated where they are.
+    /// The moving statistics have to be updated in place.
     pub(super) fn batch_norm(&mut self) -> Result<bool, ConvertError> {
         let desc = self.desc;
         let in_place =
@@ -123,7 +123,7 @@ impl<'a> Reading<'_, 'a> {
         self.normalised_grad(GroupNormGrad(op).into())
     }
 
-    /// A group of each channel. What it keeps on the wire is something else, which nothing but a gradient reads.
+    /// Each channel is a group. PaddlePaddle's statistics are others than ours; only its gradient reads them.
     pub(super) fn instance_norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let channels = self.channels(x).and_then(|channels| channels.constant());
@@ -131,7 +131,7 @@ impl<'a> Reading<'_, 'a> {
         self.groups(GroupNorm { groups, ..self.attributes_of()? }, &[])
     }
 
-    /// Behind the rows.
+    /// The number of channels, which come behind the rows.
     fn channels(&self, x: VarId) -> Option<Dim> {
         self.ty(x).dims.get(usize::from(self.ty(x).rows.is_none())).cloned()
     }
@@ -168,8 +168,8 @@ impl<'a> Reading<'_, 'a> {
         self.out(Binary { kind: BinaryKind::Div }, &[x, norm])
     }
 
-    /// `(Σ |X|ᵖ)^(1/p)` along an axis, or over everything: with `p` infinite the largest, with -∞ the smallest, with 0
-    /// the number of elements that are not 0.
+    /// `(Σ |X|ᵖ)^(1/p)` along an axis, or over everything. With `p` infinite it is the largest `|X|`, with -∞ the smallest, and
+    /// with 0 the number of elements that are not 0.
     pub(super) fn p_norm(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let mut axes = Vec::new();

@@ -1,4 +1,4 @@
-//! From the wire: rules for random numbers, which are made of uniform ones.
+//! Rules for random numbers that are made of uniform ones.
 
 use crate::convert::from_wire::{ConvertError, Reading};
 use crate::convert::types::dtype;
@@ -6,13 +6,13 @@ use crate::ops::{Cast, Compare, CompareKind, Scale, TopK, UniformRandom};
 use crate::program::{DType, Type};
 use crate::wire::VarKind;
 
-/// On `[0, size)`.
+/// Uniform numbers on `[0, size)`.
 fn uniform(size: f64, ty: Type) -> UniformRandom {
     UniformRandom { min: 0.0, max: size, fan: None, path: String::new(), ty }
 }
 
 impl Reading<'_, '_> {
-    /// 1 with the probability that an element is.
+    /// Each element of the result is 1 with the probability that the element of `X` is, and else 0.
     pub(super) fn bernoulli(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let ty = self.ty(x).clone();
@@ -25,7 +25,7 @@ impl Reading<'_, '_> {
         self.out(Cast { dtype }, &[hit])
     }
 
-    /// Whole numbers from `low` to below `high`: those that uniform ones are rounded down to.
+    /// Integers from `low` to below `high`: uniform numbers, rounded down.
     pub(super) fn randint(&mut self) -> Result<bool, ConvertError> {
         let low = self.desc.attr_long("low")?.unwrap_or(0);
         let high = self.desc.attr_long("high")?.unwrap_or(0);
@@ -37,7 +37,7 @@ impl Reading<'_, '_> {
         self.out(Scale { scale: 1.0, bias: low as f64 }, &[whole])
     }
 
-    /// The numbers from 0 to below `n` in some order: that of as many uniform ones.
+    /// The numbers from 0 to below `n`, in the order that sorts as many uniform numbers.
     pub(super) fn randperm(&mut self) -> Result<bool, ConvertError> {
         let count = self.desc.attr_long("n")?.unwrap_or(0);
         let Some(dtype) = self.whole()?.filter(|_| count > 0) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! From the wire: rules for operators that reduce along axes, and for those that are made of reductions.
+//! Rules for operators that reduce along axes, and for those that are made of reductions.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::dtype;
@@ -16,7 +16,7 @@ impl Reading<'_, '_> {
         self.out(Reduce { kind: ReduceKind::Mean, axes: Vec::new(), keep_dim: false }, &[x])
     }
 
-    /// Negative axes count from the end; none, or `reduce_all`, are all.
+    /// Negative axes count from the end. An empty list and `reduce_all` stand for all axes.
     pub(super) fn reduce(&mut self) -> Result<bool, ConvertError> {
         let mut x = self.input("X")?;
         let name = self.desc.r#type.as_str();
@@ -37,8 +37,8 @@ impl Reading<'_, '_> {
         self.out(Reduce { kind, axes, keep_dim }, &[x])
     }
 
-    /// The axes in attribute `name`, or in a slot that holds them, ascending; the first if it is left out, none for all of
-    /// them. `None` where they are not known.
+    /// The axes in attribute `name` or in a slot, ascending: the first axis if both are left out, an empty list for all axes.
+    /// `None` if they are not known.
     fn axes_in(&self, name: &'static str, x: VarId) -> Result<Option<Vec<i64>>, Fault> {
         if self.bool("reduce_all", false)? {
             return Ok(Some(Vec::new()));
@@ -56,7 +56,7 @@ impl Reading<'_, '_> {
         Ok(Some(axes))
     }
 
-    /// The largest of every `groups` neighbouring channels.
+    /// Each result is the largest of `groups` neighbouring channels.
     pub(super) fn maxout(&mut self) -> Result<bool, ConvertError> {
         let (x, groups) = (self.input("X")?, self.desc.attr_long("groups")?.unwrap_or(1));
         let axis = self.axis(x, self.desc.attr_long("axis")?.unwrap_or(1));
@@ -97,7 +97,7 @@ impl Reading<'_, '_> {
         self.out_of_chain(vec![Compare { kind: CompareKind::Equal }.into(), all.into()], &inputs)
     }
 
-    /// Along another axis than the last, that of rows apart, the value is turned for the time of the softmax.
+    /// A value is transposed for a softmax along another axis than the last, unless that axis is the rows.
     pub(super) fn softmax(&mut self) -> Result<bool, ConvertError> {
         let is_grad = self.desc.r#type.ends_with("_grad");
         let value = self.input(if is_grad { "Out" } else { "X" })?;

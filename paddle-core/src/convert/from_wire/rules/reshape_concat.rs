@@ -1,4 +1,4 @@
-//! From the wire: rules for operators that shape, join and cut.
+//! Rules for reshape, transpose, concat and split.
 
 use crate::convert::dialect::DIMS;
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
@@ -19,7 +19,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Into `num` equal parts, or parts of these sizes, of which -1, once, is what is left.
+    /// The parts are `num` equal ones, or have the sizes in `sections`, of which one may be -1: what is left.
     pub(super) fn split(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let Some(axis) = self.axis_of(x, "axis", "AxisTensor")? else { return Ok(false) };
@@ -57,7 +57,7 @@ impl Reading<'_, '_> {
         Ok(fits.then(|| sizes.into_iter().map(Dim::from).collect()))
     }
 
-    /// Rows stay first.
+    /// The rows have to stay first.
     pub(super) fn transpose(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
@@ -69,7 +69,7 @@ impl Reading<'_, '_> {
         self.out(Transpose { perm }, &[x])
     }
 
-    /// In `shape`, 0 is the size that `X` has at this place, and -1, once, what is left. Rows stay rows.
+    /// In `shape`, 0 stands for the size that `X` has at this place, and one -1 for what is left. Rows stay rows.
     pub(super) fn reshape(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let dims = match self.desc.attr_strings(DIMS)? {

@@ -1,4 +1,4 @@
-//! Operators that go along sequences, from the wire. They are known where their values are known to be sequences.
+//! Rules for operators that go along sequences. They apply where types say that the values are sequences.
 
 use crate::convert::derived::float;
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -37,8 +37,8 @@ impl<'a> Reading<'_, 'a> {
         self.define(SequencePoolGrad { pooltype }, &inputs, &[], &[one(desc.output(slot), slot)?])
     }
 
-    /// Where the largest of each sequence were, if something reads it: the numbers of the tokens that the gradient of the
-    /// pooling passes to; -1 for a sequence without any.
+    /// `MaxIndex`, if something reads it: the number of the token with the largest element, which is the one that the gradient
+    /// of the pooling passes to; -1 for an empty sequence.
     fn max_index(&mut self, x: VarId) -> Result<bool, ConvertError> {
         let [name] = self.desc.output("MaxIndex") else { return Ok(true) };
         let (ty, desc) = (self.ty(x).clone(), self.desc);
@@ -59,7 +59,7 @@ impl<'a> Reading<'_, 'a> {
         self.define(Cast { dtype: DType::I32 }, &[index], &[], &[name])
     }
 
-    /// To the offsets that the value has already, or to those of other sequences, which have to be as long.
+    /// The new offsets are those that the value has already, or those of other sequences, which have to be as long.
     pub(super) fn lod_reset(&mut self) -> Result<bool, ConvertError> {
         if !self.has(&["Y"]) || self.bool("append", false)? {
             return Ok(false);
@@ -72,7 +72,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Rows that are repeated for each token. Those of a value that is not known to have rows are taken by their numbers.
+    /// Repeats each row for the tokens of its sequence. Rows of a value whose type has no row space are gathered by number.
     pub(super) fn sequence_expand(&mut self) -> Result<bool, ConvertError> {
         let (x, y) = (self.input("X")?, self.input("Y")?);
         let of_first_level = matches!(self.desc.attr_int("ref_level")?, None | Some(-1 | 0));
@@ -89,7 +89,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// Windows times filters, without parameters for what is outside of the sequences.
+    /// The product of windows and filters. Trained padding stays foreign.
     pub(super) fn sequence_conv(&mut self) -> Result<bool, ConvertError> {
         let (x, filter) = (self.input("X")?, self.input("Filter")?);
         let number = |attribute| self.desc.attr_int(attribute);
@@ -107,7 +107,7 @@ impl<'a> Reading<'_, 'a> {
         self.out(Matmul::PLAIN, &[windows, filter])
     }
 
-    /// Windows of ids, one for each token.
+    /// A window of ids for each token.
     pub(super) fn sequence_enumerate(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let attribute = "win_size";
@@ -121,7 +121,7 @@ impl<'a> Reading<'_, 'a> {
         self.out(SequenceWindow { start: 0, length: length.into(), pad_value }, &[x])
     }
 
-    /// Of sequences, not of what is padded. PaddlePaddle computes with exponentials, and has them in slots of their own.
+    /// The values have to be sequences, not padded. PaddlePaddle also returns the exponentials that it computes with.
     pub(super) fn linear_chain_crf(&mut self) -> Result<bool, ConvertError> {
         let inputs = [self.input("Emission")?, self.input("Transition")?, self.input("Label")?];
         let [emission, transition, label] = inputs;
@@ -157,7 +157,7 @@ impl<'a> Reading<'_, 'a> {
         Some(name.as_str()).filter(|name| self.reader.readers(name) > 0)
     }
 
-    /// Beside labels, whether these are the decoded ones.
+    /// With labels, the result says where they are the decoded ones.
     pub(super) fn crf_decoding(&mut self) -> Result<bool, ConvertError> {
         let (emission, transition) = (self.input("Emission")?, self.input("Transition")?);
         let Some(rows) = self.rows_of(emission).filter(|_| !self.has(&["Length"])) else {
@@ -183,7 +183,7 @@ impl<'a> Reading<'_, 'a> {
         self.define(Cast { dtype: DType::I64 }, &[right], &[], &[name])
     }
 
-    /// To a length that is known.
+    /// The longest length has to be known.
     pub(super) fn sequence_mask(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let longest = desc.attr_int("maxlen")?.unwrap_or(-1);
@@ -198,7 +198,7 @@ impl<'a> Reading<'_, 'a> {
         self.define(Cast { dtype }, &[mask], &[], &[one(desc.output("Y"), "Y")?])
     }
 
-    /// Of sequences, not of what is padded.
+    /// The values have to be sequences, not padded.
     pub(super) fn warpctc(&mut self) -> Result<bool, ConvertError> {
         let (logits, mut label) = (self.input("Logits")?, self.input("Label")?);
         let is_of_sequences = [logits, label].iter().all(|&value| self.rows_of(value).is_some());

@@ -1,4 +1,4 @@
-//! Operators that move elements, from the wire: parts, more around, several times over.
+//! Rules for slices, paddings, repetitions, stacks and rolls.
 
 use crate::convert::derived::float;
 use crate::convert::dialect::DIMS;
@@ -13,7 +13,7 @@ use crate::program::{DType, Dim, Type, VarId};
 const MOST_POSITIONS: i64 = 1 << 20;
 
 impl Reading<'_, '_> {
-    /// With `decrease_axis`, axes of which one element is left are left out.
+    /// `decrease_axis` drops axes of which one element is left.
     pub(super) fn slice(&mut self) -> Result<bool, ConvertError> {
         let input = self.input("Input")?;
         let rows = usize::from(self.ty(input).rows.is_some());
@@ -46,14 +46,14 @@ impl Reading<'_, '_> {
         self.out(Reshape { dims }, &[part])
     }
 
-    /// Two numbers for each axis.
+    /// `paddings` has two numbers for each axis.
     pub(super) fn pad(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let paddings = self.desc.attr_longs("paddings")?.unwrap_or_default();
         self.padded(x, paddings, "pad_value", "constant")
     }
 
-    /// Of images: above, below, left, right.
+    /// `paddings` has the sides of images: above, below, left, right.
     pub(super) fn pad2d(&mut self) -> Result<bool, ConvertError> {
         let sides = self.numbers("paddings", "Paddings", "")?;
         let sides: Option<[i64; 4]> = sides.as_deref().and_then(|sides| sides.try_into().ok());
@@ -61,7 +61,7 @@ impl Reading<'_, '_> {
         self.padded_inside("NHWC", &[above, below, left, right], "pad_value")
     }
 
-    /// Of volumes: left, right, above, below, in front, behind.
+    /// `paddings` has the sides of volumes: left, right, above, below, in front, behind.
     pub(super) fn pad3d(&mut self) -> Result<bool, ConvertError> {
         let sides = self.numbers("paddings", "Paddings", "")?;
         let sides: Option<[i64; 6]> = sides.as_deref().and_then(|sides| sides.try_into().ok());
@@ -69,7 +69,7 @@ impl Reading<'_, '_> {
         self.padded_inside("NDHWC", &[front, behind, above, below, left, right], "value")
     }
 
-    /// Sides of the axes between the rows and the channels, which are last in the format `last`.
+    /// Pads the axes between the rows and the channels. The channels are last in the format `last`.
     fn padded_inside(&mut self, last: &str, sides: &[i64], value: &str) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let channels_last = self.desc.attr_string("data_format")? == Some(last);
@@ -81,7 +81,7 @@ impl Reading<'_, '_> {
         self.padded(x, paddings, value, &mode)
     }
 
-    /// With a value, or with elements of its own, which are gathered axis by axis.
+    /// Pads with a constant, or with elements of the value itself, which are gathered axis by axis.
     fn padded(
         &mut self,
         x: VarId,
@@ -114,7 +114,7 @@ impl Reading<'_, '_> {
         self.chain(x, steps)
     }
 
-    /// Each operator on the result of the one before it and a constant.
+    /// Appends operators, each on the result of the one before it and a constant.
     fn chain(&mut self, x: VarId, mut steps: Vec<(Op, AssignValue)>) -> Result<bool, ConvertError> {
         let Some((last, of_last)) = steps.pop() else { return self.out(crate::ops::Assign, &[x]) };
         let mut value = x;
@@ -126,7 +126,7 @@ impl Reading<'_, '_> {
         self.out(last, &[value, of_last])
     }
 
-    /// As many times along each axis; there may be more numbers than axes.
+    /// An attribute or an input says how many times along each axis. There may be more numbers than axes.
     pub(super) fn tile(&mut self, name: &str, slot: &str, list: &str) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let rows = usize::from(self.ty(x).rows.is_some());
@@ -147,7 +147,7 @@ impl Reading<'_, '_> {
         self.repeated(x, rows, times)
     }
 
-    /// To sizes, of which -1 stays as it is.
+    /// `shape` has the sizes of the result; -1 keeps the size.
     pub(super) fn expand_v2(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         match self.numbers("shape", "Shape", "expand_shapes_tensor")? {
@@ -174,7 +174,7 @@ impl Reading<'_, '_> {
         self.repeated(x, rows, times)
     }
 
-    /// The value with axes of 1 in front, until there is one for each number of times, and repeated along each.
+    /// Repeats a value along each axis. It first gets axes of size 1 in front, until each number of times has an axis.
     fn repeated(&mut self, x: VarId, rows: usize, times: Vec<i64>) -> Result<bool, ConvertError> {
         let (mut value, lead) = (x, times.len() - self.ty(x).rank());
         if times.iter().any(|&times| times < 1) || (rows == 1 && (lead > 0 || times[0] != 1)) {
@@ -188,7 +188,7 @@ impl Reading<'_, '_> {
         self.out(Tile { repeat_times: times[rows..].iter().copied().map(Dim::from).collect() }, &[value])
     }
 
-    /// To the shape of another value, of which the sizes may be all there is.
+    /// The shape of the result is that of `Y`, or sizes without `Y`.
     pub(super) fn expand_as(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         if !self.has(&["Y"]) {
@@ -216,7 +216,7 @@ impl Reading<'_, '_> {
         self.out(Expand { axes, keep_dim: false }, &[squeezed, y])
     }
 
-    /// Values side by side along a new axis.
+    /// Stacks values along a new axis.
     pub(super) fn stack(&mut self) -> Result<bool, ConvertError> {
         let inputs = self.inputs("X")?;
         let Some(&first) = inputs.first() else { return Ok(false) };
@@ -238,7 +238,7 @@ impl Reading<'_, '_> {
         self.define(Concat { axis }, &parts, &[], &[one(desc.output("Y"), "Y")?])
     }
 
-    /// Lists, each along an axis of its own of one grid.
+    /// Each list goes along an axis of its own of one grid.
     pub(super) fn meshgrid(&mut self) -> Result<bool, ConvertError> {
         let (inputs, desc) = (self.inputs("X")?, self.desc);
         let sizes: Option<Vec<Dim>> = inputs
@@ -262,7 +262,7 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// Backward along axes.
+    /// Reverses axes.
     pub(super) fn flip(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axes = self.desc.attr_longs("axis")?.unwrap_or_default();
@@ -271,7 +271,7 @@ impl Reading<'_, '_> {
         self.out(Slice { starts: all(), ends: all(), strides: all(), axes }, &[x])
     }
 
-    /// Around along axes, or as one list.
+    /// Shifts elements around along axes or, without axes, along all elements as one list.
     pub(super) fn roll(&mut self) -> Result<bool, ConvertError> {
         let mut x = self.input("X")?;
         let Some(shifts) = self.numbers("shifts", "ShiftsTensor", "")? else { return Ok(false) };
@@ -303,7 +303,7 @@ impl Reading<'_, '_> {
         self.out(Reshape { dims: ty.dims }, &[value])
     }
 
-    /// Axes that are not that of the rows.
+    /// The axes by their numbers; `None` if one is the axis of the rows, or none.
     fn inner_axes(&self, x: VarId, axes: &[i64]) -> Option<Vec<i64>> {
         let rows = usize::from(self.ty(x).rows.is_some());
         let inner = |&axis: &i64| self.axis(x, axis).filter(|&axis| axis >= rows).map(|axis| axis as i64);

@@ -1,4 +1,4 @@
-//! From the wire: rules for operators that give elements another shape.
+//! Rules for squeeze, unsqueeze, unstack and flatten.
 
 use crate::convert::from_wire::{ConvertError, Fault, Reading};
 use crate::convert::types::{is_small_product, product};
@@ -6,7 +6,7 @@ use crate::ops::{Reshape, Split};
 use crate::program::{Dim, VarId};
 
 impl Reading<'_, '_> {
-    /// Axes of size 1 are left out: all of them, or those that are listed.
+    /// Drops axes of size 1: all of them, or the listed ones.
     pub(super) fn squeeze(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let rows = usize::from(self.ty(x).rows.is_some());
@@ -30,7 +30,7 @@ impl Reading<'_, '_> {
         self.out(Reshape { dims }, &[x])
     }
 
-    /// Axes of size 1 are put in, one after another: each is a place in the shape so far.
+    /// Inserts axes of size 1 one after another, each at a place in the shape so far.
     pub(super) fn unsqueeze(&mut self) -> Result<bool, ConvertError> {
         let Some(axes) = self.numbers("axes", "AxesTensor", "AxesTensorList")? else { return Ok(false) };
         let x = self.input("X")?;
@@ -50,7 +50,7 @@ impl Reading<'_, '_> {
         self.out(Reshape { dims }, &[x])
     }
 
-    /// The parts of size 1 along an axis, without it.
+    /// Returns the parts of size 1 along an axis, without that axis.
     pub(super) fn unstack(&mut self) -> Result<bool, ConvertError> {
         let (x, desc) = (self.input("X")?, self.desc);
         let axis = self.desc.attr_long("axis")?.unwrap_or(0);
@@ -70,7 +70,7 @@ impl Reading<'_, '_> {
         Ok(true)
     }
 
-    /// The axes from `start_axis` to `stop_axis` become one.
+    /// Makes one axis of those from `start_axis` to `stop_axis`.
     pub(super) fn flatten_range(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axis = |name| -> Result<usize, ConvertError> {
@@ -98,7 +98,7 @@ impl Reading<'_, '_> {
         self.flattened(x, &[&dims[..first]], &dims[first..last], &[&dims[last..]])
     }
 
-    /// The axes before `axis` become one, and so do the others.
+    /// Makes one axis of those before `axis`, and one of the others.
     pub(super) fn flatten(&mut self) -> Result<bool, ConvertError> {
         let x = self.input("X")?;
         let axis = self.desc.attr_int("axis")?.unwrap_or(1);
@@ -117,7 +117,7 @@ impl Reading<'_, '_> {
         self.flattened(x, &[&first], &dims[at..], &[])
     }
 
-    /// The shape in which `flat` are one dimension between others.
+    /// Reshapes: the dimensions `flat` become one, between others.
     fn flattened(
         &mut self,
         x: VarId,

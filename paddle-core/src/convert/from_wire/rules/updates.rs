@@ -1,4 +1,4 @@
-//! Updates from the wire. What is updated in place has an output of the same name there: `Param`, `ParamOut`.
+//! Rules for updates. PaddlePaddle's have an output for what they update in place: `ParamOut` for `Param`.
 
 use crate::convert::derived::{self, changed_slot};
 use crate::convert::from_wire::{ConvertError, Fault, Reading, one};
@@ -7,7 +7,7 @@ use crate::ops::{Adam, AdamW, Assign, Momentum, Op, Update};
 use crate::program::Definition;
 
 impl Reading<'_, '_> {
-    /// An update of a parameter where it is; of something that was fed, and that nobody else reads, also to elsewhere.
+    /// An update changes a parameter in place. It may write elsewhere what was fed to it, if nothing else reads that.
     pub(super) fn update(&mut self) -> Result<bool, ConvertError> {
         let Some(update) = derived::named(&self.desc.r#type) else { return Ok(false) };
         let others = ["MasterParam", "SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"];
