@@ -15,9 +15,9 @@ pub(super) enum Form {
     Renamed(&'static str, &'static str),
     /// A number of 64 bits, where PaddlePaddle has 32 for most.
     Long(&'static str),
-    /// One that ours lacks: ours does what PaddlePaddle's does for this value, and for no other.
+    /// One that ours lacks. Ours does what PaddlePaddle's does for this value, and for no other.
     Only(&'static str, Constant),
-    /// One that ours lacks, and that says how to compute, but not what.
+    /// One that ours lacks, and that does not change the result.
     Hint(&'static str, Constant),
 }
 

@@ -25,7 +25,7 @@ pub(in crate::convert) fn with_attributes(program: &Program, desc: &OpDesc, op: 
     op.with_attributes(written(program, desc, op)?).map_err(|error| fault(op, error))
 }
 
-/// Whether PaddlePaddle's operator does what ours does: whether the attributes that ours lacks have the values that it stands for.
+/// Whether PaddlePaddle's operator does what ours does: whether attributes that ours lacks have the one value that it covers.
 pub(in crate::convert) fn is_of_our_form(desc: &OpDesc, op: &Op) -> Result<bool, Fault> {
     for form in form(op).unwrap_or_default() {
         let Form::Only(name, value) = *form else { continue };

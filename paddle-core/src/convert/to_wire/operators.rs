@@ -9,12 +9,10 @@ use super::images::{batch_norm_grad, conv2d, conv2d_transpose, pool2d};
 use super::interpolation::interpolate;
 use super::sizes::{one_hot, reshape, slice, split, tile};
 use super::updates;
-use crate::convert::derived::{self, whole, wholes};
+use crate::convert::derived::{self, wholes};
 use crate::convert::dialect::OURS;
 use crate::convert::types::element;
-use crate::ops::{
-    BatchNorm, Gather, GatherGrad, InterpolateGrad, Op, Pool2dGrad, Reduce, ReduceKind, SliceGrad,
-};
+use crate::ops::{BatchNorm, InterpolateGrad, Op, Pool2dGrad, Reduce, ReduceKind, SliceGrad};
 use crate::program::{DType, Type};
 use crate::wire::{OpAttr, OpDesc};
 
@@ -30,7 +28,7 @@ pub(in crate::convert) fn describe(
     derived::slots(op, inputs, outputs, &mut desc);
     let x = types.first().copied();
     desc.attrs = match op {
-        // It is kept as it came.
+        // It stands there as it came.
         Op::Foreign(foreign) => return describe_foreign(foreign, inputs, outputs),
 
         // Some of the attributes say what the types of the inputs are.
@@ -42,11 +40,11 @@ pub(in crate::convert) fn describe(
         Op::Reshape(op) => reshape(op, x),
         Op::Tile(op) => tile(op, x),
         // The name says whether PaddlePaddle gathers in the same way.
-        Op::Gather(Gather { axis }) | Op::GatherGrad(GatherGrad(Gather { axis })) => {
+        Op::Gather(_) | Op::GatherGrad(_) => {
             if !matches!(types, [x, index, ..] if is_plain_gather(x, index)) {
                 desc.r#type.insert_str(0, OURS);
             }
-            vec![whole("axis", *axis)]
+            derived::attributes(op)
         }
 
         // Sizes that are no numbers stand beside those that are.
@@ -72,14 +70,14 @@ pub(in crate::convert) fn describe(
             conv2d(&op.conv)
         }
 
-        // Attributes that PaddlePaddle derives from others of its own.
+        // PaddlePaddle has more attributes, whose values follow from ours.
         Op::Slice(op) | Op::SliceGrad(SliceGrad(op)) => slice(op),
         Op::BatchNormGrad(op) => batch_norm_grad(op),
         Op::Update(op) => updates::describe(op, &mut desc),
         _ => derived::attributes(op),
     };
     match op {
-        // They have a slot for rows, which PaddlePaddle lacks.
+        // PaddlePaddle lacks their slot for rows, so it is left out where it is empty.
         Op::Dropout(_) | Op::UniformRandom(_) | Op::GaussianRandom(_) => {
             desc.inputs.retain(|slot| !slot.arguments.is_empty());
         }

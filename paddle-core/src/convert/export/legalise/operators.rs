@@ -1,4 +1,4 @@
-//! Operators without blocks.
+//! Operators: which of them stand in the exported program as they are written for us, and the rules for the others.
 
 use super::row_spaces::Known;
 use super::sequence_positions::list;
