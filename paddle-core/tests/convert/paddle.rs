@@ -360,6 +360,21 @@ fn unknown_dimensions() {
     assert!(text.contains("x: f32[_, \"x[1]\", 3], y: f32[4, \"y[1]\"]"), "{text}");
 }
 
+/// An operator that is read as it is defined stays foreign with an input that its definition lacks.
+#[test]
+fn inputs_that_ours_lacks() {
+    let copy = |op: OpDesc| {
+        let inputs = [float("x", &[-1, 2])];
+        body(&read(&network(&inputs, &[float("y", &[-1, 2])], &[op], &["y"])))[0].to_string()
+    };
+    assert_eq!(copy(op("share_data", "x", "y")), "y: f32[_, 2] = share_data(x)");
+    assert_eq!(
+        copy(op("share_data", "x", "y").with_input("Mask", Vec::<String>::new())),
+        "y: f32[_, 2] = share_data(x)"
+    );
+    assert!(copy(op("share_data", "x", "y").with_input("Mask", ["x"])).contains("foreign"));
+}
+
 /// A persistable variable that nothing reads is no parameter, unless it says that it is one.
 #[test]
 fn parameters() {

@@ -5,7 +5,7 @@ use super::{Reader, one};
 use crate::convert::derived;
 use crate::ops::{Attributes, Cast, Op, Reshape};
 use crate::program::{BlockId, DType, RowsId, Site, Type, VarId};
-use crate::wire::OpDesc;
+use crate::wire::{OpDesc, OpVar};
 
 /// One operator while it is read.
 pub(super) struct Reading<'r, 'a> {
@@ -129,19 +129,24 @@ impl<'a> Reading<'_, 'a> {
 
     /// The operator, by its definition.
     ///
-    /// One of PaddlePaddle's that goes along sequences is not ours where no type says that its values are some.
+    /// PaddlePaddle's operator has another form where it has an input or the value of an attribute that ours lacks, or where it
+    /// goes along sequences and no type says that there are some.
     pub(super) fn defined(&mut self) -> Result<bool, ConvertError> {
         let Some(op) = derived::named(&self.desc.r#type) else { return Ok(false) };
         if !op.operation().is_ours() {
-            for slot in op.schema().inputs.iter().filter(|slot| slot.has_offsets) {
+            let slots = op.schema().inputs;
+            let is_of_ours = |found: &OpVar| slots.iter().any(|slot| slot.name == found.parameter);
+            if self.desc.inputs.iter().any(|found| !is_of_ours(found) && !found.arguments.is_empty())
+                || !derived::is_of_our_form(self.desc, &op)?
+            {
+                return Ok(false);
+            }
+            for slot in slots.iter().filter(|slot| slot.has_offsets) {
                 let value = self.input(slot.name)?;
                 if self.rows_of(value).is_none() {
                     return Ok(false);
                 }
             }
-        }
-        if !derived::is_of_our_form(self.desc, &op)? {
-            return Ok(false);
         }
         let op = self.with_attributes(&op)?;
         self.same_slots(op)
