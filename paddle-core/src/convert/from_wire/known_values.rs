@@ -1,5 +1,5 @@
 //! What is known of values while a program is read: the numbers of small constants, and sizes that a program computes
-//! from shapes. Where PaddlePaddle takes an attribute from a value, it is found here.
+//! from shapes. PaddlePaddle takes some attributes from inputs; rules find their values here.
 
 use super::Reading;
 use super::error::Fault;

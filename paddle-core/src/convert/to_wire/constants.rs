@@ -1,4 +1,4 @@
-//! Constants and random numbers, on their way to the wire.
+//! How constants and random numbers are written.
 
 use crate::convert::derived::{push_float, wholes};
 use crate::convert::dialect::{FAN, PATH, TYPE};

@@ -1,4 +1,4 @@
-//! Operators that are not known, on their way back.
+//! How operators that no rule knows are written: as they came.
 
 use crate::convert::dialect::{EMPTY, TYPES};
 use crate::convert::types::type_text;

@@ -1,4 +1,4 @@
-//! Operators on images, on their way to the wire.
+//! How convolutions, poolings and the gradient of batch normalisation are written.
 
 use crate::convert::derived::{self, whole, wholes};
 use crate::ops::{Attributes, BatchNorm, BatchNormGrad, Conv2d, Conv2dTranspose, Padding, Pool2d};
@@ -30,13 +30,13 @@ pub(super) fn pool2d(op: &Pool2d) -> Vec<OpAttr> {
     attrs
 }
 
-/// Numbers that PaddlePaddle's gradient has, too, but does not read.
+/// PaddlePaddle's gradient has all attributes of the operator. Ours has one of them; the defaults stand for the others.
 pub(super) fn batch_norm_grad(op: &BatchNormGrad) -> Vec<OpAttr> {
     let [defaults] = &BatchNorm::prototypes()[..] else { return Vec::new() };
     derived::attributes(&BatchNorm { is_test: op.is_test, ..*defaults }.into())
 }
 
-/// What convolutions and poolings have: PaddlePaddle has padding as numbers and as a word.
+/// The attributes that convolutions and poolings share. PaddlePaddle has padding as numbers and as a word.
 fn described(strides: [i64; 2], paddings: Padding) -> Vec<OpAttr> {
     let (sides, algorithm) = match paddings {
         Padding::Explicit([above, below, left, right]) if above == below && left == right => {

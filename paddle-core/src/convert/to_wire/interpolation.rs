@@ -1,4 +1,4 @@
-//! Images of another height and width, on their way to the wire.
+//! How interpolation is written.
 
 use crate::convert::derived::whole;
 use crate::convert::dialect::DIMS;

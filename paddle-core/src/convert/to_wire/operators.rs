@@ -1,4 +1,4 @@
-//! Operators on their way to the wire.
+//! How operators are written.
 //!
 //! An operator is written as it is [defined](crate::convert::derived). What stands here are the exceptions: operators whose
 //! form in PaddlePaddle depends on the types of their inputs, has sizes or types in it, or comes from several attributes.

@@ -1,4 +1,4 @@
-//! Operators with sizes or bounds, on their way to the wire. Sizes that are no numbers stand beside those that are, as text.
+//! How operators with sizes or bounds are written. Sizes that are no numbers stand beside those that are, as text.
 
 use crate::convert::derived::{whole, wholes};
 use crate::convert::dialect::DIMS;

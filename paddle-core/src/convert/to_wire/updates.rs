@@ -1,4 +1,4 @@
-//! Updates on their way to the wire.
+//! How updates are written.
 
 use crate::convert::derived;
 use crate::ops::{Momentum, Op, Update};

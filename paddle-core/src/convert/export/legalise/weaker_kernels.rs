@@ -1,5 +1,4 @@
-//! Operators that PaddlePaddle has, but whose kernels do less there: what they do not do is written with others, or
-//! refused.
+//! Operators whose kernels do less in PaddlePaddle. What they do not do is written with other operators, or refused.
 
 use super::operators::small;
 use super::{LegaliseError, Legaliser};
