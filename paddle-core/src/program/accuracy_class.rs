@@ -1,36 +1,36 @@
-//! How near to the exact results the results of an operator are.
+//! The accuracy class of an operator: an upper bound on the error of its results.
 
 use super::DType;
 
-/// How far an operator's floating-point results may be from the exact ones, those of its inputs computed without
-/// rounding; with the reason why no nearer. The results of other types have to be equal.
+/// An upper bound on the error of an operator's floating-point results, against exact arithmetic on the same inputs.
+/// Each variant carries the reason why the bound is no smaller. Results of other types have to be equal.
 ///
-/// An operator chooses its class; what a class allows is decided here and nowhere else.
+/// An operator chooses its class; [`allows`](Self::allows) is the only place that turns a class into a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccuracyClass {
-    /// The exact result, rounded once: one result is right.
+    /// The exact result, rounded once. Only one value is right.
     Exact(&'static str),
-    /// A few roundings of which none is magnified: 4 units in the last place.
+    /// A few roundings, none of which is magnified: 4 units in the last place.
     Rounding(&'static str),
-    /// A sum whose terms may cancel: `(8 + √n) · u · Σ|terms|` of `n` terms, where `u` is half a unit in the last place
-    /// of 1; the smallest number stands in place of `u · Σ|terms|` where that is below it.
+    /// A sum of `n` terms that may cancel: `(8 + √n) · u · Σ|terms|`, where `u` is half a unit in the last place of 1.
+    /// Where `u · Σ|terms|` is below the smallest positive number of the type, that number takes its place.
     Accumulating(&'static str),
 }
 
-/// What a result is the sum of.
+/// The terms of a sum, as far as the error bound depends on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// How many.
+    /// The number of terms.
     pub count: usize,
     /// Σ|terms|.
     pub size: f64,
 }
 
 impl AccuracyClass {
-    /// Of an operator that computes nothing.
+    /// The class of an operator that moves elements and computes nothing.
     pub const MOVED: AccuracyClass = AccuracyClass::Exact("elements are moved, not changed");
 
-    /// Its name.
+    /// The name of the class.
     pub fn name(self) -> &'static str {
         match self {
             AccuracyClass::Exact(_) => "exact",
@@ -39,7 +39,7 @@ impl AccuracyClass {
         }
     }
 
-    /// Why it is no better.
+    /// The reason why the bound is no smaller.
     pub fn reason(self) -> &'static str {
         match self {
             AccuracyClass::Exact(reason)
@@ -48,7 +48,8 @@ impl AccuracyClass {
         }
     }
 
-    /// How far a result of type `dtype` may be from `exact`, which is rounded to `dtype` in the class of exact ones.
+    /// The largest error that a result of type `dtype` may have. `exact` is the exact result; in the class
+    /// [`Exact`](Self::Exact) it is rounded to `dtype`.
     pub fn allows(self, dtype: DType, exact: f64, terms: Terms) -> f64 {
         match self {
             AccuracyClass::Exact(_) => 0.0,
@@ -61,17 +62,17 @@ impl AccuracyClass {
     }
 }
 
-/// Of `f64`.
+/// The bits of an `f64` mantissa, without the hidden one.
 const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// A unit in the last place of the number of type `dtype` that is nearest to `value`.
+/// One unit in the last place of the number of type `dtype` that is nearest to `value`.
 fn last_place(dtype: DType, value: f64) -> f64 {
     let (of_one, smallest) = match dtype {
         DType::F32 => (f64::from(f32::EPSILON), f64::from(f32::MIN_POSITIVE)),
         _ => (f64::EPSILON, f64::MIN_POSITIVE),
     };
-    // The power of two: a number without its mantissa. Those that are not normal have the last place of the smallest
-    // that is.
+    // Clearing the mantissa leaves a power of two. Subnormal numbers share the last place of the smallest normal
+    // number.
     let power = f64::from_bits(value.abs().to_bits() >> MANTISSA_BITS << MANTISSA_BITS);
     power.max(smallest) * of_one
 }

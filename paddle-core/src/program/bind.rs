@@ -1,4 +1,4 @@
-//! Binding of sizes that come from outside: substitution, and the checks that are decided by it.
+//! Binding of outside symbols: substitutes values for them and decides the checks that mention them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,26 +10,26 @@ use super::{
 /// Why sizes cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindError {
-    /// Something is not the size of that symbol, or not one of the symbols that are bound from outside.
+    /// The symbol is not an outside symbol, or the value is not a size of it.
     NotOutside {
-        /// The symbol's name, or its number where there is none.
+        /// The symbol's name, or its number if it has no name.
         symbol: String,
     },
-    /// A constant that stands around the network has no value here.
+    /// A constant of the code around the network has no value.
     Unbound {
-        /// Its name.
+        /// The name of the constant.
         constant: String,
     },
     /// A check of the program does not hold for these values.
     Check {
-        /// Where in the user's source it comes from.
+        /// The place in the user's source that the check comes from.
         place: Option<Located>,
-        /// Found and expected, with the values.
+        /// What was found and what was expected, with the values.
         message: String,
     },
     /// A size leaves the range of 64-bit integers.
     Overflow(DimOverflow),
-    /// An operator does not fit its inputs any more.
+    /// An operator no longer fits its inputs.
     Build(BuildError),
 }
 
@@ -65,7 +65,7 @@ impl From<BuildError> for BindError {
 }
 
 impl<O: OpInterface> Program<O> {
-    /// The symbols that are bound from outside, in the order of their ids.
+    /// The symbols that [`Program::bind`] replaces, in the order of their ids.
     pub fn outside_symbols(&self) -> impl Iterator<Item = SymbolId> + '_ {
         let symbols = self.symbols.iter().zip(0..);
         symbols.filter(|(symbol, _)| symbol.outside).map(|(_, id)| SymbolId(id))
@@ -80,10 +80,10 @@ impl<O: OpInterface> Program<O> {
         in_types.chain(in_attributes).chain(in_checks).collect()
     }
 
-    /// The same program with these values in the place of symbols that are bound from outside. The symbols are gone,
-    /// so those behind them have other ids.
+    /// The same program with these values in place of outside symbols. Bound symbols are removed, so the ids of later
+    /// symbols change.
     ///
-    /// Errors if a check does not hold for the values, with its message.
+    /// Errors if a check does not hold for the values, with the message of the check.
     pub fn bind(&self, values: &[(SymbolId, i64)]) -> Result<Self, BindError> {
         for (at, (symbol, _)) in values.iter().enumerate() {
             let known = self.symbols.get(symbol.0 as usize);
@@ -121,7 +121,7 @@ impl<O: OpInterface> Program<O> {
         Ok(bound)
     }
 
-    /// The checks that the values leave open.
+    /// Substitutes the values into the checks. Checks that hold go; the result has those that still depend on symbols.
     fn decide(
         &self,
         value: &dyn Fn(SymbolId) -> Option<i64>,
@@ -150,15 +150,15 @@ impl<O: OpInterface> Program<O> {
         Ok(open)
     }
 
-    /// Infers the types of a block and of those below it from what its surroundings are now: a size that has become 1
-    /// is repeated along others.
+    /// Infers the types of a block and of its nested blocks again from the present types of its inputs: a size that has
+    /// become 1 broadcasts.
     pub(crate) fn infer_block_again(&mut self, id: BlockId) -> Result<(), BuildError> {
         for at in 0..self.block(id).ops.len() {
             let operator = self.block(id).ops[at].clone();
             for &inner in &operator.blocks {
                 let params = self.block(inner).params.clone();
                 for (param, &input) in params.into_iter().zip(&operator.inputs) {
-                    // An iteration has rows of its own.
+                    // A loop's body has rows of its own, so only the sizes are taken over.
                     self.vars[param.0 as usize].ty.dims = self.ty(input).dims.clone();
                 }
                 self.infer_block_again(inner)?;

@@ -33,43 +33,43 @@ use super::{
 pub enum BuildError {
     /// The inputs do not fit the operator.
     Mismatch(Mismatch),
-    /// A value is used where its block has ended, or before it.
+    /// A value is read outside of its block, or before it is written.
     NotVisible {
         /// The value.
         name: String,
     },
-    /// A value of this name exists.
+    /// The program already has a value of this name.
     NameTaken {
         /// The name.
         name: String,
     },
-    /// A parameter is used in two ways that do not agree.
+    /// Two uses of a parameter disagree.
     ParameterConflict {
         /// The parameter.
         name: String,
-        /// What it is where it was created.
+        /// How the first use has it.
         first: String,
-        /// What it is now.
+        /// How this use has it.
         second: String,
     },
-    /// The operator is not one that can initialise a parameter.
+    /// The operator cannot initialise a parameter.
     NotAnInitializer {
         /// The parameter.
         name: String,
     },
-    /// A state is to belong to a value that is not a parameter.
+    /// A state is created for a value that is not a parameter.
     NotAState {
         /// The state.
         name: String,
     },
-    /// A value to be written is written already, or is of another type than the operator's output.
+    /// A value cannot be written: it is written already, or its type is not that of the operator's output.
     NotWritable {
         /// The value.
         name: String,
     },
-    /// A block, row space or value id is not of this program.
+    /// The program has no block, row space or value of this id.
     NoSuch {
-        /// What is not there.
+        /// The kind of thing that was looked for.
         what: &'static str,
     },
     /// Blocks nest deeper than [`Program::MAX_DEPTH`].
@@ -113,7 +113,7 @@ impl From<Mismatch> for BuildError {
     }
 }
 
-/// What an operator and its inputs are called in messages, where a front end knows better words than the program.
+/// The words that error messages use for an operator and its inputs, from a front end that knows the user's source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The operator.
@@ -122,22 +122,22 @@ pub struct Words {
     pub inputs: Vec<String>,
 }
 
-/// What a shape rule makes of an operator.
+/// The result of a shape rule.
 pub(crate) struct Inferred {
     /// The types of the outputs.
     pub(crate) types: Vec<Type>,
-    /// What it could not decide, with the message of where it does not hold.
+    /// Conditions that the rule could not decide, each with the error message for the case that it fails.
     pub(crate) checks: Vec<(Condition, String)>,
 }
 
 impl<O: OpInterface> Program<O> {
-    /// Adds a root row space and the symbol of its size. The batch is called `_`.
+    /// Adds a root row space and the symbol of its number of rows. The batch is called `_`.
     pub fn create_rows(&mut self, name: &str) -> RowsId {
         self.add_rows(name.to_string(), None, RowOrigin::Root)
     }
 
-    /// Adds the row space of the tokens of sequences, one for each row of `parent`. `name` is what the sequences are
-    /// called.
+    /// Adds the row space of the tokens of sequences, one sequence for each row of `parent`. `name` is the name of the
+    /// sequences.
     pub fn create_tokens(&mut self, name: &str, parent: RowsId) -> RowsId {
         let name = self.fresh_size(format!("{}.{name}", self.row_space(parent).name));
         self.add_rows(name, Some(parent), RowOrigin::Tokens)
@@ -155,12 +155,12 @@ impl<O: OpInterface> Program<O> {
         self.row_spaces.iter().position(|rows| rows.name == name).map(|at| RowsId(at as u32))
     }
 
-    /// Adds a size symbol that is bound by what is fed.
+    /// Adds a size symbol whose value follows from the shapes of the fed values.
     pub fn create_symbol(&mut self, name: &str) -> SymbolId {
         self.add_symbol(name, false)
     }
 
-    /// Adds a size symbol that is bound from outside, by [`Program::bind`].
+    /// Adds an outside symbol: a size whose value is given by [`Program::bind`].
     pub fn create_outside_symbol(&mut self, name: &str) -> SymbolId {
         self.add_symbol(name, true)
     }
@@ -170,7 +170,7 @@ impl<O: OpInterface> Program<O> {
         SymbolId(self.symbols.len() as u32 - 1)
     }
 
-    /// The id of a source file, which is added if it is new.
+    /// The id of a source file. A new file is added.
     pub fn create_file(&mut self, name: &str) -> FileId {
         let at = self.files.iter().position(|file| file == name).unwrap_or_else(|| {
             self.files.push(name.to_string());
@@ -179,7 +179,7 @@ impl<O: OpInterface> Program<O> {
         FileId(at as u32)
     }
 
-    /// The id of a layer's name, which is added if it is new.
+    /// The id of a layer's name. A new name is added.
     pub fn create_layer(&mut self, name: &str) -> LayerId {
         let at = self.layers.iter().position(|layer| layer == name).unwrap_or_else(|| {
             self.layers.push(name.to_string());
@@ -195,7 +195,7 @@ impl<O: OpInterface> Program<O> {
         Ok(var)
     }
 
-    /// Adds a value to a block, to be written by [`Program::append_op_into`].
+    /// Adds a value to a block. [`Program::append_op_into`] has to write it.
     pub fn create_var(&mut self, block: BlockId, name: &str, ty: Type) -> Result<VarId, BuildError> {
         self.check_block(block)?;
         let var = self.add_var(name, ty, block, Definition::Operator)?;
@@ -203,7 +203,7 @@ impl<O: OpInterface> Program<O> {
         Ok(var)
     }
 
-    /// Adds a parameter to a nested block.
+    /// Adds a block parameter to a nested block.
     pub fn create_block_parameter(
         &mut self,
         block: BlockId,
@@ -217,8 +217,8 @@ impl<O: OpInterface> Program<O> {
         Ok(var)
     }
 
-    /// Appends an operator to a block and returns its outputs, whose types are inferred and whose names are made from
-    /// the operator's.
+    /// Appends an operator to a block and returns its outputs. Their types are inferred; their names derive from the
+    /// operator's.
     pub fn append_op(
         &mut self,
         block: BlockId,
@@ -242,7 +242,7 @@ impl<O: OpInterface> Program<O> {
         self.insert_op(block, at, op.into(), inputs, blocks, site, None)
     }
 
-    /// Appends an operator, with words of the front end's for messages.
+    /// Appends an operator. Error messages use the words of `words`.
     pub fn append_op_in_words(
         &mut self,
         block: BlockId,
@@ -266,7 +266,7 @@ impl<O: OpInterface> Program<O> {
         self.insert_op(block, 0, op.into(), inputs, &[], site, None)
     }
 
-    /// Appends an operator that writes values made by [`Program::create_var`].
+    /// Appends an operator that writes values of [`Program::create_var`].
     pub fn append_op_into(
         &mut self,
         block: BlockId,
@@ -344,14 +344,14 @@ impl<O: OpInterface> Program<O> {
         Ok(outputs)
     }
 
-    /// Keeps what a shape rule could not decide.
+    /// Adds the conditions that a shape rule could not decide to the checks of the program.
     pub(super) fn record(&mut self, checks: Vec<(Condition, String)>, place: Option<Place>) {
         for (condition, message) in checks {
             self.add_check(Check { condition, message, place });
         }
     }
 
-    /// The types of an operator's outputs, if it fits, and on which conditions it does.
+    /// Runs the shape rule of an operator: the types of the outputs, and the conditions that are still open.
     pub(crate) fn infer(
         &self,
         block: BlockId,
@@ -400,7 +400,7 @@ impl<O: OpInterface> Program<O> {
         Ok(Inferred { types, checks: cx.checks.into_inner() })
     }
 
-    /// Adds a nested block; `rows` is its row space, where that is not the parent's.
+    /// Adds a nested block. `rows` is its row space if that differs from the parent's.
     pub fn create_block(&mut self, parent: BlockId, rows: Option<RowsId>) -> Result<BlockId, BuildError> {
         let mut depth = 1;
         let mut at = self.check_block(parent)?.parent;
@@ -418,7 +418,8 @@ impl<O: OpInterface> Program<O> {
         Ok(BlockId(self.blocks.len() as u32 - 1))
     }
 
-    /// Adds the two blocks of an `if` on `condition`: on the chosen rows for a condition per row, else on all.
+    /// Adds the two blocks of an `if` on `condition`. If the condition is per row, each block runs on the rows chosen
+    /// for it; otherwise on the parent's rows.
     pub fn create_branches(&mut self, parent: BlockId, condition: VarId) -> Result<[BlockId; 2], BuildError> {
         let rows = self.check_var(condition)?.ty.rows;
         let blocks = [self.create_block(parent, None)?, self.create_block(parent, None)?];
@@ -431,7 +432,7 @@ impl<O: OpInterface> Program<O> {
         Ok(blocks)
     }
 
-    /// Adds a block that differentiates `forward`, on the same rows.
+    /// Adds a gradient block for `forward`, on the same rows.
     pub fn create_gradient_block(
         &mut self,
         parent: BlockId,
@@ -443,19 +444,18 @@ impl<O: OpInterface> Program<O> {
         Ok(block)
     }
 
-    /// The operators of all blocks, to be changed without checks.
+    /// The operators of all blocks, mutable and unchecked.
     pub(crate) fn operators_mut(&mut self) -> impl Iterator<Item = &mut Operator<O>> {
         self.blocks.iter_mut().flat_map(|block| &mut block.ops)
     }
 
-    /// A block, to be changed without checks by the text reader and by passes, which verify what they have made.
+    /// A block, mutable and unchecked. The text reader and the passes use it, and verify the program afterwards.
     pub(crate) fn block_mut(&mut self, block: BlockId) -> &mut Block<O> {
         &mut self.blocks[block.0 as usize]
     }
 
-    /// Adds the block of a loop over the tokens of sequences, which runs on the rows that have a token left: those that
-    /// the sequences belong to. `steps` are the tokens in the order in which it comes to them, see
-    /// [`Program::steps_of`].
+    /// Adds the body of a `for` along sequences. An iteration runs on the rows of the batch that have a token left.
+    /// `steps` is the row space of the tokens in the order of the iterations, see [`Program::steps_of`].
     pub fn create_iteration(&mut self, parent: BlockId, steps: RowsId) -> Result<BlockId, BuildError> {
         let no_rows = BuildError::NoSuch { what: "row space" };
         let tokens = self
@@ -469,9 +469,9 @@ impl<O: OpInterface> Program<O> {
         Ok(block)
     }
 
-    /// Adds the two blocks of a loop in which each of `rows` stays for as long as its condition holds: the condition and
-    /// the body. What the iterations collect are sequences, one for each row, which are called `name`; their tokens, in
-    /// the order of the iterations, are the second part of the result.
+    /// Adds the two blocks of a per-row `while` on `rows`: the condition and the body. A row stays in the loop while
+    /// its condition holds. The second part of the result is the row space of the values that the iterations collect,
+    /// in the order of the iterations; its sequences, one for each row, are called `name`.
     pub fn create_loop(
         &mut self,
         parent: BlockId,
@@ -513,7 +513,7 @@ impl<O: OpInterface> Program<O> {
         self.set_results(BlockId::GLOBAL, outputs)
     }
 
-    /// Names a value, as far as the name is free; otherwise with a free suffix: `_1`, `_2`, …
+    /// Renames a value. A name that is taken gets a free suffix: `_1`, `_2`, …
     pub fn rename(&mut self, var: VarId, name: &str) {
         self.names.remove(&self.vars[var.0 as usize].name);
         let name = self.fresh_name(name);
@@ -521,7 +521,7 @@ impl<O: OpInterface> Program<O> {
         self.vars[var.0 as usize].name = name;
     }
 
-    /// Has everything that reads `old` read `new`.
+    /// Replaces every read of `old` by a read of `new`.
     pub(crate) fn replace(&mut self, old: VarId, new: VarId) {
         for block in &mut self.blocks {
             let inputs = block.ops.iter_mut().flat_map(|operator| &mut operator.inputs);
@@ -532,7 +532,7 @@ impl<O: OpInterface> Program<O> {
         gradients.chain(taps).filter(|var| **var == old).for_each(|var| *var = new);
     }
 
-    /// Gives two values each other's names.
+    /// Swaps the names of two values.
     pub(crate) fn swap_names(&mut self, a: VarId, b: VarId) {
         let names = [a, b].map(|var| self.vars[var.0 as usize].name.clone());
         for (var, name) in [b, a].into_iter().zip(names) {
@@ -546,7 +546,7 @@ impl<O: OpInterface> Program<O> {
         self.gradients.push(ParameterGradient { parameter, gradient });
     }
 
-    /// The gradient with respect to `parameter` is not wanted as a value any more.
+    /// Removes the gradient of `parameter` from the recorded ones.
     pub(crate) fn forget_gradient(&mut self, parameter: VarId) {
         self.gradients.retain(|pair| pair.parameter != parameter);
     }
@@ -586,7 +586,7 @@ impl<O: OpInterface> Program<O> {
         Ok(id)
     }
 
-    /// Why there can be no value of a type, where it is too large. A negative size is for the verifier.
+    /// The error message for a type that needs more memory than there can be. The verifier reports negative sizes.
     fn too_large(&self, ty: &Type) -> Option<String> {
         if ty.rank() > Type::MAX_RANK {
             return Some(format!("has {} dimensions; there are at most {}", ty.rank(), Type::MAX_RANK));
@@ -595,8 +595,8 @@ impl<O: OpInterface> Program<O> {
         (!ty.is_possible() && !is_negative).then(|| "is larger than any memory".to_string())
     }
 
-    /// The name, or else the name with a free suffix. Where many values have one name their suffixes have no gaps, so
-    /// the end of those in use is found by doubling and halving.
+    /// `name`, or `name` with the first free suffix. The suffixes in use have no gaps if many values share the name, so
+    /// doubling and halving finds the end of them.
     pub(crate) fn fresh_name(&self, name: &str) -> String {
         if !self.names.contains_key(name) {
             return name.to_string();
@@ -605,7 +605,7 @@ impl<O: OpInterface> Program<O> {
         let (mut used, mut free) = (0, 1);
         while taken(free) {
             let Some(next) = free.checked_mul(2) else {
-                // Only names made for it go this far.
+                // Only names chosen to collide get here.
                 return self.fresh_name(&format!("{name}_{free}"));
             };
             (used, free) = (free, next);
@@ -625,7 +625,7 @@ impl<O: OpInterface> Program<O> {
         self.blocks.get(block.0 as usize).ok_or(BuildError::NoSuch { what: "block" })
     }
 
-    /// The type of a value, if it is one of this program.
+    /// The type of a value, or an error if the program has no such value.
     pub(crate) fn known_type(&self, var: VarId) -> Result<&Type, BuildError> {
         Ok(&self.check_var(var)?.ty)
     }

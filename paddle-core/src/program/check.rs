@@ -1,21 +1,21 @@
-//! Tests of sizes, which have three answers: what the sizes of a program decide now, and what is left to be checked
-//! when its symbols get their values.
+//! Conditions on sizes. The program decides a condition if the polynomials suffice; otherwise it becomes a check, which
+//! is decided when the symbols get values.
 
 use std::collections::BTreeSet;
 
 use super::{Answer, BlockId, Dim, DimOverflow, OpInterface, Place, Program, SymbolId};
 
-/// What has to hold of sizes.
+/// A condition on sizes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
-    /// They are the same.
+    /// The two sizes are equal.
     Equal(Dim, Dim),
-    /// It is above 0.
+    /// The size is greater than 0.
     Positive(Dim),
 }
 
 impl Condition {
-    /// Whether it holds, by the polynomials alone.
+    /// The answer from the polynomials alone.
     pub fn answer(&self) -> Answer {
         match self {
             Condition::Equal(a, b) => a.equals(b),
@@ -23,7 +23,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for these values; `None` where a symbol has none, or a size overflows.
+    /// Whether the condition holds for these values. `None` if a symbol has no value or a size overflows.
     pub fn evaluate(&self, values: &dyn Fn(SymbolId) -> Option<i64>) -> Option<bool> {
         Some(match self {
             Condition::Equal(a, b) => a.evaluate(values)? == b.evaluate(values)?,
@@ -31,7 +31,7 @@ impl Condition {
         })
     }
 
-    /// The same of sizes whose symbols are replaced.
+    /// The condition with each symbol replaced.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Condition, DimOverflow> {
         Ok(match self {
             Condition::Equal(a, b) => Condition::Equal(a.substitute(with)?, b.substitute(with)?),
@@ -39,7 +39,7 @@ impl Condition {
         })
     }
 
-    /// The same for two that say the same in another order.
+    /// A normal form: equal for conditions that differ only in the order of the two sizes.
     fn key(&self) -> Condition {
         match self {
             Condition::Equal(a, b) if a > b => Condition::Equal(b.clone(), a.clone()),
@@ -47,7 +47,7 @@ impl Condition {
         }
     }
 
-    /// Every symbol in it, each once, in order.
+    /// The symbols of the condition, without duplicates, in order.
     pub fn symbols(&self) -> Vec<SymbolId> {
         let mut symbols = match self {
             Condition::Equal(a, b) => [a.symbols(), b.symbols()].concat(),
@@ -59,19 +59,19 @@ impl Condition {
     }
 }
 
-/// A condition that depends on values which the program does not know yet.
+/// A condition that depends on the values of symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// What has to hold.
     pub condition: Condition,
-    /// What is wrong where it does not: found and expected, in the user's names.
+    /// The error message if the condition fails: found and expected, in the user's names.
     pub message: String,
-    /// Where in the user's source it comes from.
+    /// The place in the user's source that the check comes from.
     pub place: Option<Place>,
 }
 
 impl Check {
-    /// The message with the values of the sizes that it depends on: ".., where `T` is 3 and `U` is 4".
+    /// The message with the values of the symbols: ".., where `T` is 3 and `U` is 4".
     pub fn explain(
         &self,
         name: &dyn Fn(SymbolId) -> String,
@@ -85,14 +85,14 @@ impl Check {
         text
     }
 
-    /// What stands behind the message, before the value of each symbol: ", where `T` is ", " and `U` is ".
+    /// The texts between the message and the value of each symbol: ", where `T` is ", " and `U` is ".
     pub fn pieces(
         &self,
         name: &dyn Fn(SymbolId) -> String,
         is_known: &dyn Fn(SymbolId) -> bool,
     ) -> Vec<(String, SymbolId)> {
         const WHERE: &str = ", where ";
-        // A check of a program that has been bound tells some of them already.
+        // Binding a part of the symbols has already added their values to the message.
         let first = if self.message.contains(WHERE) { " and " } else { WHERE };
         let links = std::iter::once(first).chain(std::iter::repeat(" and "));
         let symbols = self.condition.symbols().into_iter().filter(|symbol| is_known(*symbol));
@@ -101,12 +101,12 @@ impl Check {
 }
 
 impl<O: OpInterface> Program<O> {
-    /// What has to hold when the symbols have their values. Shape rules leave it when they cannot decide.
+    /// The conditions that shape rules could not decide; they have to hold once the symbols have values.
     pub fn checks(&self) -> &[Check] {
         &self.checks
     }
 
-    /// Tests a condition of a front end's own. One that depends becomes a check.
+    /// Tests a condition that a front end asks for. If it depends on symbols, it becomes a check.
     pub fn test(
         &mut self,
         condition: Condition,
@@ -120,7 +120,7 @@ impl<O: OpInterface> Program<O> {
         answer
     }
 
-    /// Whether what is fed has a part in the size: it changes from batch to batch.
+    /// Whether the size depends on the fed batch, so that it may change from batch to batch.
     pub fn depends_on_feed(&self, size: &Dim) -> bool {
         size.symbols()
             .iter()
@@ -132,7 +132,7 @@ impl<O: OpInterface> Program<O> {
         self.answer(&Condition::Equal(a.clone(), b.clone()))
     }
 
-    /// Whether a condition holds. The number of rows of a row space is equal to nothing else, whatever it is.
+    /// The answer for a condition. The number of rows of a row space never equals another size.
     pub(crate) fn answer(&self, condition: &Condition) -> Answer {
         let counts_rows = |symbol: &SymbolId| self.row_spaces.iter().any(|rows| rows.size == *symbol);
         match (condition.answer(), condition) {
@@ -143,7 +143,7 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// Adds a check, unless its condition is checked already.
+    /// Adds a check, unless the program has one with the same condition.
     pub(crate) fn add_check(&mut self, check: Check) {
         let key = check.condition.key();
         if !self.checks.iter().any(|known| known.condition.key() == key) {
@@ -151,7 +151,7 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// Adds the checks that the shape rules of all operators leave, of a program that is well-formed.
+    /// Runs the shape rules of a well-formed program again, and adds the checks that they leave.
     pub(crate) fn derive_checks(&mut self) {
         let mut known: BTreeSet<Condition> = self.checks.iter().map(|check| check.condition.key()).collect();
         let mut found = Vec::new();

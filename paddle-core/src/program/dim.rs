@@ -1,5 +1,5 @@
-//! Symbolic sizes: integer polynomials over size symbols and floor divisions, kept in normal form so that
-//! equality of sizes is equality of values.
+//! Symbolic sizes: integer polynomials over size symbols and floor divisions. Their normal form makes equal sizes equal
+//! values.
 
 use std::fmt;
 
@@ -12,11 +12,12 @@ pub struct SymbolId(pub u32);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Atom {
     Symbol(SymbolId),
-    /// `⌊numerator / denominator⌋`, of sizes that do not divide symbolically.
+    /// `⌊numerator / denominator⌋` of two sizes that do not divide symbolically.
     FloorDiv(Box<Dim>, Box<Dim>),
 }
 
-/// A size is not longer than this. A short program may multiply and divide sizes until one takes all memory.
+/// The most atoms that a size may have. Without the limit, a short program could multiply and divide sizes until one
+/// takes all memory.
 const MOST_ATOMS: usize = 1 << 12;
 
 /// A product of atoms with powers, sorted by atom; empty for the constant term.
@@ -34,26 +35,27 @@ type Monomial = Vec<(Atom, u32)>;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dim {
-    /// Sorted by monomial, no zero coefficients; empty for 0.
+    /// Terms sorted by monomial, without zero coefficients; empty for 0.
     terms: Vec<(Monomial, i64)>,
 }
 
-/// The answer of a test of sizes.
+/// The answer to a condition on sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// Whatever the symbols are.
+    /// The condition holds for all values of the symbols.
     Holds,
-    /// Whatever the symbols are, it does not hold.
+    /// The condition fails for all values of the symbols.
     Fails,
-    /// On the values of symbols.
+    /// The answer depends on the values of symbols.
     Depends,
 }
 
-/// Arithmetic in which a dimension is computed: numbers, dimensions, the source of another language.
+/// The arithmetic in which [`Dim::compute`] evaluates a dimension: on numbers, on dimensions, or as source of another
+/// language.
 ///
-/// Each operation gives `None` where the result does not exist.
+/// Each operation gives `None` if the result does not exist.
 pub trait Arithmetic {
-    /// What a size is.
+    /// The type of a size.
     type Size;
     /// A number.
     fn number(&self, value: i64) -> Option<Self::Size>;
@@ -67,7 +69,7 @@ pub trait Arithmetic {
     fn floor_div(&self, a: Self::Size, b: Self::Size) -> Option<Self::Size>;
 }
 
-/// Arithmetic on sizes left the range of 64-bit integers, or what sizes may be made of.
+/// Arithmetic on sizes overflowed 64-bit integers, or gave a size with too many atoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DimOverflow;
 
@@ -91,7 +93,7 @@ impl Dim {
         Dim { terms: vec![(vec![(Atom::Symbol(symbol), 1)], 1)] }
     }
 
-    /// The value, if no symbol is in it.
+    /// The value, if the size has no symbols.
     pub fn constant(&self) -> Option<i64> {
         match self.terms.as_slice() {
             [] => Some(0),
@@ -100,7 +102,7 @@ impl Dim {
         }
     }
 
-    /// The symbol, if this is exactly one.
+    /// The symbol, if the size is a single symbol.
     pub fn as_symbol(&self) -> Option<SymbolId> {
         match self.terms.as_slice() {
             [(monomial, 1)] => match monomial.as_slice() {
@@ -111,7 +113,8 @@ impl Dim {
         }
     }
 
-    /// `⌊self / divisor⌋`, divided out where every coefficient allows it. None for division by a constant ≤ 0.
+    /// `⌊self / divisor⌋`, divided term by term if every coefficient allows it. `None` if the divisor is a constant ≤
+    /// 0.
     pub fn floor_div(&self, divisor: &Dim) -> Option<Dim> {
         if let Some(d) = divisor.constant() {
             if d <= 0 {
@@ -132,11 +135,11 @@ impl Dim {
         Some(Dim { terms: vec![(vec![(atom, 1)], 1)] })
     }
 
-    /// Computes it.
+    /// Evaluates the dimension in `arithmetic`.
     pub fn compute<A: Arithmetic>(&self, arithmetic: &A) -> Option<A::Size> {
         let mut total: Option<A::Size> = None;
         for (monomial, coefficient) in &self.terms {
-            // A coefficient of 1 is not written where something else is.
+            // The coefficient 1 is left out, except for the constant term.
             let mut product = match (monomial.is_empty(), *coefficient) {
                 (false, 1) => None,
                 (_, coefficient) => Some(arithmetic.number(coefficient)?),
@@ -164,25 +167,25 @@ impl Dim {
         total.or_else(|| arithmetic.number(0))
     }
 
-    /// The value when every symbol is bound by `sizes`; `None` where a symbol is unbound, a divisor is not positive or
-    /// the value overflows.
+    /// The value if `sizes` binds every symbol. `None` if a symbol is unbound, a divisor is not positive or the value
+    /// overflows.
     pub fn evaluate(&self, sizes: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
         self.compute(&Values(sizes))
     }
 
-    /// The same polynomial with each symbol replaced; used when a program's symbols are bound or renumbered.
+    /// The same polynomial with each symbol replaced.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Dim, DimOverflow> {
         self.compute(&Substitution(with)).ok_or(DimOverflow)
     }
 
-    /// Whether the two are the same size.
+    /// Whether the two sizes are equal.
     pub fn equals(&self, other: &Dim) -> Answer {
         if self == other {
             return Answer::Holds;
         }
         let Ok(difference) = self - other else { return Answer::Depends };
         let (constant, others) = difference.split();
-        // What the other terms add up to is a multiple of this.
+        // The sum of the other terms is a multiple of the step.
         let step = others.iter().fold(0, |step, (_, coefficient)| gcd(step, coefficient.unsigned_abs()));
         let reaches = match step {
             0 => constant == 0,
@@ -193,7 +196,7 @@ impl Dim {
         if reaches && !above && !below { Answer::Depends } else { Answer::Fails }
     }
 
-    /// The one value of a symbol for which the two are the same size, where nothing else is in them.
+    /// Solves `self == other` for a symbol, if one symbol is all that the two sizes contain.
     pub fn solve(&self, other: &Dim) -> Option<(SymbolId, i64)> {
         let difference = (self - other).ok()?;
         let (constant, others) = difference.split();
@@ -202,7 +205,7 @@ impl Dim {
         (constant % factor == 0).then(|| (*symbol, -constant / factor))
     }
 
-    /// Whether it is above 0. Symbols are never below 0.
+    /// Whether the size is greater than 0. Symbols are never negative.
     pub fn is_positive(&self) -> Answer {
         let (constant, others) = self.split();
         if constant > 0 && others.iter().all(|term| Dim::is_counted(term, 1)) {
@@ -214,12 +217,12 @@ impl Dim {
         }
     }
 
-    /// The greatest number that divides it, whatever the symbols are.
+    /// The greatest common divisor of the coefficients, which divides the size for all values of the symbols.
     pub fn content(&self) -> u64 {
         self.terms.iter().fold(0, |divisor, (_, coefficient)| gcd(divisor, coefficient.unsigned_abs()))
     }
 
-    /// The constant term, and the others.
+    /// The constant term and the other terms.
     fn split(&self) -> (i64, &[(Monomial, i64)]) {
         match self.terms.split_first() {
             Some(((monomial, constant), others)) if monomial.is_empty() => (*constant, others),
@@ -227,7 +230,8 @@ impl Dim {
         }
     }
 
-    /// Whether a difference has this sign, or is 0 only where a dimension is: then there is nothing to compute with.
+    /// Whether a difference has this sign for all values of the symbols, except where a dimension is 0. A tensor with
+    /// such a dimension has no elements, so the exception does not matter.
     fn differs(constant: i64, others: &[(Monomial, i64)], sign: i64) -> bool {
         let is_dimension = |(monomial, _): &(Monomial, i64)| {
             monomial.iter().all(|(atom, _)| matches!(atom, Atom::Symbol(_)))
@@ -236,7 +240,8 @@ impl Dim {
         is_some && others.iter().all(|term| Dim::is_counted(term, sign))
     }
 
-    /// Whether a term with this sign of its coefficient is a count: made of symbols and quotients of counts.
+    /// Whether a term is never on the other side of 0: its coefficient has this sign, and its atoms are symbols or
+    /// quotients of such terms.
     fn is_counted((monomial, coefficient): &(Monomial, i64), sign: i64) -> bool {
         let is_count = |atom: &Atom| match atom {
             Atom::Symbol(_) => true,
@@ -245,7 +250,7 @@ impl Dim {
         coefficient.signum() == sign && monomial.iter().all(|(atom, _)| is_count(atom))
     }
 
-    /// Every symbol in it, each once, in order.
+    /// The symbols of the size, without duplicates, in order.
     pub fn symbols(&self) -> Vec<SymbolId> {
         let mut found = Vec::new();
         self.collect_symbols(&mut found);
@@ -287,7 +292,7 @@ impl Dim {
         if dim.atoms() > MOST_ATOMS { Err(DimOverflow) } else { Ok(dim) }
     }
 
-    /// How long it is: its terms, and their factors, each as often as its power says.
+    /// The number of atoms, each counted as often as its power.
     fn atoms(&self) -> usize {
         let of_factor = |(atom, power): &(Atom, u32)| {
             let atoms = match atom {
@@ -306,7 +311,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// With values for symbols.
+/// Arithmetic that replaces symbols by numbers.
 struct Values<'a>(&'a dyn Fn(SymbolId) -> Option<i64>);
 
 impl Arithmetic for Values<'_> {
@@ -333,7 +338,7 @@ impl Arithmetic for Values<'_> {
     }
 }
 
-/// With other sizes for symbols.
+/// Arithmetic that replaces symbols by sizes.
 struct Substitution<'a>(&'a dyn Fn(SymbolId) -> Dim);
 
 impl Arithmetic for Substitution<'_> {
@@ -427,7 +432,7 @@ impl fmt::Display for DisplayDim<'_> {
             factors
         };
         let mut terms: Vec<_> = self.dim.terms.iter().map(|(m, c)| (product(m), *c)).collect();
-        // By degree, then by name: as people write, and however the symbols are numbered.
+        // By degree, then by name. This order does not depend on the ids of symbols.
         terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         for (i, (factors, coefficient)) in terms.iter().enumerate() {
             let size = coefficient.unsigned_abs();
@@ -518,15 +523,15 @@ mod tests {
             (t(), n(), Depends),
             (t(), Dim::from(3), Depends),
             (Dim::from(4), Dim::from(3), Fails),
-            // One more than itself.
+            // `T + 1` is never `T`.
             (dim(&[(1, t()), (1, one.clone())]), t(), Fails),
-            // Even and odd.
+            // An even number is never odd.
             (dim(&[(2, t())]), dim(&[(4, n()), (1, one.clone())]), Fails),
             (dim(&[(2, t())]), dim(&[(4, n()), (6, one.clone())]), Depends),
-            // A count is not below 0.
+            // A sum of counts and 1 is above 0.
             (dim(&[(1, t()), (2, half.clone()), (3, one.clone())]), Dim::from(0), Fails),
             (dim(&[(1, t()), (-3, one.clone())]), Dim::from(0), Depends),
-            // Only without any element.
+            // `64 T` and `63 T` are equal only if `T` is 0.
             (dim(&[(64, t())]), dim(&[(63, t())]), Fails),
             (dim(&[(2, t()), (1, half.clone())]), t(), Fails),
             (dim(&[(1, half.clone())]), Dim::from(0), Depends),

@@ -1,28 +1,29 @@
-//! What passes may assume of an operator.
+//! Effects: what passes may assume of an operator.
 
-/// What passes may assume of an operator. Effects are data: passes read these, never operator kinds.
+/// What passes may assume of an operator. Effects are data: passes read them, and never match the kind of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// The outputs depend on inputs and attributes only, and nothing else happens.
+    /// The outputs depend only on the inputs and the attributes, and the operator changes nothing else.
     pub pure: bool,
     /// Draws random numbers.
     pub random: bool,
-    /// Changes a parameter, statistics or an updater's slot in place.
+    /// Changes a parameter, statistics or an updater's state in place.
     pub state: bool,
     /// Owns blocks.
     pub blocks: bool,
     /// Row `i` of the outputs depends on row `i` of the inputs only.
     pub row_wise: bool,
-    /// Element `i` of the output depends on the elements of the inputs that broadcast to `i` only; such operators fuse
+    /// Element `i` of the output depends only on the elements of the inputs that broadcast to `i`. Such operators fuse
     /// into one pass over tiles.
     pub element_wise: bool,
     /// The floating-point outputs have derivatives with respect to the floating-point inputs.
     pub differentiable: bool,
-    /// The user says by it that no gradient is wanted.
+    /// The user asks by this operator that no gradient passes.
     pub stops_gradient: bool,
-    /// In which inputs the outputs are linear.
+    /// The inputs in which the outputs are linear.
     pub linear: Linear,
-    /// What each output over all rows is to the outputs over the shards. The last one is said of all outputs that follow.
+    /// How each output of the whole batch follows from the outputs of shards. The last entry also holds for all further
+    /// outputs.
     pub of_shards: &'static [OfShards],
 }
 
@@ -31,9 +32,9 @@ impl Effects {
     pub const ELEMENT_WISE: Effects = Effects { element_wise: true, ..Effects::ROW_WISE };
     /// Pure and row-wise.
     pub const ROW_WISE: Effects = Effects { row_wise: true, of_shards: &[OfShards::Rows], ..Effects::PURE };
-    /// Pure; the rows of a sequence mix, and a shard has whole sequences.
+    /// Pure. Rows of one sequence mix, and a shard has whole sequences.
     pub const OF_SEQUENCES: Effects = Effects { of_shards: &[OfShards::Rows], ..Effects::PURE };
-    /// Pure, but rows mix.
+    /// Pure. Rows mix.
     pub const PURE: Effects = Effects {
         pure: true,
         random: false,
@@ -53,25 +54,25 @@ impl Effects {
     /// Owns blocks.
     pub const BLOCKS: Effects = Effects { blocks: true, ..Effects::PURE };
 
-    /// What this output over all rows is to the outputs over the shards.
+    /// How this output of the whole batch follows from the outputs of shards.
     pub fn of_output(&self, output: usize) -> OfShards {
         self.of_shards.get(output).or(self.of_shards.last()).copied().unwrap_or(OfShards::Other)
     }
 }
 
-/// In which inputs the outputs of an operator are linear, whatever the other inputs are.
+/// The inputs in which the outputs of an operator are linear, for any fixed values of the other inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// In none.
+    /// In no input.
     No,
-    /// In these, ascending, taken together: a sum of them.
+    /// Jointly in these inputs, ascending, as a sum is.
     In(&'static [usize]),
-    /// In each of these alone: a product of them.
+    /// In each of these inputs alone, as a product is.
     InEach(&'static [usize]),
 }
 
 impl Linear {
-    /// Whether they are linear in these inputs, ascending, taken together.
+    /// Whether the outputs are jointly linear in these inputs, which ascend.
     pub fn is_in(self, inputs: &[usize]) -> bool {
         match self {
             Linear::No => false,
@@ -81,26 +82,27 @@ impl Linear {
     }
 }
 
-/// What an output over all rows is to the outputs over the shards: parts of the rows that follow on each other, each of which
-/// is computed alone.
+/// How an output of the whole batch follows from the outputs of shards. A shard is a run of consecutive rows that is
+/// computed alone.
 ///
-/// Of what an operator claims to be a sum, that is meant of everything that follows from the rows; inputs without rows are
-/// the same for each shard.
+/// An operator that claims [`Sum`](Self::Sum) claims it for the values that depend on rows; inputs without rows are the
+/// same for each shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfShards {
-    /// Theirs, one after the other.
+    /// The concatenation of the shards' outputs.
     Rows,
-    /// The same, where each shard's numbers are counted from the number of rows before it.
+    /// The concatenation, if each shard counts its rows from the number of rows before it.
     Numbers,
-    /// The same, once the operator is given the numbers of its rows, behind its inputs, by which it then draws.
+    /// The concatenation, if the operator draws by the row numbers of the batch. The pass `shard` gives it these as one
+    /// more input.
     Drawn,
-    /// What it is in each of them.
+    /// Equal to the output of every shard.
     Same,
-    /// Their sum.
+    /// The sum of the shards' outputs.
     Sum,
-    /// Their mean, weighted by the rows of each.
+    /// The mean of the shards' outputs, weighted by their numbers of rows.
     Mean,
-    /// Nothing that follows from them alone.
+    /// It does not follow from the shards' outputs.
     Other,
 }
 

@@ -1,33 +1,33 @@
-//! What shape rules are written with.
+//! The interface that shape rules are written with.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use super::{Answer, BlockId, Condition, DType, Dim, DimOverflow, OpInterface, Program, RowsId, Type};
 
-/// What kind of mistake a [`Mismatch`] is.
+/// The kind of a [`Mismatch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MismatchKind {
     /// The element type.
     ElementType,
     /// Dimensions or rank.
     Shape,
-    /// Values of two row spaces combined.
+    /// Values of different row spaces are combined.
     Rows,
     /// The number of inputs.
     Count,
     /// An attribute's value.
     Attribute,
-    /// A value that no memory has room for.
+    /// A value is too large for any memory.
     Size,
-    /// A shape that must be the same before and after, or on both branches.
+    /// A shape changes that has to stay: before and after a loop, or between two branches.
     Change,
 }
 
-/// An operator's inputs do not fit it.
+/// The inputs of an operator do not fit it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The input to blame, where it is one.
+    /// The position of the wrong input, if a single input is wrong.
     pub input: Option<usize>,
     /// What kind of mistake it is.
     pub kind: MismatchKind,
@@ -63,7 +63,7 @@ pub struct Infer<'a, O> {
     pub block_rows: Option<RowsId>,
     /// The blocks that the operator owns.
     pub blocks: &'a [BlockId],
-    /// What depends on the values of symbols, with the message of where it does not hold.
+    /// The conditions that the rule could not decide, each with its error message.
     pub(crate) checks: RefCell<Vec<(Condition, String)>>,
 }
 
@@ -78,7 +78,7 @@ impl<O: OpInterface> Infer<'_, O> {
         format!("{} is {}", self.names[input], self.program.show(self.ty(input)))
     }
 
-    /// A mistake in no single input.
+    /// A mistake that no single input is to blame for.
     pub fn fail(&self, kind: MismatchKind, message: impl Into<String>) -> Mismatch {
         Mismatch { input: None, kind, message: message.into() }
     }
@@ -88,12 +88,12 @@ impl<O: OpInterface> Infer<'_, O> {
         Mismatch { input: Some(input), kind, message: message.into() }
     }
 
-    /// The sizes have to be equal. Where that depends on the values of symbols, it becomes a check of the program.
+    /// Requires that two sizes are equal. If that depends on symbols, it becomes a check of the program.
     pub fn need_equal(&self, a: &Dim, b: &Dim, mismatch: impl FnOnce() -> Mismatch) -> Result<(), Mismatch> {
         self.need(Condition::Equal(a.clone(), b.clone()), mismatch)
     }
 
-    /// The same of each pair of sizes; there have to be as many of both.
+    /// Requires that two shapes have equal ranks and equal sizes, as [`need_equal`](Self::need_equal) does.
     pub fn need_equal_dims(
         &self,
         a: &[Dim],
@@ -106,12 +106,12 @@ impl<O: OpInterface> Infer<'_, O> {
         a.iter().zip(b).try_for_each(|(a, b)| self.need_equal(a, b, &mismatch))
     }
 
-    /// The size has to be above 0, likewise.
+    /// Requires that a size is greater than 0. If that depends on symbols, it becomes a check of the program.
     pub fn need_positive(&self, size: &Dim, mismatch: impl FnOnce() -> Mismatch) -> Result<(), Mismatch> {
         self.need(Condition::Positive(size.clone()), mismatch)
     }
 
-    /// `size / divisor`, which has to leave no rest.
+    /// `size / divisor`. Requires that the division has no remainder.
     pub fn need_quotient(
         &self,
         size: &Dim,
@@ -132,7 +132,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Ok(())
     }
 
-    /// The input has to be of a floating-point type.
+    /// Requires an input of a floating-point type.
     pub fn need_float(&self, input: usize) -> Result<(), Mismatch> {
         if self.ty(input).dtype.is_float() {
             return Ok(());
@@ -141,7 +141,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(input, MismatchKind::ElementType, message))
     }
 
-    /// The input has to be of this element type.
+    /// Requires an input of this element type.
     pub fn need_dtype(&self, input: usize, dtype: DType) -> Result<(), Mismatch> {
         if self.ty(input).dtype == dtype {
             return Ok(());
@@ -150,7 +150,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(input, MismatchKind::ElementType, message))
     }
 
-    /// The input has to be of this type.
+    /// Requires an input of this type.
     pub fn need_type(&self, input: usize, ty: &Type) -> Result<(), Mismatch> {
         let found = self.ty(input);
         let wrong = || {
@@ -164,7 +164,8 @@ impl<O: OpInterface> Infer<'_, O> {
         self.need_equal_dims(&found.dims, &ty.dims, wrong)
     }
 
-    /// The position among the dimensions of an axis that counts the rows as 0. The axis of the rows has none.
+    /// The position of `axis` in [`Type::dims`]. `axis` counts the rows as dimension 0; the axis of the rows itself is
+    /// an error.
     pub fn need_axis(&self, input: usize, axis: i64) -> Result<usize, Mismatch> {
         let rows = usize::from(self.ty(input).rows.is_some());
         let position = usize::try_from(axis).ok().filter(|&axis| axis < self.ty(input).rank());
@@ -185,7 +186,7 @@ impl<O: OpInterface> Infer<'_, O> {
         }
     }
 
-    /// The input has to be numbers, not truth values.
+    /// Requires an input of numbers, not of truth values.
     pub fn need_number(&self, input: usize) -> Result<(), Mismatch> {
         if self.ty(input).dtype != DType::Bool {
             return Ok(());
@@ -194,7 +195,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(input, MismatchKind::ElementType, message))
     }
 
-    /// The input has to have at least this many dimensions, that of the rows not counted.
+    /// Requires an input with at least this many dimensions, without that of the rows.
     pub fn need_dims(&self, input: usize, at_least: usize) -> Result<(), Mismatch> {
         if self.ty(input).dims.len() >= at_least {
             return Ok(());
@@ -208,7 +209,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(input, MismatchKind::Shape, message))
     }
 
-    /// The inputs have to be of one element type.
+    /// Requires two inputs of one element type.
     pub fn same_dtype(&self, a: usize, b: usize) -> Result<(), Mismatch> {
         if self.ty(a).dtype == self.ty(b).dtype {
             return Ok(());
@@ -218,7 +219,8 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(b, MismatchKind::ElementType, message))
     }
 
-    /// The rows that the sequences of an input belong to. Its rows have to be all tokens of these.
+    /// The row space that the sequences of an input belong to. Requires that the input has all tokens of these
+    /// sequences.
     pub fn need_sequences(&self, input: usize) -> Result<RowsId, Mismatch> {
         let parent = self.ty(input).rows.and_then(|rows| self.program.rows_of_whole_sequences(rows));
         parent.ok_or_else(|| {
@@ -231,7 +233,7 @@ impl<O: OpInterface> Infer<'_, O> {
         })
     }
 
-    /// The rows that the sequences of two inputs belong to, which have to be the same.
+    /// The row space that the sequences of two inputs belong to. Requires that both inputs have the same one.
     pub fn need_sequences_of_one(&self, a: usize, b: usize) -> Result<RowsId, Mismatch> {
         let (rows, others) = (self.need_sequences(a)?, self.need_sequences(b)?);
         if rows == others {
@@ -248,7 +250,7 @@ impl<O: OpInterface> Infer<'_, O> {
         Err(self.wrong(b, MismatchKind::Rows, message))
     }
 
-    /// The row space in which two inputs combine.
+    /// The row space of the result of two inputs.
     pub fn common_rows(&self, a: usize, b: usize) -> Result<Option<RowsId>, Mismatch> {
         match (self.ty(a).rows, self.ty(b).rows) {
             (Some(x), Some(y)) if x != y => {
@@ -266,8 +268,8 @@ impl<O: OpInterface> Infer<'_, O> {
         }
     }
 
-    /// The type that two inputs broadcast to, with the element type of the first: dimensions are aligned from the
-    /// last, 1 matches any, and nothing but 1 matches rows. A symbol is itself, never a 1.
+    /// The type that two inputs broadcast to, with the element type of the first. Dimensions are aligned from the last;
+    /// 1 matches any size, and rows match rows or 1. A symbol is never taken for 1.
     pub fn broadcast(&self, a: usize, b: usize) -> Result<Type, Mismatch> {
         let rows = self.common_rows(a, b)?;
         let (x, y) = (self.ty(a), self.ty(b));
@@ -279,7 +281,7 @@ impl<O: OpInterface> Infer<'_, O> {
         if x.rows.is_some() && y.rows.is_some() && x.dims.len() != y.dims.len() {
             return Err(fail());
         }
-        // A value without rows may reach over the rows of the other one with a dimension of 1 only.
+        // A value without rows broadcasts along the rows of the other one only by a dimension of 1.
         let inner = match (x.rows, y.rows) {
             (Some(_), _) => x.dims.len(),
             (None, Some(_)) => y.dims.len(),

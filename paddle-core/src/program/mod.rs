@@ -67,22 +67,22 @@ impl BlockId {
 
 const MAX_DEPTH: usize = 64;
 
-/// How a value comes to be.
+/// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Definition {
-    /// Fed by the caller.
+    /// An input, fed by the caller.
     Input,
-    /// Trained, saved; changed only by `state` operators.
+    /// A parameter: trained and saved; changed only by `state` operators.
     Parameter,
-    /// Belongs to a parameter: what its updater keeps from step to step. Changed only by `state` operators.
+    /// A state: kept by the updater of a parameter from step to step; changed only by `state` operators.
     State,
-    /// A parameter of a nested block: loop state, a gradient that comes in.
+    /// A parameter of a nested block: the state of a loop, or an incoming gradient.
     BlockParameter,
-    /// Written by an operator of its block.
+    /// The output of an operator of its block.
     Operator,
 }
 
-/// A value: name, type, where it is defined.
+/// A value: its name, its type and its definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Var {
     /// Unique within the program.
@@ -91,7 +91,7 @@ pub struct Var {
     pub ty: Type,
     /// The block that defines it.
     pub block: BlockId,
-    /// How it comes to be.
+    /// Where the value comes from.
     pub definition: Definition,
 }
 
@@ -100,15 +100,15 @@ pub struct Var {
 pub struct Block<O> {
     /// The block whose operator owns this one; none for the global block.
     pub parent: Option<BlockId>,
-    /// The block that this one differentiates.
+    /// The forward block, if this is a gradient block.
     pub forward: Option<BlockId>,
-    /// The row space that it runs on, where that is not the parent's.
+    /// The row space of the block, if it differs from the parent's.
     pub rows: Option<RowsId>,
-    /// Values bound on entry.
+    /// Values that the operator that owns the block gives on entry.
     pub params: Vec<VarId>,
     /// Operators in order.
     pub ops: Vec<Operator<O>>,
-    /// Values handed out.
+    /// Values that leave the block.
     pub results: Vec<VarId>,
 }
 
@@ -124,7 +124,7 @@ impl<O> Default for Block<O> {
 pub struct Symbol {
     /// The user's name, or the name of the row space whose size it is.
     pub name: String,
-    /// Whether it comes from outside, by [`Program::bind`]. The others are bound by what is fed.
+    /// Whether [`Program::bind`] gives its value. The values of other symbols follow from what is fed.
     pub outside: bool,
 }
 
@@ -139,7 +139,7 @@ pub struct ParameterGradient {
 
 /// A program. See the [module documentation](self).
 ///
-/// `O` is the operators that there are: [`ops::Program`](crate::ops::Program) is a program of this crate's.
+/// `O` is the type of its operators; [`ops::Program`](crate::ops::Program) uses the operators of this crate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<O> {
     vars: Vec<Var>,
@@ -154,11 +154,11 @@ pub struct Program<O> {
     states: Vec<UpdaterState>,
     taps: Vec<Tap>,
     checks: Vec<Check>,
-    /// One, if nothing is said.
+    /// `None` means one shard.
     shards: Option<NonZero<u32>>,
     /// Every value by its name.
     names: BTreeMap<String, VarId>,
-    /// Values that were made to be written, and are not yet.
+    /// Values of [`Program::create_var`] that no operator writes yet.
     unwritten: BTreeSet<VarId>,
 }
 
@@ -166,10 +166,11 @@ impl<O: OpInterface> Program<O> {
     /// The global block.
     pub const GLOBAL: BlockId = BlockId::GLOBAL;
 
-    /// How deep blocks nest below the global block: passes and the text form recurse over blocks, on a stack of 2 MiB.
+    /// The deepest nesting of blocks below the global block. Passes and the text form recurse over blocks, on a stack
+    /// of 2 MiB.
     pub const MAX_DEPTH: usize = MAX_DEPTH;
 
-    /// An empty program: a global block without anything in it.
+    /// An empty program: a global block without operators.
     pub fn new() -> Self {
         Program {
             vars: Vec::new(),
@@ -245,18 +246,17 @@ impl<O: OpInterface> Program<O> {
         &self.startup
     }
 
-    /// (parameter, gradient) pairs, once `backward` has made them.
+    /// The (parameter, gradient) pairs that `backward` has recorded.
     pub fn gradients(&self) -> &[ParameterGradient] {
         &self.gradients
     }
 
-    /// Into how many shards its batches are cut when it is trained: parts of the rows, each of which is computed alone. It
-    /// is a setting of the training, which everything that computes it has to agree on.
+    /// The number of shards that a training cuts each batch into. All programs of one training have to agree on it.
     pub fn shards(&self) -> NonZero<u32> {
         self.shards.unwrap_or(NonZero::<u32>::MIN)
     }
 
-    /// Says into how many shards its batches are cut.
+    /// Sets the number of shards that a training cuts each batch into.
     pub fn set_shards(&mut self, shards: NonZero<u32>) {
         self.shards = Some(shards).filter(|shards| shards.get() > 1);
     }
@@ -271,7 +271,7 @@ impl<O: OpInterface> Program<O> {
         &self.block(BlockId::GLOBAL).results
     }
 
-    /// The operator of its block that writes a value.
+    /// The operator that writes a value, searched in the value's block.
     pub fn writer(&self, var: VarId) -> Option<&Operator<O>> {
         self.block(self.var(var).block).ops.iter().find(|operator| operator.outputs.contains(&var))
     }
@@ -287,12 +287,12 @@ impl<O: OpInterface> Program<O> {
         self.startup.iter().find(|operator| operator.outputs == [parameter])
     }
 
-    /// What is asked of a parameter beside its type and its initialiser.
+    /// The options of a parameter: everything but its type and its initialiser.
     pub fn parameter_options(&self, parameter: VarId) -> &ParameterOptions {
         self.parameter_options.get(&parameter).unwrap_or(&ParameterOptions::DEFAULT)
     }
 
-    /// The row space that operators of `block` run on: its own, or that of the nearest block around it.
+    /// The row space that the operators of `block` run on: that of the block, or else of the nearest enclosing block.
     pub fn rows_of_block(&self, block: BlockId) -> Option<RowsId> {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -304,14 +304,14 @@ impl<O: OpInterface> Program<O> {
         None
     }
 
-    /// Whether a value defined in `from` can be read in `block`.
+    /// Whether `block` can read a value that is defined in `from`.
     pub fn is_visible(&self, from: BlockId, block: BlockId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
             if id == from {
                 return true;
             }
-            // The forward block's own surroundings are those of the gradient block's surroundings.
+            // The blocks around a gradient block also enclose its forward block, so the search goes on upwards.
             if self.block(id).forward.is_some_and(|forward| forward == from) {
                 return true;
             }
@@ -320,7 +320,7 @@ impl<O: OpInterface> Program<O> {
         false
     }
 
-    /// The full shape: the size of the rows first, where there are any.
+    /// The full shape: the number of rows, if there are rows, and then the other dimensions.
     pub fn shape(&self, ty: &Type) -> Vec<Dim> {
         let rows = ty.rows.map(|rows| Dim::symbol(self.row_space(rows).size));
         rows.into_iter().chain(ty.dims.iter().cloned()).collect()
@@ -337,8 +337,8 @@ impl<O: OpInterface> Program<O> {
         self.layers.get(place.layer?.0 as usize).map(String::as_str)
     }
 
-    /// What an operator is called in messages: the layer that it was made for, as the user wrote it (`embedding`, of its gradient
-    /// `embedding_grad`), or else its name.
+    /// The name of an operator in messages: the layer that the user wrote (`embedding`, or `embedding_grad` for its
+    /// gradient), or else the operator's own name.
     pub fn called<'a>(&'a self, operator: &'a Operator<O>) -> Cow<'a, str> {
         let layer = operator.site.place.and_then(|place| self.layer(place));
         match (layer, operator.site.role) {
@@ -389,14 +389,14 @@ impl<O: OpInterface> Program<O> {
         self.write_dim(dim, &|name| name.to_string())
     }
 
-    /// A shape, with names of sizes written by `name`.
+    /// A shape; `name` writes the names of sizes.
     pub(crate) fn write_shape(&self, ty: &Type, name: &dyn Fn(&str) -> String) -> String {
         let rows = ty.rows.map(|rows| match self.row_spaces.get(rows.0 as usize) {
             Some(rows) => name(&rows.name),
             None => "?".to_string(),
         });
         let mut dims: Vec<String> = ty.dims.iter().map(|dim| self.write_dim(dim, name)).collect();
-        // A row space's name in front means its rows; where it is only their number, it is put in parentheses.
+        // A row space's name in front of a shape means its rows. Parentheses around the name mean their number.
         let size_of_rows = |symbol| self.row_spaces.iter().any(|rows| rows.size == symbol);
         if rows.is_none() && ty.dims.first().and_then(Dim::as_symbol).is_some_and(size_of_rows) {
             dims[0] = format!("({})", dims[0]);
@@ -404,7 +404,7 @@ impl<O: OpInterface> Program<O> {
         format!("[{}]", rows.into_iter().chain(dims).collect::<Vec<_>>().join(", "))
     }
 
-    /// A dimension, with names of sizes written by `name`.
+    /// A dimension; `name` writes the names of sizes.
     pub(crate) fn write_dim(&self, dim: &Dim, name: &dyn Fn(&str) -> String) -> String {
         let symbol = |symbol: SymbolId| match self.symbols.get(symbol.0 as usize) {
             Some(symbol) => name(&symbol.name),

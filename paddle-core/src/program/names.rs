@@ -1,23 +1,23 @@
-//! Names that callers rely on: those of outputs, and of values that are tapped.
+//! Names that callers rely on: those of outputs and of taps.
 
 use super::{BlockId, BuildError, Definition, OpInterface, Program, VarId};
 
-/// A value that can be fetched by a name, though the network does not return it.
+/// A tap: a value that can be fetched by name though the network does not return it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tap {
     /// The name.
     pub name: String,
-    /// The value, of the global block.
+    /// The tapped value, in the global block.
     pub var: VarId,
 }
 
 impl<O: OpInterface> Program<O> {
-    /// The values that can be fetched by name.
+    /// The taps of the program.
     pub fn taps(&self) -> &[Tap] {
         &self.taps
     }
 
-    /// Makes a value of the global block one that can be fetched by a name.
+    /// Adds a tap on a value of the global block.
     pub fn tap(&mut self, name: &str, var: VarId) -> Result<(), BuildError> {
         let value = self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })?;
         if value.block != BlockId::GLOBAL {
@@ -30,8 +30,8 @@ impl<O: OpInterface> Program<O> {
         Ok(())
     }
 
-    /// Gives a value that an operator computes this very name; another value that has it gets this one's. The names
-    /// of inputs and parameters stay what they are: then `false`.
+    /// Gives the output of an operator exactly this name; a value that has the name gets the other's old name. Returns
+    /// `false`, and changes nothing, if either is an input or a parameter.
     pub fn claim_name(&mut self, var: VarId, name: &str) -> bool {
         let is_computed = |var: VarId| {
             matches!(self.var(var).definition, Definition::Operator | Definition::BlockParameter)

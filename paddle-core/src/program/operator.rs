@@ -1,16 +1,16 @@
-//! Operators as they stand in a block.
+//! Operators of a block, with role and source place.
 
 use std::fmt;
 
 use super::{BlockId, OpInterface, VarId};
 
-/// What an operator is there for. Passes add operators of the later roles; plans are cut along them.
+/// The role of an operator in training. Passes append operators of the later roles, and plans are cut between roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Role {
     /// Computes the network's values.
     #[default]
     Forward,
-    /// Computes the cost (the last forward operator).
+    /// Computes the cost. It is the last forward operator.
     Loss,
     /// Computes gradients.
     Backward,
@@ -19,7 +19,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The `op_role` of the wire format.
+    /// The value of `op_role` on the wire.
     pub fn wire(self) -> i32 {
         match self {
             Role::Forward => 0,
@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// The role of an `op_role`; the seed of the loss's gradient (257) is backward.
+    /// The role for a value of `op_role`. The seed of the loss's gradient (257) is backward.
     pub fn from_wire(value: i32) -> Role {
         if value & 2 != 0 {
             Role::Optimize
@@ -57,7 +57,7 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
-/// A layer of the language, as the user wrote it; an index of the program's names of layers.
+/// The name of a layer, as the user wrote it; an index into the program's names of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LayerId(pub u32);
 
@@ -70,11 +70,11 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// What stands there: `embedding`, `+`; none where a program was not made of source.
+    /// The layer at this place: `embedding`, `+`. `None` if the program was not compiled from source.
     pub layer: Option<LayerId>,
 }
 
-/// What a new operator is given beside its inputs.
+/// The role and the source place of a new operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Site {
     /// Its role.
@@ -83,7 +83,7 @@ pub struct Site {
     pub place: Option<Place>,
 }
 
-/// An operator: what it does, on which values, where it comes from.
+/// An operator: its kind, its values, its blocks and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator<O> {
     /// Kind and attributes.
@@ -99,12 +99,12 @@ pub struct Operator<O> {
 }
 
 impl<O: OpInterface> Operator<O> {
-    /// The inputs whose elements it reads; of the others, only the shape counts.
+    /// The inputs whose elements the operator reads. Of the other inputs it reads only the shape.
     pub fn read(&self) -> impl Iterator<Item = VarId> + '_ {
         self.inputs.iter().enumerate().filter(|(k, _)| self.op.input(*k).is_read).map(|(_, &input)| input)
     }
 
-    /// The inputs that it changes in place.
+    /// The inputs that the operator changes in place.
     pub fn changed(&self) -> impl Iterator<Item = VarId> + '_ {
         self.inputs.iter().enumerate().filter(|(k, _)| self.op.input(*k).is_changed).map(|(_, &input)| input)
     }
@@ -113,7 +113,7 @@ impl<O: OpInterface> Operator<O> {
 /// A place with its file name, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
-    /// File, as the compiler names it.
+    /// The file, under the name that the compiler uses.
     pub file: String,
     /// Line, from 1.
     pub line: u32,

@@ -1,7 +1,7 @@
-//! Parameters: what a use of one asks for, and whether two uses agree.
+//! Parameters: what one use asks for, and whether two uses agree.
 //!
-//! A parameter is its full name. Every use of the name, in one program or in several that share their parameters, has
-//! to agree with the others on type, initialiser and options; what a use leaves out agrees with anything.
+//! The full name identifies a parameter. All uses of a name, in one program or in several that share their parameters,
+//! have to agree on type, initialiser and options. A use that leaves out the initialiser or an option agrees with any.
 
 use super::build::{BuildError, Inferred};
 use super::{
@@ -9,20 +9,20 @@ use super::{
     Site, Type, VarId,
 };
 
-/// What is asked of a parameter beside its type and its initialiser.
+/// The options of a parameter: everything but its type and its initialiser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterOptions {
-    /// Whether its initialiser was asked for. One that was not gives way to one that was.
+    /// Whether the user chose the initialiser. A chosen initialiser replaces a default one.
     pub chosen: bool,
-    /// Whether `backward` gives it a gradient. Moving statistics have none: they are changed by their operator.
+    /// Whether `backward` computes its gradient. Moving statistics have none: their operator changes them.
     pub trainable: bool,
-    /// The factor of the learning rate.
+    /// The factor on the learning rate.
     pub lr: Option<f64>,
-    /// The factor of L2 decay: that much of the parameter is added to its gradient.
+    /// The factor of L2 decay: `decay · parameter` is added to the gradient.
     pub decay: Option<f64>,
-    /// The bound of each element of its gradient.
+    /// The bound on the absolute value of each element of the gradient.
     pub clip: Option<f64>,
-    /// The name that it has in files of before: one that does not have its name is read by this.
+    /// The name of the parameter in older files. A file without the present name is read by this one.
     pub former: Option<String>,
 }
 
@@ -33,16 +33,16 @@ impl Default for ParameterOptions {
 }
 
 impl ParameterOptions {
-    /// Nothing is asked.
+    /// The options of a use that asks for nothing.
     pub(super) const DEFAULT: Self =
         ParameterOptions { chosen: false, trainable: true, lr: None, decay: None, clip: None, former: None };
 
-    /// The numbers that can be given, by the names that they have as arguments of layers.
+    /// The numeric options, under their names as arguments of layers.
     pub fn numbers(&self) -> [(&'static str, Option<f64>); 3] {
         [("lr", self.lr), ("decay", self.decay), ("clip", self.clip)]
     }
 
-    /// The number of this name, to be set.
+    /// The numeric option of this name, to be set.
     pub fn number_mut(&mut self, name: &str) -> Option<&mut Option<f64>> {
         match name {
             "lr" => Some(&mut self.lr),
@@ -52,7 +52,7 @@ impl ParameterOptions {
         }
     }
 
-    /// The first number that is out of its range, and what it has to be.
+    /// The first numeric option that is out of range: its name, and the range in words.
     pub fn out_of_range(&self) -> Option<(&'static str, &'static str)> {
         let wrong = |(name, value): (&'static str, Option<f64>)| {
             let value = value?;
@@ -65,7 +65,7 @@ impl ParameterOptions {
         self.numbers().into_iter().find_map(wrong)
     }
 
-    /// The options of two uses that agree.
+    /// The options of two uses together. The uses have to agree.
     fn and(&self, other: &Self) -> Self {
         ParameterOptions {
             chosen: self.chosen || other.chosen,
@@ -81,23 +81,23 @@ impl ParameterOptions {
 /// A use of a parameter, for [`Program::create_parameter`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterUse<O> {
-    /// What initialises it, and by that its type.
+    /// The initialiser. It determines the type.
     pub initializer: O,
-    /// What else is asked of it.
+    /// The options.
     pub options: ParameterOptions,
-    /// Where in the user's source it is used.
+    /// The place of the use in the user's source.
     pub site: Site,
 }
 
 impl<O> ParameterUse<O> {
-    /// Asks for this initialiser, and for nothing else.
+    /// A use that asks for this initialiser and nothing else.
     pub fn of(initializer: impl Into<O>) -> Self {
         let options = ParameterOptions { chosen: true, ..ParameterOptions::default() };
         ParameterUse { initializer: initializer.into(), options, site: Site::default() }
     }
 }
 
-/// A parameter as a program uses it.
+/// A parameter of a program.
 #[derive(Clone, Debug)]
 pub struct Parameter<'a, O> {
     program: &'a Program<O>,
@@ -105,16 +105,16 @@ pub struct Parameter<'a, O> {
     pub ty: &'a Type,
     /// What initialises it.
     pub initializer: &'a O,
-    /// What else is asked of it.
+    /// Its options.
     pub options: &'a ParameterOptions,
 }
 
-/// What two uses of a parameter disagree on: how each has it.
+/// The difference between two uses of a parameter that disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {
-    /// How the first use has it: `[13, 1]`, `` initialised by `xavier()` ``.
+    /// The value in the first use: `[13, 1]`, `` initialised by `xavier()` ``.
     pub first: String,
-    /// How the second one has it.
+    /// The value in the second use.
     pub second: String,
 }
 
@@ -128,7 +128,7 @@ impl<'a, O: OpInterface> Parameter<'a, O> {
         Parameter { program, ty, initializer, options }
     }
 
-    /// Its type; the shape alone beside another use that has the same elements.
+    /// The type as text. If the other use has the same element type, only the shape.
     fn show(&self, beside: &Parameter<'_, O>) -> String {
         match self.ty.dtype == beside.ty.dtype {
             true => self.program.show_shape(self.ty),
@@ -136,12 +136,12 @@ impl<'a, O: OpInterface> Parameter<'a, O> {
         }
     }
 
-    /// Its initialiser as the language writes it, if it was asked for.
+    /// The initialiser in the syntax of the language, if the user chose it.
     pub fn chosen_initializer(&self) -> Option<String> {
         self.options.chosen.then(|| self.initializer.as_initializer())
     }
 
-    /// The options of both uses together, if they agree.
+    /// The options of both uses together, or what the uses disagree on.
     pub fn agree(&self, second: &Parameter<'_, O>) -> Result<ParameterOptions, Disagreement> {
         if self.ty != second.ty {
             return Err(Disagreement { first: self.show(second), second: second.show(self) });
@@ -170,8 +170,8 @@ impl<'a, O: OpInterface> Parameter<'a, O> {
 }
 
 impl<O: OpInterface> Program<O> {
-    /// Adds a parameter to the global block, and the operator that initialises it to the startup part. The second use
-    /// of a name gives the same parameter, and has to agree; what the first one left out, it may ask for.
+    /// Adds a parameter to the global block, and its initialiser to the startup part. A second use of the name returns
+    /// the same parameter: it has to agree, and may choose what the first use left out.
     pub fn create_parameter(
         &mut self,
         name: &str,
@@ -189,7 +189,7 @@ impl<O: OpInterface> Program<O> {
             let Some(first) = self.parameter(var) else {
                 return Err(BuildError::NameTaken { name: name.to_string() });
             };
-            // Sizes that may be equal are checked when they have their values.
+            // If the types may be equal, depending on symbols, checks are added.
             let open = self.open_equalities(first.ty, ty);
             let message = || {
                 let (first, second) = (self.show_shape(first.ty), self.show_shape(ty));
@@ -224,13 +224,13 @@ impl<O: OpInterface> Program<O> {
         Ok(var)
     }
 
-    /// Leaves a parameter as it is in training.
+    /// Marks a parameter as not trainable.
     pub(crate) fn keep(&mut self, parameter: VarId) {
         let options = ParameterOptions { trainable: false, ..self.parameter_options(parameter).clone() };
         self.parameter_options.insert(parameter, options);
     }
 
-    /// The conditions on which two types are the same; `None` if they are not, whatever the sizes are.
+    /// The conditions under which two types are equal. `None` if they never are.
     fn open_equalities(&self, a: &Type, b: &Type) -> Option<Vec<Condition>> {
         if (a.dtype, a.rows, a.dims.len()) != (b.dtype, b.rows, b.dims.len()) {
             return None;
@@ -246,7 +246,7 @@ impl<O: OpInterface> Program<O> {
         Some(open)
     }
 
-    /// The type of what an operator initialises; `None` if it has not one output.
+    /// The type of the initialiser's output. `None` if it does not have exactly one.
     pub(crate) fn infer_initializer(&self, op: &O) -> Result<Option<Type>, BuildError> {
         let types = self.infer(BlockId::GLOBAL, op, &[], &[], None)?.types;
         Ok(<[Type; 1]>::try_from(types).ok().map(|[ty]| ty))
@@ -258,7 +258,7 @@ impl<O: OpInterface> Program<O> {
         Some(Parameter::new(self, self.ty(id), initializer, self.parameter_options(id)))
     }
 
-    /// Where a parameter is first used in the user's source.
+    /// The place of the first use of a parameter in the user's source.
     pub fn parameter_place(&self, id: VarId) -> Option<Located> {
         self.initializer(id)?.site.place.map(|place| self.locate(place))
     }

@@ -1,12 +1,13 @@
-//! How row spaces hang together: what their rows are rows of, and which of them are sequences.
+//! Relations between row spaces: which rows are taken from which, and which are tokens of sequences.
 //!
-//! A value moves between two spaces by `gather_rows`, to a space whose rows are taken from its own, and back by
-//! `scatter_rows` where both have the same rows in another order.
+//! `gather_rows` moves a value to a row space whose rows are taken from the value's. `scatter_rows` moves it back if
+//! both spaces have the same rows in another order.
 
 use super::{BlockId, OpInterface, Program, RowOrigin, RowSpace, RowsId, Type};
 
 impl<O: OpInterface> Program<O> {
-    /// The row space that the rows of `rows` are taken from: each of them is one of its rows.
+    /// The row space that `rows` is taken from: each row of `rows` is one of its rows. `None` if `rows` is not taken
+    /// from another space.
     pub fn source_of(&self, rows: RowsId) -> Option<RowsId> {
         let space = self.row_space(rows);
         match space.origin {
@@ -18,22 +19,23 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// `rows`, and the row spaces that they are taken from, one from the other.
+    /// `rows`, then the space that it is taken from, then the space that that one is taken from, and so on.
     pub(crate) fn sources(&self, rows: RowsId) -> impl Iterator<Item = RowsId> + '_ {
         std::iter::successors(Some(rows), |&rows| self.source_of(rows))
     }
 
-    /// Whether `rows` is `ancestor` or is taken from it.
+    /// Whether `rows` is `ancestor`, or is taken from it directly or indirectly.
     pub fn descends(&self, rows: RowsId, ancestor: RowsId) -> bool {
         self.sources(rows).any(|rows| rows == ancestor)
     }
 
-    /// The row space that `rows` are taken from in the end: rows that are fed, or tokens.
+    /// The space that `rows` is taken from in the end, directly or indirectly: fed rows, or tokens.
     pub fn drawn_from(&self, rows: RowsId) -> RowsId {
         self.sources(rows).last().unwrap_or(rows)
     }
 
-    /// The rows that the sequences belong to whose tokens `rows` are, all of them.
+    /// The row space that the sequences with the tokens `rows` belong to. `None` if `rows` is not all tokens of whole
+    /// sequences.
     pub fn rows_of_whole_sequences(&self, rows: RowsId) -> Option<RowsId> {
         let space = self.row_space(rows);
         match space.origin {
@@ -42,7 +44,7 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The tokens of the sequences that a type is of, whole ones: of sequences of sequences, the outer ones first.
+    /// The row spaces of the tokens of a type of whole sequences, one for each level of nesting, the outermost first.
     pub fn levels(&self, ty: &Type) -> Vec<RowsId> {
         let mut levels = Vec::new();
         let mut at = ty.rows;
@@ -54,23 +56,23 @@ impl<O: OpInterface> Program<O> {
         levels
     }
 
-    /// The rows that the sequences belong to whose tokens `rows` are, or are taken from.
+    /// The row space that the sequences belong to whose tokens are `rows`, or from whose tokens `rows` is taken.
     pub fn rows_of_sequences(&self, rows: RowsId) -> Option<RowsId> {
         self.sources(rows).find_map(|rows| self.rows_of_whole_sequences(rows))
     }
 
-    /// Whether the rows of a type are the tokens of sequences, or taken from them.
+    /// Whether the rows of a type are tokens of sequences, or taken from tokens.
     pub fn is_sequence(&self, ty: &Type) -> bool {
         ty.rows.is_some_and(|rows| self.rows_of_sequences(rows).is_some())
     }
 
-    /// How deep the sequences nest whose tokens, or some of them, the rows of a type are.
+    /// The number of levels of sequences around the rows of a type. Rows taken from tokens count as tokens.
     pub fn depth_of_sequences(&self, ty: &Type) -> usize {
         let around = |rows: &RowsId| self.rows_of_sequences(*rows);
         std::iter::successors(ty.rows.as_ref().and_then(around), around).count()
     }
 
-    /// Whether `rows` are all the rows of those that they are taken from, in another order.
+    /// Whether `rows` has exactly the rows of the space that it is taken from, in another order.
     pub fn is_reordered(&self, rows: RowsId) -> bool {
         let space = self.row_space(rows);
         match space.origin {
@@ -80,7 +82,7 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The tokens that the iterations of a loop on `rows` have together.
+    /// The row space of all iterations together, for a loop whose body runs on `rows`.
     pub fn steps_of_loop(&self, rows: RowsId) -> Option<RowsId> {
         match self.row_space(rows).origin {
             RowOrigin::Active { steps } => Some(steps),
@@ -88,13 +90,13 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The row space of this origin below this parent.
+    /// The row space with this parent and this origin.
     fn find_space(&self, parent: RowsId, origin: RowOrigin) -> Option<RowsId> {
         let fits = |space: &RowSpace| space.parent == Some(parent) && space.origin == origin;
         self.row_spaces.iter().position(fits).map(|at| RowsId(at as u32))
     }
 
-    /// The tokens `tokens` in the order in which loops come to them. There is one such space.
+    /// The row space of `tokens` in the order of the iterations of a loop. It is created once.
     pub fn steps_of(&mut self, tokens: RowsId) -> RowsId {
         self.find_space(tokens, RowOrigin::Steps).unwrap_or_else(|| {
             let name = self.fresh_size(format!("{}.steps", self.row_space(tokens).name));
@@ -102,7 +104,8 @@ impl<O: OpInterface> Program<O> {
         })
     }
 
-    /// Of the sequences whose tokens are `of`, those that belong to the rows `parent`. There is one such space.
+    /// The row space of those sequences of `of` that belong to the rows `parent`. `of` is the row space of the tokens
+    /// of all sequences. It is created once.
     pub fn part_of(&mut self, of: RowsId, parent: RowsId) -> RowsId {
         let origin = RowOrigin::Part { of };
         self.find_space(parent, origin).unwrap_or_else(|| {
@@ -113,8 +116,8 @@ impl<O: OpInterface> Program<O> {
         })
     }
 
-    /// The row space of what comes to an iteration of a loop on `rows` of values on `of`, whose rows are those of all
-    /// iterations, or sequences that belong to these.
+    /// The row space, in one iteration of a loop on `rows`, of a value that is on `of` for all iterations together.
+    /// `of` has the rows of all iterations, or the tokens of sequences that belong to these.
     pub(crate) fn find_iteration(&self, of: RowsId, rows: RowsId) -> Option<RowsId> {
         match self.steps_of_loop(rows)? {
             steps if steps == of => Some(rows),
@@ -125,7 +128,8 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The same; sequences get a space where they have none.
+    /// The row space, in one iteration of a loop on `rows`, of a value that is on `of` for all iterations together. The
+    /// space of a part of sequences is created if it does not exist. `None` if the loop cannot bring such values.
     pub fn iteration_of(&mut self, of: RowsId, rows: RowsId) -> Option<RowsId> {
         let steps = self.steps_of_loop(rows)?;
         if self.rows_of_whole_sequences(of) == Some(steps) {
@@ -134,7 +138,8 @@ impl<O: OpInterface> Program<O> {
         self.find_iteration(of, rows)
     }
 
-    /// The row space that the values of all iterations of a loop on `rows` have together, of a value on `of` in each.
+    /// The reverse of [`iteration_of`](Self::iteration_of): the row space, for all iterations of a loop on `rows`
+    /// together, of a value that is on `of` in each.
     pub fn over_iterations(&self, of: RowsId, rows: RowsId) -> Option<RowsId> {
         let steps = self.steps_of_loop(rows)?;
         match self.row_space(of).origin {
@@ -146,8 +151,8 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The row space outside of a block on `rows` that values on `of` are put back to: where `of` is `rows`, the rows that
-    /// these are taken from; where it is a part of sequences, these.
+    /// The row space outside of a block on `rows` that a value on `of` is scattered to. If `of` is `rows`, it is the
+    /// space that `rows` is taken from; if `of` is a part of sequences, it is the space of all of them.
     pub fn outside_of(&self, of: RowsId, rows: RowsId) -> Option<RowsId> {
         if of == rows {
             return self.source_of(rows);
@@ -158,7 +163,7 @@ impl<O: OpInterface> Program<O> {
         (self.outside_of(inside, rows) == Some(outside)).then_some(all)
     }
 
-    /// Whether `rows` are `own`, or sequences that belong to them.
+    /// Whether `rows` is `own`, or the tokens of sequences that belong to it.
     pub(crate) fn is_local(&self, rows: RowsId, own: RowsId) -> bool {
         let mut at = Some(rows);
         while let Some(rows) = at.filter(|&rows| rows != own) {
@@ -167,7 +172,7 @@ impl<O: OpInterface> Program<O> {
         at.is_some()
     }
 
-    /// The row space in a block on `own` of values on `rows`: itself, or that which is gathered from it.
+    /// The row space, in a block on `own`, of a value on `rows`: `rows` itself, or the space that it is gathered to.
     pub fn local_rows(&mut self, rows: RowsId, own: RowsId) -> RowsId {
         if rows == own {
             return rows;
@@ -184,7 +189,7 @@ impl<O: OpInterface> Program<O> {
         }
     }
 
-    /// The outermost block that has the rows of `block`.
+    /// The outermost block that runs on the rows of `block`.
     pub(crate) fn holder_of_rows(&self, block: BlockId) -> BlockId {
         let mut holder = block;
         while self.block(holder).rows.is_none()
@@ -195,7 +200,7 @@ impl<O: OpInterface> Program<O> {
         holder
     }
 
-    /// The name, or else the name with a free suffix, of a size.
+    /// `name`, or `name` with a free suffix, for a size.
     pub(super) fn fresh_size(&self, name: String) -> String {
         let taken = |name: &String| self.symbols.iter().any(|symbol| symbol.name == *name);
         if !taken(&name) {

@@ -1,30 +1,31 @@
-//! What an operator looks like from outside: name, slots, accuracy, effects.
+//! The schema of an operator: name, slots, accuracy, effects.
 
 use std::fmt;
 
 use super::{AccuracyClass, Effects};
 
-/// A slot of an operator, and what is true of the values in it.
+/// A slot of an operator, and the properties of the values in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Its name in PaddlePaddle's registry (`X`, `Out`).
     pub name: &'static str,
-    /// It takes any number of values. Only the last slot does.
+    /// The slot takes any number of values. Only the last slot may be variadic.
     pub is_variadic: bool,
-    /// The operator reads the elements of this input, and not its shape only.
+    /// The operator reads the elements of this input. If false, it reads only the shape.
     pub is_read: bool,
-    /// The operator goes along its sequences. Behind its inputs it reads the offsets of these slots, those of inputs first.
+    /// The operator works along the sequences of this value. It gets the offsets of such slots as operands behind its
+    /// inputs: first those of inputs, then those of outputs.
     pub has_offsets: bool,
-    /// Gradients pass to this input. They do not pass to labels.
+    /// Gradients pass to this input. Gradients do not pass to labels.
     pub passes_gradient: bool,
     /// The operator changes this input in place. It is a parameter, or a state.
     pub is_changed: bool,
-    /// This output is there for the gradient of the others, and has no gradient of its own.
+    /// This output is used only by the gradient of the others, and has no gradient of its own.
     pub is_intermediate: bool,
 }
 
 impl Slot {
-    /// One value, which is read if it is an input, and to which gradients pass.
+    /// A slot of one value. An input in it is read, and gradients pass to it.
     pub const fn of(name: &'static str) -> Slot {
         Slot {
             name,
@@ -37,44 +38,44 @@ impl Slot {
         }
     }
 
-    /// Any number of values.
+    /// The slot with any number of values.
     pub const fn variadic(self) -> Slot {
         Slot { is_variadic: true, ..self }
     }
 
-    /// An input of which only the shape is read.
+    /// The slot as one of which only the shape is read.
     pub const fn shape_only(self) -> Slot {
         Slot { is_read: false, ..self }
     }
 
-    /// A value along whose sequences the operator goes.
+    /// The slot as one along whose sequences the operator works.
     pub const fn with_offsets(self) -> Slot {
         Slot { has_offsets: true, ..self }
     }
 
-    /// An input that no gradient passes to.
+    /// The slot as one that no gradient passes to.
     pub const fn without_gradient(self) -> Slot {
         Slot { passes_gradient: false, ..self }
     }
 
-    /// An input that is changed in place.
+    /// The slot as one that is changed in place.
     pub const fn changed(self) -> Slot {
         Slot { is_changed: true, ..self }
     }
 
-    /// An output that is there for the gradient of the others.
+    /// The slot as one that is used only by the gradient of the other outputs.
     pub const fn intermediate(self) -> Slot {
         Slot { is_intermediate: true, ..self }
     }
 
-    /// The slot that value `k` is in. A value behind the slots has one without a name.
+    /// The slot of value `k`. Values behind the last slot get a slot without a name.
     fn at(slots: &[Slot], k: usize) -> Slot {
         let variadic = slots.last().filter(|last| last.is_variadic);
         slots.get(k).or(variadic).copied().unwrap_or(Slot::of(""))
     }
 }
 
-/// The name; behind it `*`, if the slot takes any number of values.
+/// Prints the name, with a `*` behind it if the slot is variadic.
 impl fmt::Display for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.name, if self.is_variadic { "*" } else { "" })
@@ -90,9 +91,9 @@ pub struct Schema {
     pub doc: &'static str,
     /// Input slots, in order.
     pub inputs: &'static [Slot],
-    /// Output slots, likewise.
+    /// Output slots, in order.
     pub outputs: &'static [Slot],
-    /// How near to the exact results its results are, and why.
+    /// The upper bound on the error of the results, with its reason.
     pub accuracy: AccuracyClass,
     /// Effects.
     pub effects: Effects,
@@ -117,8 +118,8 @@ impl Schema {
         Slot::at(self.outputs, k)
     }
 
-    /// The values whose offsets the operator reads behind its inputs, in this order: numbers of inputs, and behind them of
-    /// outputs.
+    /// The positions of the values whose offsets follow the inputs as operands, in this order. Positions count the
+    /// inputs first, then the outputs.
     pub fn offsets(&self) -> impl Iterator<Item = usize> {
         let slots = self.inputs.iter().chain(self.outputs).enumerate();
         slots.filter(|(_, slot)| slot.has_offsets).map(|(k, _)| k)

@@ -1,24 +1,24 @@
-//! States of updaters: values that belong to a parameter and live from step to step, apart from the parameters.
+//! States of updaters: values that belong to a parameter, live from step to step, and are not parameters themselves.
 
 use super::build::{BuildError, Inferred};
 use super::{BlockId, Definition, OpInterface, Operator, Program, Site, VarId};
 
-/// What an updater keeps of one parameter.
+/// A value that an updater keeps for one parameter.
 ///
-/// It is told by the parameter and the slot: programs that have the same parameter have the same state.
+/// The parameter and the slot identify a state, so programs with the same parameter have the same state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdaterState {
     /// The value.
     pub var: VarId,
     /// The parameter that it belongs to.
     pub parameter: VarId,
-    /// The slot of the operator that changes it: `Moment1`.
+    /// The slot of the updating operator that reads and changes the state: `Moment1`.
     pub slot: String,
 }
 
 impl<O: OpInterface> Program<O> {
-    /// Adds a state of a parameter to the global block, and the operator that initialises it to the startup part. The
-    /// second time, it is the same state, whose type has to be the same.
+    /// Adds a state of a parameter to the global block, and its initialiser to the startup part. A second call for the
+    /// same parameter and slot returns the same state, and errors if the types differ.
     pub fn create_state(
         &mut self,
         parameter: VarId,
@@ -37,7 +37,7 @@ impl<O: OpInterface> Program<O> {
         self.add_state(&name, parameter, slot, initializer)
     }
 
-    /// The same with a name.
+    /// Like [`create_state`](Self::create_state), with a given name.
     pub(crate) fn add_state(
         &mut self,
         name: &str,
@@ -73,7 +73,7 @@ impl<O: OpInterface> Program<O> {
         found.map(|state| state.var)
     }
 
-    /// The parameter and the slot of a state.
+    /// The parameter and the slot of a state, or `None` if the value is not a state.
     pub fn state(&self, var: VarId) -> Option<&UpdaterState> {
         self.states.iter().find(|state| state.var == var)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::dim::{Dim, DimOverflow, SymbolId};
 
-/// What one element of a tensor is.
+/// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DType {
     /// Truth values, one byte each.
@@ -48,7 +48,7 @@ impl DType {
         }
     }
 
-    /// Whether gradients exist for it.
+    /// Whether it is a floating-point type, which has gradients.
     pub fn is_float(self) -> bool {
         match self {
             DType::F32 | DType::F64 => true,
@@ -67,31 +67,32 @@ impl fmt::Display for DType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowsId(pub u32);
 
-/// What a row space's rows are.
+/// What the rows of a row space are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowOrigin {
-    /// A root: the batch, or a leading dimension with a name. Its size is bound by what is fed.
+    /// A root: the batch, or a named leading dimension. The fed values give its size.
     Root,
-    /// The rows of the parent on which the condition of an `if` is true (or, for `else`, false), in order.
+    /// The rows of the parent on which the condition of an `if` is true, in order; for the `else` block, those on which
+    /// it is false.
     Chosen,
-    /// The rows of the parent that an iteration of a loop runs on. Row by row and iteration by iteration they are the
-    /// tokens in `steps`: an iteration has a part of those, without gaps.
+    /// The rows of the parent that one iteration of a loop runs on. The iterations one after the other make up `steps`:
+    /// the rows of an iteration are a contiguous part of it.
     Active {
-        /// The tokens that the iterations have together, in the order in which they come.
+        /// The row space of all iterations together, in the order of the iterations.
         steps: RowsId,
     },
-    /// The tokens of one sequence per row of the parent, packed in the order of the rows: offsets say where each
-    /// sequence begins. Its size is bound by what is fed, or by the operator that makes the sequences.
+    /// The tokens of one sequence per row of the parent, packed in the order of the rows. Offsets say where each
+    /// sequence begins. The size comes from the fed values, or from the operator that makes the sequences.
     Tokens,
-    /// The tokens of the parent in another order: the first of every sequence, then the second of those that have one,
-    /// and so on. So a loop that goes along the sequences finds the tokens of an iteration side by side.
+    /// The tokens of the parent in another order: the first token of every sequence, then the second of those that have
+    /// one, and so on. The tokens of one iteration of a `for` are contiguous in it.
     Steps,
-    /// The tokens of the parent in the order in which a `while` gave them: those of the first iteration, then those of the
-    /// second, each in the order of the rows.
+    /// The tokens of the parent in the order in which a `while` makes them: those of the first iteration, then those of
+    /// the second; within an iteration in the order of the rows.
     Rounds,
-    /// Of the sequences in `of`, those that belong to the rows of the parent, whole, in the order of the parent.
+    /// Whole sequences of `of`: those that belong to the rows of the parent, in the order of the parent.
     Part {
-        /// The tokens of all of the sequences.
+        /// The row space of the tokens of all sequences.
         of: RowsId,
     },
 }
@@ -105,9 +106,10 @@ pub struct RowSpace {
     /// `_` for the batch; the user's name; `_.3` for the rows of `_` that block 3 runs on; `_.words` for the tokens of
     /// the input `words`.
     pub name: String,
-    /// The space that its rows are drawn from, or whose rows its sequences belong to. It comes before this one.
+    /// The space that its rows are taken from or, for tokens, that its sequences belong to. Its id is lower than this
+    /// one's.
     pub parent: Option<RowsId>,
-    /// Its number of rows.
+    /// The symbol of its number of rows.
     pub size: SymbolId,
     /// What its rows are.
     pub origin: RowOrigin,
@@ -118,24 +120,24 @@ pub struct RowSpace {
 pub struct Type {
     /// Element type.
     pub dtype: DType,
-    /// The row space of the leading dimension, if that is one.
+    /// The row space of the leading dimension, if that counts rows.
     pub rows: Option<RowsId>,
-    /// The dimensions behind the rows; all of them where there are no rows.
+    /// The dimensions behind the rows; all dimensions if there are no rows.
     pub dims: Vec<Dim>,
 }
 
 impl Type {
-    /// More dimensions than this no value has. (PaddlePaddle has at most 9.)
+    /// The most dimensions that a value may have. (PaddlePaddle allows at most 9.)
     pub const MAX_RANK: usize = 16;
 
-    /// Whether there can be a value of this type: it has few enough dimensions, and the sizes that are known are not
-    /// negative and come to no more bytes than there are addresses.
+    /// Whether a value of this type can exist: its rank is at most [`MAX_RANK`](Self::MAX_RANK), no known size is
+    /// negative, and the known sizes come to no more bytes than there are addresses.
     pub fn is_possible(&self) -> bool {
         let known = self.dims.iter().filter_map(|dim| dim.constant()).map(usize::try_from);
         let Ok(known) = known.collect::<Result<Vec<usize>, _>>() else {
             return false;
         };
-        // One without elements has the other sizes all the same, in the types of what is made of it.
+        // A dimension of 0 counts as 1: types derived from this one may keep the other sizes without it.
         let bytes = known.iter().try_fold(self.dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim.max(1)));
         self.rank() <= Type::MAX_RANK && bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
     }
@@ -150,22 +152,22 @@ impl Type {
         Type { rows: Some(rows), ..Type::new(dtype, dims) }
     }
 
-    /// A rank-0 value.
+    /// A value of rank 0.
     pub fn scalar(dtype: DType) -> Self {
         Type { dtype, rows: None, dims: Vec::new() }
     }
 
-    /// Number of dimensions, that of the rows included.
+    /// The number of dimensions, that of the rows included.
     pub fn rank(&self) -> usize {
         self.dims.len() + usize::from(self.rows.is_some())
     }
 
-    /// Whether it has exactly one element and no rows: rank 0, or every dimension 1.
+    /// Whether a value has exactly one element and no rows: its rank is 0, or every dimension is 1.
     pub fn is_scalar(&self) -> bool {
         self.rows.is_none() && self.dims.iter().all(|dim| dim.constant() == Some(1))
     }
 
-    /// The same with each symbol of its dimensions replaced.
+    /// The type with each symbol of its dimensions replaced.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Type, DimOverflow> {
         let dims = self.dims.iter().map(|dim| dim.substitute(with)).collect::<Result<_, _>>()?;
         Ok(Type { dims, ..self.clone() })

@@ -1,4 +1,4 @@
-//! The verifier: what every program has to satisfy, after every pass and before every plan.
+//! The verifier: checks that a program is well-formed. It runs after every pass and before every plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,10 +8,10 @@ use super::{
     BlockId, Definition, Located, OpInterface, Operator, Program, RowOrigin, RowsId, Schema, SymbolId, VarId,
 };
 
-/// One thing that is wrong with a program.
+/// One way in which a program is not well-formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The block it is in.
+    /// The block with the violation.
     pub block: BlockId,
     /// The operator's index in the block; for the block's results, the number of its operators.
     pub operator: Option<usize>,
@@ -24,9 +24,9 @@ pub struct Violation {
 /// A program is not well-formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// The pass whose result it is, where that is known.
+    /// The pass that made the program, if it is known.
     pub pass: Option<&'static str>,
-    /// Everything that was found.
+    /// The violations that were found, at most 20.
     pub violations: Vec<Violation>,
 }
 
@@ -49,13 +49,16 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// More violations than these are not collected.
+/// The verifier stops after so many violations.
 const MAX_VIOLATIONS: usize = 20;
 
 impl<O: OpInterface> Program<O> {
-    /// Checks that blocks form a tree owned by operators; that every value is written once, before it is read, and is
-    /// read only where it is visible; that types are those of the shape rules and name only rows that exist where they
-    /// stand; and that gradient blocks differentiate the blocks of an operator that has run.
+    /// Checks that a program is well-formed:
+    ///
+    /// * blocks form a tree, and each nested block is owned by an operator;
+    /// * every value is written once, before it is read, and is read only where it is visible;
+    /// * types are those of the shape rules, and name only row spaces that exist at their place;
+    /// * gradient blocks differentiate the blocks of an operator that has run.
     pub fn verify(&self) -> Result<(), VerifyError> {
         let spaces = (0..).map(RowsId).zip(self.row_spaces());
         let mut check = Check {
@@ -92,19 +95,19 @@ impl<O: OpInterface> Program<O> {
 
 struct Check<'a, O> {
     program: &'a Program<O>,
-    /// The sizes that are numbers of rows.
+    /// The row space of each size that is a number of rows.
     rows_of_sizes: BTreeMap<SymbolId, RowsId>,
-    /// Tokens that operators make; others are fed.
+    /// Row spaces of tokens that operators make. Other tokens are fed.
     made_later: BTreeSet<RowsId>,
-    /// Those that have been made, and the blocks of their operators.
+    /// Those of `made_later` whose operator has been visited, each with the block of that operator.
     made: BTreeMap<RowsId, BlockId>,
-    /// Values written so far.
+    /// Values that have been written so far.
     written: BTreeSet<VarId>,
-    /// The owner of each block that has been entered.
+    /// The operator that owns each block that has been visited.
     owners: BTreeMap<BlockId, &'a Operator<O>>,
-    /// Row spaces that blocks have chosen so far.
+    /// Row spaces that visited blocks have chosen.
     chosen: BTreeSet<RowsId>,
-    /// What is being checked.
+    /// The block and the operator that are being checked.
     at: (BlockId, Option<usize>),
     found: Vec<Violation>,
 }
@@ -121,7 +124,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         self.found.push(Violation { block, operator, place, message: message.into() });
     }
 
-    /// What row spaces hang on comes before them, and is of the right kind.
+    /// Checks that each row space has a lower-numbered parent of the right kind.
     fn row_spaces(&mut self) {
         let program = self.program;
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
@@ -179,7 +182,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    /// Checks a block and those below it. They nest at most [`Program::MAX_DEPTH`] deep.
+    /// Checks a block and its nested blocks. They nest at most [`Program::MAX_DEPTH`] deep.
     fn block(&mut self, id: BlockId) {
         let block = self.program.block(id);
         let bound = if id == BlockId::GLOBAL { Definition::Input } else { Definition::BlockParameter };
@@ -236,7 +239,8 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    /// Whether a block has such rows: it is there that they are chosen, or what makes them has run.
+    /// Whether a row space exists in a block: the block or one around it has chosen it, or the operator that makes it
+    /// has run.
     fn exist(&self, block: BlockId, rows: RowsId) -> bool {
         let space = self.program.row_space(rows);
         let parent = space.parent.is_none_or(|parent| self.exist(block, parent));
@@ -252,7 +256,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
             }
     }
 
-    /// Whether a block or one around it runs on these rows.
+    /// Whether a block, or one around it, runs on these rows.
     fn runs_on(&self, block: BlockId, rows: RowsId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -295,7 +299,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         self.outputs(block, operator, schema);
     }
 
-    /// Only parameters, states (and inputs) are changed in place, each by one operand.
+    /// Checks that only parameters, states and inputs are changed in place, each by one operand.
     fn changes(&mut self, operator: &Operator<O>) {
         for changed in operator.changed() {
             let var = self.program.var(changed);
@@ -328,7 +332,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
                     }
                 }
             }
-            // What is read where it is not visible has been reported.
+            // The check of visibility has already reported this.
             Err(super::BuildError::NotVisible { .. }) => {}
             Err(error) => self.report(error.to_string()),
         }
@@ -341,7 +345,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    /// A block has rows of its own if they are chosen for it, or if the block that it differentiates has them.
+    /// Checks the row space of a block: it is chosen for this block alone, or it is that of the forward block.
     fn rows(&mut self, id: BlockId) {
         let block = self.program.block(id);
         if let Some(forward) = block.forward {
@@ -357,8 +361,8 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    /// Gradient blocks differentiate the last blocks of one operator that stands where they see its surroundings,
-    /// and run when it ran.
+    /// Checks the gradient blocks of an operator. Their forward blocks are the last blocks of one operator; that
+    /// operator stands where the gradient blocks can see the same surroundings, and it has run.
     fn forwards(&mut self, block: BlockId, operator: &Operator<O>) {
         let forwards: Vec<BlockId> =
             operator.blocks.iter().filter_map(|&inner| self.program.block(inner).forward).collect();
