@@ -1,10 +1,10 @@
-//! What is wrong with a text, and where.
+//! The error for a text that cannot be read as a program.
 
 use std::fmt;
 
 use super::lex::At;
 
-/// A text is not a program.
+/// A text that is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// Line, from 1.

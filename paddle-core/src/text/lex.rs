@@ -42,19 +42,20 @@ impl fmt::Display for Token<'_> {
 
 const MARKS: [&str; 15] = ["->", "(", ")", "[", "]", "{", "}", ",", ":", "=", ">", "+", "-", "*", "/"];
 
-/// Words that begin the last line of a block, so that a value of this name is quoted.
+/// The word that begins the last line of a nested block. A value of this name is quoted.
 pub(super) const YIELD: &str = "yield";
-/// Words in brackets behind a parameter: its initialiser was asked for.
+/// The word, in brackets behind a parameter, that says that the user chose the initialiser.
 pub(super) const CHOSEN: &str = "chosen";
-/// See [`CHOSEN`]: it has no gradient.
+/// The word, in brackets behind a parameter, that says that it has no gradient.
 pub(super) const UNTRAINED: &str = "untrained";
-/// The name that a parameter has in files of before.
+/// The key of the name that the parameter has in older files.
 pub(super) const FORMER: &str = "former";
 
-/// See [`YIELD`].
+/// The word that begins the last line of the global block. A value of this name is quoted.
 pub(super) const RETURN: &str = "return";
 
-/// The bytes of the plain name in front of the text: letters, digits and `_ . @`, with `/` and `-` between them.
+/// The length, in bytes, of the plain name at the start of the text: letters, digits and `_ . @`, with `/` and `-`
+/// between them.
 fn name_length(text: &str) -> usize {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '@');
     let mut chars = text.char_indices().peekable();
@@ -74,13 +75,13 @@ fn name_length(text: &str) -> usize {
     end
 }
 
-/// A name as it stands in the text.
+/// A name as the text form writes it: plain, or quoted if it is not plain.
 pub(super) fn name(name: &str) -> String {
     let plain = !name.is_empty() && name_length(name) == name.len() && name != YIELD && name != RETURN;
     if plain { name.to_string() } else { quoted(name) }
 }
 
-/// Text in quotes.
+/// A text in quotes, with escapes.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -104,7 +105,7 @@ impl<'a> Lexer<'a> {
         Lexer { rest: text, at: At { line: 1, column: 1 } }
     }
 
-    /// The next token and where it begins.
+    /// The next token and its place.
     pub(super) fn next(&mut self) -> Result<(Token<'a>, At), ParseError> {
         self.skip_blank();
         let at = self.at;
@@ -145,7 +146,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes this many bytes.
+    /// Takes this many bytes of the text.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -180,7 +181,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The character that the rest of an escape stands for.
+    /// The character of an escape whose backslash has been read.
     fn escaped(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.take(c.len_utf8());
@@ -201,7 +202,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The bytes of the number in front of the text, which begins with a digit.
+/// The length, in bytes, of the number at the start of the text. The text begins with a digit.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();

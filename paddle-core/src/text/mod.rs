@@ -75,5 +75,5 @@ impl fmt::Display for Program {
     }
 }
 
-/// How many dimensions a type, terms a size, and factors a term may have in a text.
+/// The most dimensions of a type, terms of a size, and factors of a term that a text may have.
 const MAX_TERMS: usize = 64;

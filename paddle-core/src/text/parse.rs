@@ -1,4 +1,4 @@
-//! From tokens to the tree of [`syntax`](super::syntax).
+//! The parser: tokens → the tree of [`syntax`](super::syntax).
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -28,7 +28,7 @@ struct Parser<'a> {
     token: Token<'a>,
     /// Where it stands.
     at: At,
-    /// One operator per name.
+    /// A prototype of each operator, by name.
     operators: BTreeMap<&'static str, Op>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
         matches!(self.token, Token::Mark(found) if found == mark)
     }
 
-    /// Takes a mark, if it is next.
+    /// Takes a punctuation mark, if it is the next token.
     fn skip_mark(&mut self, mark: &str) -> Result<bool, ParseError> {
         let found = self.is_mark(mark);
         if found {
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         if self.skip_mark(mark)? { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
     }
 
-    /// Takes a keyword, if it is next.
+    /// Takes a keyword, if it is the next token.
     fn skip_word(&mut self, word: &str) -> Result<bool, ParseError> {
         let found = self.token == Token::Name(word);
         if found {
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
         Ok(Name { text, at })
     }
 
-    /// A number that counts something.
+    /// An integer ≥ 0.
     fn count(&mut self, what: &str) -> Result<u32, ParseError> {
         let Token::Number(digits) = self.token else {
             return Err(self.expected(what));
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
         Ok(count)
     }
 
-    /// Items with commas between them, up to a closing mark, which is taken.
+    /// Items separated by commas, up to a closing mark, which is taken too.
     fn list<T>(
         &mut self,
         close: &str,
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `at src/main.rs:14:17`, if it is next.
+    /// Takes a place, `at src/main.rs:14:17`, if it comes next.
     fn place(&mut self) -> Result<Option<PlaceText>, ParseError> {
         if !self.skip_word("at")? {
             return Ok(None);
@@ -335,7 +335,7 @@ impl<'a> Parser<'a> {
         Ok(OperatorText { at, outputs, call, role, place, blocks })
     }
 
-    /// What stands in brackets behind a parameter.
+    /// The options in brackets behind a parameter.
     fn options(&mut self) -> Result<(ParameterOptions, Option<PlaceText>), ParseError> {
         let mut options = ParameterOptions::default();
         if !self.skip_mark("[")? {
@@ -404,14 +404,14 @@ impl<'a> Parser<'a> {
         Ok(Call { at, prototype, inputs, attributes })
     }
 
-    /// A value of the kind of `like`.
+    /// The value of an attribute, of the kind that `like` has.
     fn attribute(&mut self, like: &Attribute) -> Result<AttributeText, ParseError> {
         let ready = match like {
             Attribute::Number(_) => Attribute::Number(self.number()?),
             Attribute::Text(_) => Attribute::Text(self.text()?),
             Attribute::Program(_) => {
                 let text = self.text()?;
-                // What is no program is told of where the operator is made.
+                // An invalid definition is reported where the operator is made.
                 super::parse(&text)
                     .map_or(Attribute::Text(text), |program| Attribute::Program(program.into()))
             }
@@ -532,7 +532,7 @@ impl<'a> Parser<'a> {
         loop {
             match self.token {
                 Token::Number(digits) => {
-                    // With its sign: the smallest integer has no positive counterpart.
+                    // The sign is parsed with the digits: the smallest integer has no positive counterpart.
                     let product = match coefficient {
                         -1 => signed(true, digits),
                         _ => signed(false, digits).and_then(|value| value.checked_mul(coefficient)),
@@ -569,7 +569,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The integer of these digits.
+/// The integer with these digits and this sign.
 fn signed(negative: bool, digits: &str) -> Option<i64> {
     if negative { format!("-{digits}").parse().ok() } else { digits.parse().ok() }
 }

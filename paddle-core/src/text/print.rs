@@ -1,4 +1,4 @@
-//! A program as text.
+//! The printer: program → text.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -7,13 +7,13 @@ use super::lex::{CHOSEN, FORMER, RETURN, UNTRAINED, YIELD, name, quoted};
 use crate::ops::{Attribute, Op, Operator, Program};
 use crate::program::{BlockId, Check, Condition, Place, Role, RowOrigin, RowsId, Type, UpdaterState, VarId};
 
-/// Prints a program; with the source places, if they are wanted.
+/// Prints a program, with source places if `places` is set.
 pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let printer = Printer { program, places, f, introduced: in_front(program), printed: BTreeSet::new() };
     printer.program()
 }
 
-/// The role of the operators in a block, unless they say otherwise.
+/// The role that the operators of a block have by default, for the role of the operator that owns the block.
 pub(super) fn inherited(owner: Role) -> Role {
     match owner {
         Role::Forward | Role::Loss => Role::Forward,
@@ -21,7 +21,8 @@ pub(super) fn inherited(owner: Role) -> Role {
     }
 }
 
-/// The row spaces that are said in front of all blocks: those that are not chosen for a block, and what they hang on.
+/// The row spaces that are declared in front of all blocks: those that no block chooses, and those that other row
+/// spaces depend on.
 fn in_front(program: &Program) -> BTreeSet<RowsId> {
     let mut front = BTreeSet::new();
     for (id, space) in (0..).map(RowsId).zip(program.row_spaces()) {
@@ -37,9 +38,9 @@ struct Printer<'a, 'f, 'b> {
     program: &'a Program,
     places: bool,
     f: &'f mut fmt::Formatter<'b>,
-    /// Row spaces whose parent has been printed, or is in front.
+    /// Row spaces that are declared in front of all blocks, or by a block that has been printed.
     introduced: BTreeSet<RowsId>,
-    /// So that the text of a program that is not well-formed ends too.
+    /// Blocks that have been printed. Without this set, printing a program with a cycle of blocks would not end.
     printed: BTreeSet<BlockId>,
 }
 
@@ -50,7 +51,7 @@ impl Printer<'_, '_, '_> {
         if program.shards().get() > 1 {
             writeln!(self.f, "  shards {}", program.shards())?;
         }
-        // Every row space has a size of its own, added with it.
+        // Every row space has its own size symbol, which is created with it.
         let mut row_spaces = program.row_spaces().iter().peekable();
         for (id, symbol) in program.symbols().iter().enumerate() {
             let rows = row_spaces.next_if(|rows| rows.size.0 as usize == id);
@@ -75,7 +76,8 @@ impl Printer<'_, '_, '_> {
                 Some((RowOrigin::Active { steps }, Some(parent))) => {
                     writeln!(self.f, "  rows {named} of {} in {}", self.rows(parent), self.rows(steps))?;
                 }
-                // Rows that something hangs on are said in front, the others where the block is that they are chosen for.
+                // A row space that others depend on is declared in front; any other one is declared by the block that
+                // chooses it.
                 Some((RowOrigin::Chosen, Some(parent))) => {
                     if rows
                         .is_some_and(|rows| self.introduced.iter().any(|id| program.row_space(*id) == rows))
@@ -212,7 +214,7 @@ impl Printer<'_, '_, '_> {
         self.f.write_char('\n')
     }
 
-    /// What stands in brackets behind a call: `[loss at src/main.rs:4:9]`.
+    /// The notes in brackets behind a call: `[loss at src/main.rs:4:9]`.
     fn notes(&mut self, mut notes: Vec<String>, operator: &Operator) -> fmt::Result {
         if let Some(place) = operator.site.place.filter(|_| self.places) {
             notes.push(self.place(place));
@@ -223,7 +225,7 @@ impl Printer<'_, '_, '_> {
         Ok(())
     }
 
-    /// What is asked of the parameter that an operator initialises: `chosen lr=0.1`.
+    /// The options of the parameter that an operator initialises: `chosen lr=0.1`.
     fn options(&self, initializer: &Operator) -> Vec<String> {
         let parameters = initializer.outputs.iter();
         let options = parameters.map(|&parameter| self.program.parameter_options(parameter));
@@ -251,7 +253,7 @@ impl Printer<'_, '_, '_> {
         write!(self.f, "{}({})", operator.op.name(), arguments.join(", "))
     }
 
-    /// The attributes that have to be written.
+    /// The attributes that differ from their defaults.
     fn attributes(&self, operator: &Operator) -> Vec<(&'static str, String)> {
         let all = operator.op.attributes();
         let outputs: Vec<&Type> = operator.outputs.iter().map(|&output| self.program.ty(output)).collect();
@@ -276,7 +278,7 @@ impl Printer<'_, '_, '_> {
         all.iter().filter_map(written).collect()
     }
 
-    /// What an attribute is where it is left out.
+    /// The default of an attribute, as text. An attribute with this value is not printed.
     fn default(&self, op: &Op, attribute: &str, all: &[(&'static str, Attribute)]) -> Option<String> {
         let others = all.iter().filter(|(name, _)| *name != attribute);
         let others = others.map(|(name, value)| (name.to_string(), value.clone())).collect();

@@ -1,4 +1,4 @@
-//! From the tree of [`syntax`](super::syntax) to a program: names become ids.
+//! The reader: the tree of [`syntax`](super::syntax) → a program. Names become ids.
 
 use std::collections::BTreeMap;
 
@@ -44,12 +44,12 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
     Err(ParseError::new(at, &found.message))
 }
 
-/// Reads a program as it stands, well-formed or not. See [`Program::verify`].
+/// Reads a program without verifying it. See [`Program::verify`].
 pub fn read(text: &str) -> Result<Program, ParseError> {
     read_text(text).map(|(program, _)| program)
 }
 
-/// Where a block and its operators stand in the text.
+/// The places of a block and its operators in the text.
 #[derive(Clone)]
 struct Positions {
     at: At,
@@ -93,7 +93,7 @@ fn read_text(text: &str) -> Result<(Program, Vec<Positions>), ParseError> {
 
 struct Reader {
     program: Program,
-    /// Sizes by name, those of row spaces too.
+    /// All sizes by name, including those of row spaces.
     sizes: BTreeMap<String, SymbolId>,
     rows: BTreeMap<String, RowsId>,
 }
@@ -164,7 +164,7 @@ impl Reader {
         self.sizes.insert(name.to_string(), self.program.row_space(rows).size);
     }
 
-    /// Adds the row spaces that blocks introduce.
+    /// Adds the row spaces that a block and its nested blocks choose.
     fn choose_rows(&mut self, block: &BlockText) -> Result<(), ParseError> {
         if let Some(rows) = &block.rows
             && let Some(parent) = &rows.parent
@@ -181,7 +181,7 @@ impl Reader {
         self.rows.get(&name.text).copied().ok_or_else(|| ParseError::new(name.at, message()))
     }
 
-    /// Adds the blocks under the ids that they are written with, and returns them in that order.
+    /// Adds the blocks with the ids of the text, and returns them in the order of the ids.
     fn create_blocks<'t>(&mut self, global: &'t BlockText) -> Result<Vec<&'t BlockText>, ParseError> {
         if global.id != 0 {
             return Err(ParseError::new(global.at, "the global block is block 0"));
@@ -232,7 +232,7 @@ impl Reader {
         Place { file: self.program.create_file(file), line: *line, column: *column, layer }
     }
 
-    /// The operator that initialises a value, and the type that the value is declared to have.
+    /// The initialiser of a value, and the declared type of the value.
     fn initializer(&mut self, value: &Declaration, call: &Call) -> Result<(Op, Type), ParseError> {
         let Name { text: name, at } = &value.name;
         if self.program.find(name).is_some() {
@@ -245,7 +245,7 @@ impl Reader {
         Ok((self.op(call, std::slice::from_ref(&ty))?, ty))
     }
 
-    /// Whether a value that was initialised has the type that it was declared to have.
+    /// Checks that an initialised value has its declared type.
     fn initialized(&self, var: VarId, value: &Declaration, ty: &Type) -> Result<(), ParseError> {
         let Name { text: name, at } = &value.name;
         let found = self.program.ty(var);
@@ -274,7 +274,7 @@ impl Reader {
         self.initialized(parameter.map_err(build_error(call.at))?, value, &ty)
     }
 
-    /// Adds the values of a block and of those below it.
+    /// Adds the values of a block and of its nested blocks.
     fn declare_values(&mut self, block: &BlockText) -> Result<(), ParseError> {
         for param in &block.params {
             let Name { text: name, at } = &param.name;
@@ -297,7 +297,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Adds a value, or finds it if it is written again, which is for the verifier to judge.
+    /// Adds a value. If the text writes it twice, the verifier reports that.
     fn output(&mut self, block: u32, output: &Declaration) -> Result<(), ParseError> {
         let Name { text: name, at } = &output.name;
         let (block, ty) = (BlockId(block), self.ty(&output.ty)?);
@@ -312,7 +312,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Adds the operators and results of a block and of those below it.
+    /// Adds the operators and results of a block and of its nested blocks.
     fn operators(&mut self, block: &BlockText, role: Role) -> Result<(), ParseError> {
         let id = BlockId(block.id);
         for operator in &block.operators {
@@ -337,7 +337,7 @@ impl Reader {
         Ok(Operator { op, inputs, outputs, blocks, site })
     }
 
-    /// The operator of a call whose outputs are of these types.
+    /// The operator of a call whose outputs have these types.
     fn op(&self, call: &Call, outputs: &[Type]) -> Result<Op, ParseError> {
         let mut attributes = Vec::new();
         for (name, value) in &call.attributes {
@@ -423,7 +423,7 @@ impl Reader {
     }
 }
 
-/// The name that a size consists of.
+/// The name, if the size is a single name.
 fn alone(size: &SizeText) -> Option<&Name> {
     match &size.terms[..] {
         [term] if term.coefficient == 1 => match &term.factors[..] {
@@ -434,14 +434,14 @@ fn alone(size: &SizeText) -> Option<&Name> {
     }
 }
 
-/// The blocks directly below a block.
+/// The nested blocks of a block, one level down.
 fn inner(block: &BlockText) -> impl Iterator<Item = &BlockText> {
     block.operators.iter().flat_map(|operator| &operator.blocks)
 }
 
 type Numbered<'t> = BTreeMap<u32, (&'t BlockText, Option<u32>)>;
 
-/// Collects a block and those below it by their ids.
+/// Collects a block and its nested blocks by id.
 fn number<'t>(block: &'t BlockText, parent: Option<u32>, into: &mut Numbered<'t>) -> Result<(), ParseError> {
     if parent.is_some_and(|parent| block.id <= parent) {
         let message = "a block inside another one has a higher number";

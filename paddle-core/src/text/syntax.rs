@@ -1,4 +1,4 @@
-//! The text form as a tree, before names are looked up.
+//! The syntax tree of the text form. Names are not resolved in it.
 
 use std::num::NonZero;
 
@@ -6,7 +6,7 @@ use super::lex::At;
 use crate::ops::{Attribute, Op};
 use crate::program::{DType, ParameterOptions, Role};
 
-/// A name, and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     pub(super) text: String,
@@ -33,38 +33,40 @@ pub(super) struct SizeDeclaration {
     pub(super) kind: SizeKind,
 }
 
-/// What a declared size is the size of.
+/// The kind of a declared size.
 pub(super) enum SizeKind {
-    /// A row space.
+    /// The number of rows of a root row space.
     Rows,
-    /// Rows that are chosen from this space.
+    /// The number of rows that a block chooses from this row space.
     Chosen(Name),
-    /// The rows of the first space that an iteration of a loop runs on; its steps are the second.
+    /// The number of rows of the first row space in an iteration of a loop; the second one is that of all iterations
+    /// together.
     Active(Name, Name),
-    /// The tokens of sequences, one for each row of this space.
+    /// The number of tokens of the sequences that belong to this row space.
     Tokens(Name),
-    /// The tokens of those sequences that belong to the rows of the first space; all of them are the second.
+    /// The number of tokens of those sequences that belong to the first row space; the second one has the tokens of all
+    /// sequences.
     Part(Name, Name),
-    /// These tokens in the order in which loops come to them.
+    /// The number of these tokens, in the order of the iterations of a `for`.
     Steps(Name),
-    /// These tokens in the order in which a `while` gave them.
+    /// The number of these tokens, in the order in which a `while` makes them.
     Rounds(Name),
-    /// Nothing but itself, known by what is fed.
+    /// A size symbol whose value follows from what is fed.
     Fed,
-    /// Likewise, known from outside.
+    /// A size symbol whose value [`Program::bind`](crate::program::Program::bind) gives.
     Outside,
 }
 
 /// `check T = 3: "`x` is …"` or `check T > 0: "…"`.
 pub(super) struct CheckText {
     pub(super) left: SizeText,
-    /// Nothing where it is to be above 0.
+    /// `None` for `> 0`.
     pub(super) right: Option<SizeText>,
     pub(super) message: String,
     pub(super) place: Option<PlaceText>,
 }
 
-/// File, line, column, and the layer that stands there.
+/// File, line, column and layer.
 pub(super) type PlaceText = (String, u32, u32, Option<String>);
 
 /// `parameter w: f32[13, 1] = uniform_random(min=-0.65, max=0.65) [chosen lr=0.1 at src/main.rs:4:9]`.
@@ -100,7 +102,7 @@ pub(super) struct SizeText {
     pub(super) terms: Vec<Term>,
 }
 
-/// A product with an integer.
+/// A product of an integer and factors.
 pub(super) struct Term {
     pub(super) coefficient: i64,
     pub(super) factors: Vec<Factor>,
@@ -108,9 +110,9 @@ pub(super) struct Term {
 }
 
 pub(super) enum Factor {
-    /// `T`; the rows of `T`, alone in front.
+    /// `T`. In front of a type's other sizes, a row space's name means its rows.
     Name(Name),
-    /// `(T)`: the size, in front too.
+    /// `(T)`: the number of rows, in front too.
     Parenthesised(Name),
     /// `((T) / (2))`.
     Quotient(SizeText, SizeText),
@@ -125,11 +127,11 @@ pub(super) struct BlockText {
     pub(super) params: Vec<Declaration>,
     pub(super) operators: Vec<OperatorText>,
     pub(super) results: Vec<Name>,
-    /// Where the results stand, or the block ends.
+    /// The place of the results, or of the end of the block.
     pub(super) end: At,
 }
 
-/// `on _.1 of _`: rows of a known space, or chosen ones.
+/// `on _.1 of _`: a declared row space, or one that the block chooses.
 pub(super) struct RowsText {
     pub(super) name: Name,
     pub(super) parent: Option<Name>,
@@ -138,7 +140,7 @@ pub(super) struct RowsText {
 /// `matmul_v2(x, w, trans_x=true)`.
 pub(super) struct Call {
     pub(super) at: At,
-    /// The operator of this name.
+    /// An operator of this name, with default attributes.
     pub(super) prototype: Op,
     pub(super) inputs: Vec<Name>,
     pub(super) attributes: Vec<(&'static str, AttributeText)>,
@@ -146,7 +148,7 @@ pub(super) struct Call {
 
 /// The value of an attribute.
 pub(super) enum AttributeText {
-    /// Without names in it.
+    /// A value without names in it.
     Ready(Attribute),
     Dims(Vec<SizeText>),
     Type(TypeText),
@@ -154,7 +156,7 @@ pub(super) enum AttributeText {
     Types(Vec<TypeText>),
 }
 
-/// A line of a block, and the blocks below it.
+/// A line of a block: an operator and its nested blocks.
 pub(super) struct OperatorText {
     pub(super) at: At,
     pub(super) outputs: Vec<Declaration>,
