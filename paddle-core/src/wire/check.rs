@@ -1,22 +1,22 @@
-//! The test that bytes are a whole message, before anything is built from them.
+//! The check that bytes are a complete message, before anything is built from them.
 //!
-//! A length that exceeds the input and a required field that is absent are found here, with the message, the
-//! field and the place. Since every element of a list of messages then has its required fields, hostile bytes
-//! cannot ask for many large structs with few bytes. (A field of one message may come in several parts, which are
-//! merged. Each part must be whole; nobody writes others.)
+//! It finds lengths that exceed the input and required fields that are absent, and reports the message, the field and
+//! the place. Every element of a list of messages then has its required fields, so a few hostile bytes cannot ask for
+//! many large structs. (In protobuf, a field that holds one message may come in several parts, which are merged. Here
+//! each part has to be complete; no writer produces other parts.)
 
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
 use super::WireError;
 use super::message::Schema;
 
-/// Checks the fields of a message, and of the messages within.
+/// Checks the fields of a message and of the messages in it.
 pub(super) fn check(schema: &Schema, bytes: &[u8]) -> Result<(), WireError> {
     check_at(schema, bytes, 0)
 }
 
-/// The same for a message whose bytes are found at `offset`. The recursion ends where the schema does: no
-/// message of `framework.proto` contains itself.
+/// Checks a message that begins at the byte `offset` of the input. The recursion is as deep as the schema: no message
+/// of `framework.proto` contains itself.
 fn check_at(schema: &Schema, bytes: &[u8], offset: usize) -> Result<(), WireError> {
     let mut seen = 0_u64;
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! What can be wrong with a program file, a parameter file or a tensor.
+//! Errors in program files, parameter files and tensors.
 
 use std::error::Error;
 use std::fmt;
@@ -8,11 +8,11 @@ use prost::DecodeError;
 use super::{AttrType, VarKind};
 use crate::memory::OutOfMemory;
 
-/// Bytes that are not what they should be, or a tensor that cannot be written.
+/// Bytes that cannot be read, or a tensor that cannot be written.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WireError {
-    /// The bytes are not this protobuf message: cut short, damaged, or something else altogether.
+    /// The bytes are not this protobuf message: they are cut short, damaged, or something else.
     Malformed {
         /// The message that was being read.
         message: &'static str,
@@ -21,28 +21,28 @@ pub enum WireError {
         /// What is wrong.
         cause: DecodeError,
     },
-    /// A field of a whole message has a value that is not of its kind.
+    /// A field of a complete message has a value of the wrong kind.
     FieldValue {
-        /// The field, by its path from the outermost message, and what is wrong with it.
+        /// The path of the field from the outermost message, and what is wrong with it.
         cause: DecodeError,
     },
-    /// A message lacks a field that it must have.
+    /// A message lacks a required field.
     MissingField {
         /// The message.
         message: &'static str,
         /// The field.
         field: &'static str,
-        /// Where in the bytes the message starts.
+        /// The byte at which the message starts.
         offset: usize,
     },
-    /// A number that is no variant of an enumeration.
+    /// A number is no variant of an enumeration.
     UnknownNumber {
         /// The enumeration.
         enumeration: &'static str,
         /// The number.
         value: i32,
     },
-    /// An attribute of an operator has another type than its reader expects.
+    /// An attribute has another type than its reader expects.
     AttrType {
         /// The operator's type.
         op: String,
@@ -62,14 +62,14 @@ pub enum WireError {
         /// The bytes that are left.
         left: usize,
     },
-    /// A tensor in a version of the format that does not exist yet.
+    /// A tensor has an unknown version of the format.
     TensorVersion {
-        /// The part with the version.
+        /// The part that the version belongs to.
         part: &'static str,
         /// The version.
         found: u32,
     },
-    /// Offsets of a level of sequences that are not whole numbers of eight bytes.
+    /// The offsets of a level of sequences do not take a multiple of eight bytes.
     LodLength {
         /// The bytes of the level.
         length: u64,
@@ -79,19 +79,19 @@ pub enum WireError {
         /// The length.
         length: i32,
     },
-    /// A tensor of a kind that has no elements of a fixed size.
+    /// A tensor has a kind whose elements have no fixed size.
     NotAnElement {
         /// The kind.
         kind: VarKind,
     },
-    /// Dimensions that are negative, or too large for memory.
+    /// Dimensions are negative, or too large for memory.
     TensorSize {
         /// The dimensions.
         dims: Vec<i64>,
         /// The element type.
         element: VarKind,
     },
-    /// The data of a tensor to be written is not as long as its dimensions say.
+    /// The data of a tensor to be written does not have the length that its dimensions ask for.
     DataLength {
         /// The bytes that the dimensions ask for.
         expected: usize,
@@ -109,7 +109,7 @@ pub enum WireError {
     TrailingBytes {
         /// How many bytes follow.
         count: usize,
-        /// The name of the last parameter, if there is any.
+        /// The name of the last parameter, if there is one.
         last: Option<String>,
     },
     /// There is no memory for the elements of a tensor.
@@ -117,7 +117,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// The memory that could not be had, if that is what went wrong.
+    /// The failed request for memory, if that is the error.
     pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
         if let Self::OutOfMemory(error) = self { Some(error) } else { None }
     }

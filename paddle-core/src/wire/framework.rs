@@ -1,7 +1,7 @@
 //! The messages of PaddlePaddle's `framework.proto` (proto2, package `paddle.framework.proto`).
 //!
-//! The tables are those of the `.proto` file of 2.6; 3.x renamed fields but changed no number. A nested message
-//! takes the name of the outer one: `OpDesc.Attr` is [`OpAttr`]. Why there is no derive: see `message.rs`.
+//! The tables are those of the `.proto` file of 2.6; 3.x renamed fields but changed no number. The name of a nested
+//! message includes that of the outer one: `OpDesc.Attr` is [`OpAttr`]. `message.rs` says why there is no derive.
 
 use prost::DecodeError;
 use prost::bytes::{Buf, BufMut};
@@ -22,7 +22,7 @@ messages! {
         optional message(OpVersionMap) op_version_map = 5;
     }
 
-    /// A list of operators, and the variables that it declares.
+    /// A block: its operators, and the variables that it declares.
     BlockDesc {
         /// Its index among the program's blocks.
         required int32 idx = 1;
@@ -32,7 +32,7 @@ messages! {
         repeated message(VarDesc) vars = 3;
         /// The operators, in the order in which they run.
         repeated message(OpDesc) ops = 4;
-        /// For the block of a gradient, the block that it is the gradient of; else -1, the default.
+        /// For a gradient block, the index of its forward block; otherwise -1, the default.
         optional int32 forward_block_idx = 5;
     }
 
@@ -40,7 +40,7 @@ messages! {
     VarDesc {
         /// The name, by which operators refer to it.
         required string name = 1;
-        /// What it holds.
+        /// Its type.
         required message(VarType) r#type = 2;
         /// Whether it outlives a run, as parameters do. Default: false.
         optional bool persistable = 3;
@@ -78,7 +78,7 @@ messages! {
         optional message(LodTensorDesc) lod_tensor = 3;
         /// `LOD_TENSOR_ARRAY`: its elements.
         optional message(LodTensorArrayDesc) tensor_array = 4;
-        /// `READER`: what it yields.
+        /// `READER`: the tensors that it yields.
         optional message(ReaderDesc) reader = 5;
         /// `TUPLE`: its elements.
         optional message(Tuple) tuple = 7;
@@ -98,7 +98,7 @@ messages! {
     TensorDesc {
         /// The element type.
         required enumeration(VarKind) data_type = 1;
-        /// The dimensions; -1 where it is known only at run time.
+        /// The dimensions; -1 for a size that is known only at run time.
         repeated int64 dims = 2;
     }
 
@@ -106,7 +106,7 @@ messages! {
     LodTensorDesc {
         /// The rows.
         required message(TensorDesc) tensor = 1;
-        /// How many levels of sequences. Default: 0.
+        /// The number of levels of sequences. Default: 0.
         optional int32 lod_level = 2;
     }
 
@@ -114,13 +114,13 @@ messages! {
     LodTensorArrayDesc {
         /// The rows of an element.
         required message(TensorDesc) tensor = 1;
-        /// How many levels of sequences an element has. Default: 0.
+        /// The number of levels of sequences of an element. Default: 0.
         optional int32 lod_level = 2;
     }
 
     /// A source of tensors.
     ReaderDesc {
-        /// What it yields.
+        /// The tensors that it yields.
         repeated message(LodTensorDesc) lod_tensor = 1;
     }
 
@@ -132,11 +132,11 @@ messages! {
 
     /// An operator: its type, the variables in each of its slots, its attributes.
     OpDesc {
-        /// What it reads.
+        /// The input slots.
         repeated message(OpVar) inputs = 1;
-        /// What it writes.
+        /// The output slots.
         repeated message(OpVar) outputs = 2;
-        /// Which operator it is.
+        /// The operator's type.
         required string r#type = 3;
         /// Its attributes.
         repeated message(OpAttr) attrs = 4;
@@ -196,7 +196,7 @@ messages! {
         repeated message(Scalar) scalars = 21;
     }
 
-    /// A number of a type of its own.
+    /// A number with its type.
     Scalar {
         /// Which of the following fields holds the value: boolean 1, integer 2, float 3, complex 4.
         required int32 r#type = 1;
@@ -226,7 +226,7 @@ messages! {
 
     /// The versions of operators' definitions.
     OpVersionMap {
-        /// One for each operator that has ever changed.
+        /// One for each operator whose definition has ever changed.
         repeated message(OpVersionPair) pair = 1;
     }
 

@@ -23,7 +23,7 @@ pub(super) mod kind {
     };
 }
 
-/// What `check.rs` has to know about a message.
+/// The part of a message's table that `check.rs` reads.
 pub(super) struct Schema {
     /// The name of the message.
     pub(super) name: &'static str,
@@ -37,14 +37,14 @@ pub(super) struct Field {
     pub(super) number: u32,
     /// The name in the `.proto` file.
     pub(super) name: &'static str,
-    /// Whether a message without it is incomplete.
+    /// Whether the field is required.
     pub(super) required: bool,
-    /// The schema of its messages, where the field is of messages.
+    /// The schema of the field's messages, if the field holds messages.
     pub(super) message: Option<&'static Schema>,
 }
 
 impl Schema {
-    /// The schema, if its numbers ascend and fit the set of bits that `check.rs` keeps of them.
+    /// The schema. Panics unless the numbers ascend and fit the set of bits in which `check.rs` keeps them.
     pub(super) const fn new(name: &'static str, fields: &'static [Field]) -> Schema {
         let mut last = 0;
         let mut i = 0;
@@ -68,7 +68,7 @@ pub(super) const fn plain(name: &'static str) -> &'static str {
     }
 }
 
-/// Moves a field that has no place in the message, key included, from `input` to the end of `unknown`.
+/// Moves an unknown field, key included, from `input` to the end of `unknown`.
 pub(super) fn keep_unknown(
     number: u32,
     wire_type: WireType,
@@ -80,7 +80,7 @@ pub(super) fn keep_unknown(
     skip_field(wire_type, number, &mut Recorder { input, record: unknown }, context)
 }
 
-/// A buffer that keeps a copy of what is read from it.
+/// A buffer that keeps a copy of the bytes that are read from it.
 struct Recorder<'a, B> {
     input: &'a mut B,
     record: &'a mut Vec<u8>,
@@ -106,8 +106,8 @@ impl<B: Buf> Buf for Recorder<'_, B> {
     }
 }
 
-/// Defines messages. A line is `rule kind name = number;`, and the kind of a message or of an enumeration has
-/// its Rust type in parentheses: `repeated message(BlockDesc) blocks = 1;`.
+/// Defines messages. A line is `rule kind name = number;`. The kind of a message or of an enumeration has its Rust type
+/// in parentheses: `repeated message(BlockDesc) blocks = 1;`.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
@@ -123,7 +123,7 @@ macro_rules! messages {
                 $(#[$field_doc])*
                 pub $name: $crate::wire::message::field_type!($rule $kind $($Type)?),
             )*
-            /// Fields that are not in the schema, as they came. They are written after those that are.
+            /// Unknown fields, as they were read. They are written after the known fields.
             pub unknown: Vec<u8>,
         }
 
@@ -138,8 +138,7 @@ macro_rules! messages {
                 }),*],
             );
 
-            /// Reads the message. Whatever the bytes are, the memory that this takes is at most proportional to
-            /// their number.
+            /// Reads the message. It takes memory at most proportional to the number of bytes, whatever they are.
             pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
                 check(Self::SCHEMA, bytes)?;
                 <Self as prost::Message>::decode(bytes).map_err(|cause| WireError::FieldValue { cause })
@@ -213,7 +212,7 @@ macro_rules! value_type {
     (string) => {
         String
     };
-    // A number that no variant has is legal in a file, and must survive.
+    // A file may have a number that no variant has; the number has to survive.
     (enumeration $Enum:ident) => {
         i32
     };

@@ -1,4 +1,4 @@
-//! Operators by hand: building them, and reading their slots and attributes by name.
+//! Construction of operators, and access to their slots and attributes by name.
 
 use super::{AttrType, OpAttr, OpDesc, OpVar, WireError};
 
@@ -34,13 +34,13 @@ impl OpDesc {
         self
     }
 
-    /// The variables in an input slot. PaddlePaddle also writes slots that hold nothing, so an empty slot and an
-    /// absent one are the same.
+    /// The variables in an input slot; none if the slot is absent. PaddlePaddle also writes empty slots, so both mean
+    /// the same.
     pub fn input(&self, slot: &str) -> &[String] {
         arguments(&self.inputs, slot)
     }
 
-    /// The variables in an output slot; none if it is absent.
+    /// The variables in an output slot; none if the slot is absent.
     pub fn output(&self, slot: &str) -> &[String] {
         arguments(&self.outputs, slot)
     }
@@ -60,7 +60,8 @@ impl OpDesc {
         Ok(self.typed(name, AttrType::Int)?.map(|attr| attr.i.unwrap_or_default()))
     }
 
-    /// The `LONG` of this name, if there is one; an `INT` is widened, as PaddlePaddle does.
+    /// The `LONG` of this name, if there is one; an `INT` is widened, as PaddlePaddle widens it. An error if it has
+    /// another type.
     pub fn attr_long(&self, name: &str) -> Result<Option<i64>, WireError> {
         match self.attr_int(name) {
             Ok(int) => Ok(int.map(i64::from)),
@@ -73,7 +74,7 @@ impl OpDesc {
         Ok(self.typed(name, AttrType::Float)?.map(|attr| attr.f.unwrap_or_default()))
     }
 
-    /// A `FLOAT64`.
+    /// The `FLOAT64` of this name, if there is one; an error if it has another type.
     pub fn attr_double(&self, name: &str) -> Result<Option<f64>, WireError> {
         Ok(self.typed(name, AttrType::Float64)?.and_then(|attr| attr.float64))
     }
@@ -88,7 +89,8 @@ impl OpDesc {
         Ok(self.typed(name, AttrType::Ints)?.map(|attr| attr.ints.as_slice()))
     }
 
-    /// The `LONGS` of this name, if there are any; `INTS` are widened, as PaddlePaddle does.
+    /// The `LONGS` of this name, if there are any; `INTS` are widened, as PaddlePaddle widens them. An error if they
+    /// have another type.
     pub fn attr_longs(&self, name: &str) -> Result<Option<Vec<i64>>, WireError> {
         match self.attr_ints(name) {
             Ok(ints) => Ok(ints.map(|ints| ints.iter().copied().map(i64::from).collect())),
@@ -111,8 +113,8 @@ impl OpDesc {
         Ok(self.typed(name, AttrType::Strings)?.map(|attr| attr.strings.as_slice()))
     }
 
-    /// The index of the `BLOCK` of this name, if there is one; an error if it has another type. The index is as
-    /// it was written: whether the program has such a block is for the reader to see.
+    /// The index of the `BLOCK` of this name, if there is one; an error if it has another type. The index is not
+    /// checked: the program may have no such block.
     pub fn attr_block(&self, name: &str) -> Result<Option<i32>, WireError> {
         Ok(self.typed(name, AttrType::Block)?.map(|attr| attr.block_idx.unwrap_or_default()))
     }

@@ -22,10 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ProgramDesc, TensorDesc, VarKind, WireError};
 use crate::memory::{TryGrow, try_collect};
 
-/// The bytes of a tensor beside its levels, its description and its elements.
+/// The number of bytes of a stored tensor without its levels, its description and its elements.
 const PREFIXES: usize = 4 + 8 + 4 + 4;
 
-/// A tensor as it is stored. The levels are not compared with the dimensions.
+/// A tensor as it is stored. The levels need not agree with the dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorRecord {
     /// The offsets of the sequences, one list for each level.
@@ -38,8 +38,8 @@ pub struct TensorRecord {
     pub data: Vec<u8>,
 }
 
-/// The names of the tensors that the `.pdiparams` file of a program has: its persistable `LOD_TENSOR` variables.
-/// (`feed` and `fetch` are persistable as well, but of other kinds.)
+/// The names of the tensors in the `.pdiparams` file of a program: its persistable `LOD_TENSOR` variables. (`feed` and
+/// `fetch` are persistable too, but of other kinds.)
 pub fn parameter_names(program: &ProgramDesc) -> BTreeSet<String> {
     let vars = program.blocks.iter().flat_map(|block| &block.vars);
     vars.filter(|var| var.persistable == Some(true) && var.r#type.r#type == i32::from(VarKind::LodTensor))
@@ -47,7 +47,7 @@ pub fn parameter_names(program: &ProgramDesc) -> BTreeSet<String> {
         .collect()
 }
 
-/// Reads the tensors of these names, which must be all that the bytes hold.
+/// Reads the tensors of these names. They have to take all of the bytes.
 pub fn read_params(
     mut bytes: &[u8],
     names: &BTreeSet<String>,
@@ -63,7 +63,7 @@ pub fn read_params(
     }
 }
 
-/// Writes the tensors, in the order of the bytes of their names, which is the order of the map.
+/// Writes the tensors in the order of the bytes of their names, which is the order of the map.
 pub fn write_params(params: &BTreeMap<String, TensorRecord>) -> Result<Vec<u8>, WireError> {
     let mut bytes = Vec::new();
     for (name, tensor) in params {
@@ -79,7 +79,7 @@ fn of_parameter(name: &str, cause: WireError) -> WireError {
     }
 }
 
-/// Reads one tensor and moves `input` past it. Every length is compared with what is left before anything is
+/// Reads one tensor and moves `input` past it. Every length is compared with the remaining bytes before memory is
 /// allocated for it.
 pub fn read_tensor(input: &mut &[u8]) -> Result<TensorRecord, WireError> {
     version(input, "the sequence part")?;
@@ -129,7 +129,7 @@ pub fn write_tensor(tensor: &TensorRecord, output: &mut Vec<u8>) -> Result<(), W
     Ok(())
 }
 
-/// The bytes of the elements of a tensor.
+/// The number of bytes of a tensor's elements.
 fn data_length(element: VarKind, dims: &[i64]) -> Result<usize, WireError> {
     let size = element.element_size().ok_or(WireError::NotAnElement { kind: element })?;
     let wrong = || WireError::TensorSize { dims: dims.to_vec(), element };
@@ -158,7 +158,7 @@ fn array<const N: usize>(input: &mut &[u8], part: &'static str) -> Result<[u8; N
     Ok(*first)
 }
 
-/// Reads the version of a part, of which there is only one so far.
+/// Reads the version of a part. The only known version is 0.
 fn version(input: &mut &[u8], part: &'static str) -> Result<(), WireError> {
     match u32::from_le_bytes(array(input, "the version")?) {
         0 => Ok(()),
