@@ -1,20 +1,21 @@
-//! `accumulate`: a training step in two programs. One computes gradients and adds them to sums, once for each shard;
-//! the other one updates the parameters from these sums.
+//! `accumulate`: cuts a training step into two programs. The first computes the gradients of one shard and adds them to
+//! sums. The second updates the parameters from the sums.
 
 use super::optimize::{add_up, is_sparse};
 use super::scalar_input::create_scalar;
 use crate::ops::{Fill, GradientError, If, ParameterUse, Program, Store};
 use crate::program::{BuildError, DType, Role, Site, VarId};
 
-/// The slot of the states that gradients are added up in. What is in them does not outlive a step.
+/// The slot of the states that hold sums of gradients. Their values do not outlive a step.
 pub const SUM_OF_GRADIENTS: &str = "SumOfGradients";
 
 const SITE: Site = Site { role: Role::Optimize, place: None };
 
-/// Appends to a program with gradients that each is added to a sum, a state of its parameter. Of a gradient that is a sum of
-/// rows, these are added, and the gradient of the whole parameter is not computed.
+/// Appends, for each recorded gradient, an operator that adds it to a sum, which is a state of the parameter. A sparse
+/// gradient adds only its rows, and the dense gradient is not computed.
 ///
-/// Adds the input `is_first`, a truth value, behind the others, and returns it: with it, sums begin at 0.
+/// Adds the input `is_first`, a truth value, behind the other inputs, and returns it. The sums begin at 0 if it is
+/// true.
 pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
     let is_first = create_scalar(program, "is_first", DType::Bool)?;
     let blocks = program.create_branches(Program::GLOBAL, is_first)?;
@@ -34,8 +35,8 @@ pub fn accumulate(program: &mut Program) -> Result<VarId, BuildError> {
     Ok(is_first)
 }
 
-/// The program whose gradients are the sums of those of `program`: it has the parameters that are trained and nothing else,
-/// for [`optimize`](super::optimize::optimize) to append the updates to.
+/// The program that [`optimize`](super::optimize::optimize) appends the updates to: it has the parameters that
+/// `program` trains, and their sums as gradients, and nothing else.
 pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
     let mut updating = Program::new();
     updating.set_shards(program.shards());
@@ -51,7 +52,7 @@ pub fn from_sums(program: &Program) -> Result<Program, BuildError> {
     Ok(updating)
 }
 
-/// Errors if `update` is to leave rows alone that `compute` does not look up: sums of gradients do not tell which these are.
+/// Errors if `update` leaves alone the rows that `compute` does not look up: the sums do not say which rows these are.
 pub(super) fn refuse_lazy(compute: &Program, update: &Program) -> Result<(), GradientError> {
     for operator in &update.block(Program::GLOBAL).ops {
         let Some(changed) = operator.changed().next().filter(|_| operator.op.operation().is_lazy()) else {

@@ -1,7 +1,8 @@
 //! `backward`: appends the gradient of the cost with respect to the parameters, over nested blocks.
 //!
-//! Reverse mode: operators are visited from last to first, each asks its gradient rule for the gradients of its inputs
-//! and those of several uses are added. An operator that owns blocks gets gradient blocks for them.
+//! Reverse mode. It visits the operators from the last to the first. The gradient rule of each operator gives the
+//! gradients of its inputs; the gradients of several uses of a value are added. An operator that owns blocks gets
+//! gradient blocks for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +10,10 @@ use super::paths::{Way, cost, reach, trained};
 use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number, Program};
 use crate::program::{BlockId, Definition, Role, Site, VarId};
 
-/// Appends the gradient of the first output with respect to every parameter that is trained, and records (parameter,
-/// gradient) pairs. A parameter that the user left out, by `stop_gradient`, has none.
+/// Appends the gradient of the first output with respect to every trained parameter, and records the (parameter,
+/// gradient) pairs. A parameter that the user left out by `stop_gradient` gets none.
 ///
-/// Errors: the program is not one to be trained, see [`check_trainable`](super::check_trainable), or has its gradients already.
+/// Errors if the program cannot be trained, see [`check_trainable`](super::check_trainable), or already has gradients.
 pub fn backward(program: &mut Program) -> Result<(), GradientError> {
     if !program.gradients().is_empty() {
         return Err(GradientError { place: None, message: "the program has its gradients already".into() });
@@ -25,7 +26,7 @@ pub fn backward(program: &mut Program) -> Result<(), GradientError> {
             return Err(GradientError { place: None, message });
         };
         let name = format!("{}@GRAD", program.var(parameter).name);
-        // A part of the gradient, inside a block, may have the name.
+        // A partial gradient inside a block may already have the name.
         match program.find(&name) {
             Some(part) => program.swap_names(part, grad),
             None => program.rename(grad, &name),
@@ -35,8 +36,8 @@ pub fn backward(program: &mut Program) -> Result<(), GradientError> {
     Ok(())
 }
 
-/// Appends the gradient of the first output with respect to `wanted` (parameters or floating-point inputs), and
-/// returns where it is; `None` where the cost does not depend on the value.
+/// Appends the gradient of the first output with respect to `wanted` (parameters or floating-point inputs), and returns
+/// the gradients in the same order; `None` for a value that the cost does not depend on.
 pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<VarId>>, GradientError> {
     let cost = cost(program)?;
     let differentiable = |&var: &VarId| {
@@ -62,8 +63,8 @@ pub fn gradients(program: &mut Program, wanted: &[VarId]) -> Result<Vec<Option<V
     Ok(wanted.iter().map(|var| grads.get(var).copied()).collect())
 }
 
-/// Appends to `into` the gradient of the operators of `forward`, from gradients of its values, and returns the
-/// gradients of everything that they read.
+/// Appends to `into` the gradient of the operators of `forward`, given the gradients of some of its values. Returns the
+/// gradients of all values that these operators read.
 pub(crate) fn differentiate(
     program: &mut Program,
     active: &BTreeSet<VarId>,
@@ -106,16 +107,16 @@ pub(crate) fn differentiate(
     Ok(sums.grads)
 }
 
-/// The gradients that a block has so far.
+/// The gradients that have been found so far in a block.
 struct Sums {
     into: BlockId,
     grads: BTreeMap<VarId, VarId>,
-    /// A gradient that is passed on unchanged keeps its first name.
+    /// The values that have such a name. A gradient that is passed on unchanged keeps its first name.
     named: BTreeSet<VarId>,
 }
 
 impl Sums {
-    /// Adds to the gradient of `var`.
+    /// Adds a gradient to the sum for `var`.
     fn add(
         &mut self,
         program: &mut Program,

@@ -1,22 +1,21 @@
-//! Clipping of gradients, by operators.
+//! Gradient clipping, by appended operators.
 
 use crate::ops::{Binary, BinaryKind, Cast, Fill, Number, Op, Program, Reduce, ReduceKind, Unary, UnaryKind};
 use crate::program::{BuildError, DType, ParameterGradient, Site, Type, VarId};
 
-/// How gradients are kept within bounds.
+/// The rule by which gradients are clipped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clip {
-    /// Each element is brought within `-bound ..= bound`.
+    /// Clips each element to `-bound ..= bound`.
     Value(f64),
-    /// The gradient of each parameter is scaled so that its norm is at most this:
-    /// `g · bound / max(bound, ‖g‖)`.
+    /// Scales the gradient of each parameter so that its norm is at most the bound: `g · bound / max(bound, ‖g‖)`.
     Norm(f64),
-    /// All gradients are scaled alike so that their norm, as one vector, is at most this: Pascanu, Mikolov, Bengio, "On
-    /// the difficulty of training recurrent neural networks", 2013, algorithm 1.
+    /// Scales all gradients by one factor so that the norm of all of them together is at most the bound: Pascanu,
+    /// Mikolov, Bengio, "On the difficulty of training recurrent neural networks", 2013, algorithm 1.
     GlobalNorm(f64),
 }
 
-/// Appends operators that clip these gradients, and puts the clipped ones in their place.
+/// Appends operators that clip these gradients, and replaces the gradients by the clipped ones.
 pub(super) fn clip(
     program: &mut Program,
     pairs: &mut [ParameterGradient],
@@ -73,7 +72,7 @@ impl Append<'_> {
         Ok(self.program.append_op(Program::GLOBAL, op, inputs, self.site)?[0])
     }
 
-    /// The value as another element type; itself, if it has that one.
+    /// Casts a value to an element type, unless it has that type already.
     fn cast(&mut self, value: VarId, dtype: DType) -> Result<VarId, BuildError> {
         if self.program.ty(value).dtype == dtype { Ok(value) } else { self.op(Cast { dtype }, &[value]) }
     }

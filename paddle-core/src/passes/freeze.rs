@@ -1,13 +1,13 @@
-//! `freeze`: parameters that stay as they are, to the last bit, though gradients flow through what they are used for.
+//! `freeze`: keeps parameters unchanged, to the last bit. Gradients still flow through the operators that use them.
 
 use super::paths::trained;
 use crate::ops::{GradientError, Mode, Program};
 use crate::program::{BlockId, VarId};
 
-/// Freezes the parameters of the names for which `is_frozen` holds: none of them is trained, and no operator moves those
-/// that are statistics. For programs without gradients.
+/// Freezes the parameters whose names satisfy `is_frozen`: they are not trained, and operators that move statistics
+/// leave them alone. For programs without gradients.
 ///
-/// Errors: an operator changes one of them in a way that cannot be left out.
+/// Errors if an operator changes one of them in a way that cannot be left out.
 pub fn freeze(program: &mut Program, is_frozen: &dyn Fn(&str) -> bool) -> Result<(), GradientError> {
     let frozen: Vec<VarId> = program.parameters().filter(|&id| is_frozen(&program.var(id).name)).collect();
     for block in 0..program.blocks().len() as u32 {
@@ -31,8 +31,8 @@ pub fn freeze(program: &mut Program, is_frozen: &dyn Fn(&str) -> bool) -> Result
     Ok(())
 }
 
-/// Freezes the parameters that the network itself leaves out of its training, as by `stop_gradient`, while the program is as it was
-/// written: other passes drop what nothing reads.
+/// Freezes the parameters that the network itself leaves out of training, for example by `stop_gradient`. It has to run
+/// before other passes drop the values that nothing reads.
 ///
 /// Errors if the program cannot be trained, see [`check_trainable`](super::check_trainable).
 pub fn leave_out(program: &mut Program) -> Result<(), GradientError> {

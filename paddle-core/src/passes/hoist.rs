@@ -1,8 +1,8 @@
-//! `hoist`: takes what does not depend on the state of a loop out of its body.
+//! `hoist`: moves operators that do not depend on the state of a loop in front of the loop.
 //!
-//! An operator that is pure and row-wise, and reads nothing but what comes to the iterations from outside, gives in all
-//! iterations together what it gives for all their rows at once: the projections of the inputs of a recurrent network are
-//! one product over all tokens. What reads only values of the rows around a loop is computed once for each of these.
+//! A pure row-wise operator that reads only values from outside gives the same results on the rows of all iterations at
+//! once. So the input projection of a recurrent network becomes one product over all tokens. An operator that reads
+//! only values of the rows around the loop is computed once for each of these rows.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
 use crate::ops::{OfShards, Operator, Program};
 use crate::program::{BlockId, BuildError, VarId};
 
-/// How a value of a body is known outside.
+/// How a value of the body relates to its counterpart outside of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum View {
-    /// As it is.
+    /// The counterpart is the value itself.
     Same,
-    /// The rows of all iterations have it.
+    /// The counterpart is on the rows of all iterations.
     Items,
-    /// The rows around the loop have it.
+    /// The counterpart is on the rows around the loop.
     Captured,
 }
 
-/// Hoists out of all loops, those further in first.
+/// Hoists operators out of all loops, inner loops first.
 pub fn hoist(program: &mut Program) -> Result<(), BuildError> {
     let mut found = Vec::new();
     bodies(program, Program::GLOBAL, &mut found);
@@ -40,9 +40,9 @@ pub fn hoist(program: &mut Program) -> Result<(), BuildError> {
 
 struct Hoisting {
     at: LoopAt,
-    /// The body, or the condition.
+    /// The block that operators are taken from: the body or the condition.
     block: BlockId,
-    /// Values of the block that are known outside.
+    /// Values of the block, each with its counterpart outside.
     outside: BTreeMap<VarId, (View, VarId)>,
 }
 
@@ -73,7 +73,7 @@ impl Hoisting {
                 None => kept.push(operator),
             }
         }
-        // What was brought from outside remains for those who read it.
+        // A value whose operator was kept, such as a `gather_rows`, need not be brought into the block.
         let count = kept.len();
         program.block_mut(self.block).ops = kept;
         let mut bring: Vec<VarId> = Vec::new();
@@ -106,15 +106,15 @@ impl Hoisting {
         Ok(())
     }
 
-    /// Where an operator can be hoisted to, and what it reads there.
+    /// The place that an operator can be hoisted to, and the values that it reads there.
     fn hoisted(&mut self, program: &Program, operator: &Operator) -> Option<(View, Vec<VarId>)> {
         let effects = operator.op.effects();
-        // What names a row space belongs where that is.
+        // An operator with a row space among its attributes makes sense only where that space exists.
         let names_rows = operator.op.attributes().iter().any(|(_, attribute)| !attribute.rows().is_empty());
         let is_moved = effects.pure && !effects.blocks && !names_rows && !operator.inputs.is_empty();
         let inputs: Vec<(View, VarId)> =
             operator.inputs.iter().map(|&input| self.view(program, input)).collect::<Option<_>>()?;
-        // Rows that are brought are where they come from.
+        // An operator that brings rows into the block is not moved; its output has its input as counterpart.
         if let (&[(View::Same, outer)], &[local]) = (&inputs[..], &operator.outputs[..])
             && self.is_brought(program, outer, local)
         {
@@ -138,14 +138,14 @@ impl Hoisting {
         fits.then(|| (view, inputs.into_iter().map(|(_, outer)| outer).collect()))
     }
 
-    /// Whether a value is the rows of the block of one from outside.
+    /// Whether `local` has those rows of `outer` that the block runs on.
     fn is_brought(&self, program: &Program, outer: VarId, local: VarId) -> bool {
         let (from, to) = (program.ty(outer).rows, program.ty(local).rows);
         let outside = to.zip(program.block(self.block).rows);
         from.is_some() && outside.and_then(|(to, rows)| program.outside_of(to, rows)) == from
     }
 
-    /// What a value that is read in the block is outside.
+    /// The counterpart, outside of the loop, of a value that the block reads.
     fn view(&self, program: &Program, var: VarId) -> Option<(View, VarId)> {
         let is_outside = !is_inside(program, program.var(var).block, self.block);
         if is_outside { Some((View::Same, var)) } else { self.outside.get(&var).copied() }

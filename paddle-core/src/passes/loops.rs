@@ -1,9 +1,9 @@
-//! What passes do to loops: values that come to each iteration, and values that each gives.
+//! Edits of loops that several passes need: values brought to each iteration, and values collected from each.
 
 use crate::ops::{Operator, Parts, Program};
 use crate::program::{BlockId, BuildError, Definition, Type, VarId};
 
-/// A loop: the block of its operator, and its place there.
+/// A loop: the block that it stands in, and its position there.
 #[derive(Clone, Copy)]
 pub(super) struct LoopAt {
     pub(super) block: BlockId,
@@ -32,7 +32,7 @@ impl LoopAt {
         &program.block(self.block).ops[self.at]
     }
 
-    /// Whether the operator can have these parts.
+    /// Sets the parts of the operator. `false` if the operator cannot have them.
     fn set_parts(&mut self, program: &mut Program, parts: Parts) -> bool {
         let control = self.operator(program).op.operation().control();
         let Some(op) = control.and_then(|control| control.with_parts(parts)) else { return false };
@@ -41,7 +41,8 @@ impl LoopAt {
         true
     }
 
-    /// The part of a value that comes to an iteration: a parameter of the body. `None` if the loop takes no such values.
+    /// Brings a value to the iterations: returns the parameter of the body that has an iteration's part of it. `None`
+    /// if the loop takes no such values.
     pub(super) fn bring(&mut self, program: &mut Program, outer: VarId) -> Result<Option<VarId>, BuildError> {
         let known = self.operator(program).inputs[..self.parts.items].iter().position(|&item| item == outer);
         if let Some(known) = known {
@@ -65,7 +66,8 @@ impl LoopAt {
         Ok(Some(param))
     }
 
-    /// The values that all iterations have for one of the body's, together. `None` if they cannot be collected.
+    /// Collects a value of the body: returns the value, behind the loop, that holds it for all iterations. `None` if it
+    /// cannot be collected.
     pub(super) fn collect(
         &mut self,
         program: &mut Program,
@@ -97,7 +99,7 @@ impl LoopAt {
         Ok(Some(output))
     }
 
-    /// Takes away what comes to the iterations and is not read there.
+    /// Removes the values brought to the iterations that the body does not read.
     pub(super) fn drop_unread_items(&mut self, program: &mut Program) {
         for item in (0..self.parts.items).rev() {
             let param = program.block(self.body).params[item];
@@ -110,7 +112,7 @@ impl LoopAt {
         }
     }
 
-    /// Takes away a result behind the state, with the output that it leads to.
+    /// Removes a result of the body that is not loop state, and the output of the loop that belongs to it.
     pub(super) fn drop_result(&mut self, program: &mut Program, result: usize) {
         let Parts { states, collected, .. } = self.parts;
         if result < states + collected {
@@ -130,7 +132,7 @@ pub(super) fn is_inside(program: &Program, block: BlockId, outer: BlockId) -> bo
     at.is_some()
 }
 
-/// The loops in a block and below it, those further in first.
+/// The bodies of the loops in a block and its nested blocks, inner loops first.
 pub(super) fn bodies(program: &Program, block: BlockId, found: &mut Vec<BlockId>) {
     for (at, operator) in program.block(block).ops.iter().enumerate() {
         operator.blocks.iter().for_each(|&inner| bodies(program, inner, found));
@@ -148,7 +150,7 @@ pub(super) fn is_read(program: &Program, var: VarId) -> bool {
         || program.taps().iter().any(|tap| tap.var == var)
 }
 
-/// Takes operators away that compute what nothing reads any more.
+/// Removes operators whose results nothing reads.
 pub(super) fn drop_unread(program: &mut Program, block: BlockId) {
     for at in (0..program.block(block).ops.len()).rev() {
         let operator = &program.block(block).ops[at];

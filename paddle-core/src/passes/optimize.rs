@@ -1,5 +1,5 @@
-//! `optimize`: appends the operators that update the parameters from their gradients. A gradient is clipped, then it
-//! decays the parameter, then it updates it.
+//! `optimize`: appends the operators that update the parameters from their gradients. Each gradient is first clipped,
+//! then decay is added, then the rule updates the parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::ops::{
 };
 use crate::program::{BuildError, DType, ParameterGradient, ParameterOptions, Role, Site, Type, VarId};
 
-/// Decay: each step pulls a parameter towards 0. It is the gradient of a penalty, and is added to that of the cost.
+/// Weight decay: each step pulls the parameters towards 0. The gradient of a penalty is added to that of the cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decay {
     /// `factor · sign(p)`: the gradient of `factor · Σ|p|`.
@@ -20,34 +20,34 @@ pub enum Decay {
     L2(f64),
 }
 
-/// What happens to gradients before they update.
+/// What is done to gradients before the updates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// How they are clipped, after the bounds that parameters have of their own.
+    /// Clipping of all gradients. It follows the clipping by parameters' own bounds.
     pub clip: Option<Clip>,
-    /// The decay of parameters that have none of their own.
+    /// The decay of parameters without a decay of their own.
     pub decay: Option<Decay>,
-    /// Whether rules decay by L2 themselves, apart from the gradient.
+    /// Whether the updating rules apply L2 decay themselves, apart from the gradient.
     pub decoupled: bool,
 }
 
-/// What an updating rule is written with: one parameter, its gradient and the learning rate.
+/// The interface of an updating rule: one parameter, its gradient and the learning rate.
 pub struct Update<'a> {
-    /// The program, for the operators of the rule.
+    /// The program that the rule appends to.
     pub program: &'a mut Program,
     /// The parameter and its gradient.
     pub pair: ParameterGradient,
     /// The learning rate: a scalar of the parameter's element type, fed anew for each step.
     pub learning_rate: VarId,
-    /// The factor of L2 decay that is left to the rule: there is one if [`Settings::decoupled`] says so.
+    /// The factor of L2 decay that the rule has to apply; `None` unless [`Settings::decoupled`] is set.
     pub decay: Option<f64>,
-    /// What the rule's operators are to be appended with.
+    /// The role and place of the operators that the rule appends.
     pub site: Site,
-    /// The gradient in its sparse form, where it has one.
+    /// The sparse form of the gradient, if it has one.
     rows: Option<LookedUp>,
 }
 
-/// A gradient that is a sum of rows, most of which are 0.
+/// A sparse gradient: the sum of rows that were looked up; all other rows are 0.
 struct LookedUp {
     /// The gradient and the ids of each lookup.
     lookups: Vec<[VarId; 2]>,
@@ -55,7 +55,8 @@ struct LookedUp {
 }
 
 impl LookedUp {
-    /// The sparse form of a value of the global block, if operators make it of rows, or add up such values.
+    /// The sparse form of a value of the global block. `None` unless the value is a sum of rows, or a sum of such
+    /// values.
     fn of(program: &Program, mut gradient: VarId) -> Option<LookedUp> {
         let operators = &program.block(Program::GLOBAL).ops;
         let making = |value| operators.iter().rev().find(|operator| operator.outputs.contains(&value));
@@ -66,7 +67,7 @@ impl LookedUp {
             Some(([operator.inputs[rows], operator.inputs[ids]], padding_idx))
         };
         let (mut lookups, mut padding) = (Vec::new(), BTreeSet::new());
-        // Of `(a + b) + c`, `c` comes first.
+        // In `(a + b) + c`, the last part, `c`, is found first.
         loop {
             let operator = making(gradient)?;
             let (part, rest) = match (&operator.op, &operator.inputs[..]) {
@@ -87,12 +88,12 @@ impl LookedUp {
     }
 }
 
-/// Whether a gradient of the global block is a sum of rows.
+/// Whether a gradient of the global block has a sparse form.
 pub(super) fn is_sparse(program: &Program, gradient: VarId) -> bool {
     LookedUp::of(program, gradient).is_some()
 }
 
-/// Appends that a gradient is added to a sum of its type, a state: `sum -= -1 · gradient`.
+/// Appends an operator that adds a gradient to a sum, a state of the same type: `sum -= -1 · gradient`.
 pub(super) fn add_up(
     program: &mut Program,
     sum: VarId,
@@ -111,27 +112,27 @@ impl Update<'_> {
         self.program.append_op(Program::GLOBAL, op, inputs, self.site)
     }
 
-    /// The state in a slot that has an element for each of the parameter's; all of them have this value at first.
+    /// The state in a slot with the shape of the parameter. All elements are `initial` at first.
     pub fn state(&mut self, slot: &str, initial: f64) -> Result<VarId, BuildError> {
         let ty = self.program.ty(self.pair.parameter).clone();
         self.program.create_state(self.pair.parameter, slot, Fill { value: Number::Float(initial), ty })
     }
 
-    /// The state in a slot that is one element, `[1]`.
+    /// The state in a slot with one element, `[1]`.
     pub fn scalar_state(&mut self, slot: &str, initial: f64) -> Result<VarId, BuildError> {
         let ty = Type::new(self.program.ty(self.pair.parameter).dtype, [1]);
         self.program.create_state(self.pair.parameter, slot, Fill { value: Number::Float(initial), ty })
     }
 
-    /// Gives the parameter or one of its states a value.
+    /// Appends an operator that assigns a value to the parameter or to one of its states.
     pub fn store(&mut self, into: VarId, value: VarId) -> Result<(), BuildError> {
         self.append(Store, &[into, value]).map(drop)
     }
 
-    /// Appends an operator of the table of updates, on states of its slots.
+    /// Appends an operator of the table of updates, with the states of its slots.
     ///
-    /// Where the gradient is a sum of rows and the update keeps the others as they are, only these are updated, and the
-    /// gradient of the whole parameter is not computed.
+    /// If the gradient is sparse and the update leaves other rows as they are, only the rows that were looked up are
+    /// updated, and the dense gradient is not computed.
     pub fn apply(&mut self, update: impl Into<ops::Update>) -> Result<(), BuildError> {
         let update = update.into();
         let rows = self.rows.take().filter(|_| update.keeps_rows());
@@ -165,7 +166,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Adds decay to the gradient, or leaves it to the rule.
+    /// Adds decay to the gradient, or hands it to the rule.
     fn decays(&mut self, settings: &Settings) -> Result<(), BuildError> {
         let own = self.program.parameter_options(self.pair.parameter).decay.map(Decay::L2);
         let parameter = self.pair.parameter;
@@ -187,13 +188,13 @@ impl Update<'_> {
     }
 }
 
-/// A rule that updates a parameter, see [`optimize`].
+/// An updating rule: appends the update of one parameter, see [`optimize`].
 pub type UpdateRule<'a> = dyn Fn(&mut Update<'_>) -> Result<(), BuildError> + 'a;
 
 /// Appends what `rule` makes of each parameter and its gradient, in the order in which the parameters were created.
 ///
-/// Adds the inputs `learning_rate`, a scalar for each element type that parameters have (one, as a rule), and returns
-/// them in the order in which they are to be fed, after the inputs of the network.
+/// Adds an input `learning_rate`, a scalar, for each element type of the parameters (usually one). Returns these inputs
+/// in the order in which they are fed, behind the inputs of the network.
 pub fn optimize(
     program: &mut Program,
     settings: &Settings,
@@ -245,7 +246,7 @@ mod tests {
         update.program.append_op(Program::GLOBAL, Sgd {}, &inputs, update.site).map(drop)
     }
 
-    /// `sum(x · a + b)`, where an input of the network is called `learning_rate`.
+    /// `sum(x · a + b)`. An input of the network is called `learning_rate`.
     fn program() -> Program {
         let mut program = Program::new();
         let ty = Type::new(DType::F32, [3]);
@@ -281,7 +282,8 @@ mod tests {
         assert_eq!(program.show(program.ty(rates[0])), "f32[]");
     }
 
-    /// `sum(table[a]) + sum(table[b]) ..`, as often as there are paddings, and the names of what updates the table.
+    /// `sum(table[a]) + sum(table[b]) ..`, one lookup for each padding. Returns the names of the operators that update
+    /// the table.
     fn updates_of_a_table(paddings: &[i64]) -> Vec<String> {
         let mut program = Program::new();
         let init = Fill { value: Number::Float(0.5), ty: Type::new(DType::F32, [9, 2]) };
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(updates_of_a_table(&[-1]), ["sgd_rows 4"]);
         assert_eq!(updates_of_a_table(&[0, 0]), ["sgd_rows 6"]);
         assert_eq!(updates_of_a_table(&[-1, -1, -1]), ["sgd_rows 8"]);
-        // The rows that count are not the same.
+        // The two lookups leave out different rows.
         assert_eq!(updates_of_a_table(&[-1, 0]), ["sgd 3"]);
     }
 

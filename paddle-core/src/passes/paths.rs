@@ -1,33 +1,34 @@
-//! Paths from values to the cost: which have derivatives, and what ends those that have none.
+//! Differentiable paths: which values have a derivative to the cost, and which operators end the paths of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ops::{GradientError, Operator, Program};
 use crate::program::{Located, VarId};
 
-/// The direction in which [`reach`] follows derivatives.
+/// The direction in which [`reach`] follows dependences.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
-    /// To what depends on the roots.
+    /// From the roots to the values that depend on them.
     Forward,
-    /// To what the roots depend on.
+    /// From the roots to the values that they depend on.
     Back,
 }
 
-/// How a value depends on another.
+/// The kinds of dependence of one value on another.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dependence {
-    /// With a derivative.
+    /// Differentiable.
     Smooth,
-    /// With a derivative, but that the user stopped it.
+    /// Differentiable, except that the user stopped the gradient.
     Stopped,
-    /// In any way that the user did not stop.
+    /// Any dependence that the user did not stop.
     Unstopped,
-    /// In any way.
+    /// Any dependence.
     Any,
 }
 
-/// The values that have a derivative with respect to some of `roots`; backward, those with respect to which they have.
+/// Forward: the values that have a derivative with respect to one of `roots`. Back: the values with respect to which
+/// one of `roots` has a derivative.
 pub(super) fn reach(program: &Program, roots: &[VarId], way: Way) -> BTreeSet<VarId> {
     follow(program, roots, way, Dependence::Smooth)
 }
@@ -62,7 +63,7 @@ fn operators(program: &Program) -> impl Iterator<Item = &Operator> {
     program.blocks().iter().flat_map(|block| &block.ops)
 }
 
-/// Which values depend on which by one operator: pairs of (from, to).
+/// The dependences by one operator, as pairs (from, to).
 fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<(VarId, VarId)> {
     let operation = operator.op.operation();
     let effects = operator.op.effects();
@@ -89,7 +90,7 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
             }
         }
     }
-    // What decides how often blocks run is in one of them.
+    // The value that decides which block runs, or how often, influences all outputs.
     if let (Dependence::Any | Dependence::Unstopped, Some(from)) =
         (dependence, control.and_then(|control| control.decided_by(program, operator)))
     {
@@ -98,7 +99,7 @@ fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<
     edges
 }
 
-/// The parameters that are to have gradients: no statistics, and none whose learning rate is 0.
+/// The parameters that training is expected to change: no statistics, and none whose learning rate is 0.
 fn to_be_trained(program: &Program) -> Vec<VarId> {
     let moves = |parameter: &VarId| {
         let options = program.parameter_options(*parameter);
@@ -107,36 +108,36 @@ fn to_be_trained(program: &Program) -> Vec<VarId> {
     program.parameters().filter(moves).collect()
 }
 
-/// Why a parameter that is to be trained has no gradient.
+/// The reason why a parameter that should be trained has no gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untrained {
-    /// The user left it out: its paths are stopped.
+    /// The user stopped all of its paths.
     LeftOut,
     /// No output depends on it.
     Unused,
-    /// Outputs depend on it, but not the cost.
+    /// Outputs depend on it, but the cost does not.
     Elsewhere,
-    /// The cost depends on it by way of labels only.
+    /// The cost depends on it only by labels.
     Label,
-    /// The cost depends on it, but an operator on each way has no derivative.
+    /// The cost depends on it, but each path has an operator without derivative.
     Ended,
 }
 
-/// Which parameters have gradients, and why others do not.
+/// The parameters that have gradients, and the reasons why others have none.
 pub struct Paths<'p> {
     program: &'p Program,
-    /// What the cost has a derivative with respect to.
+    /// The values with respect to which the cost has a derivative.
     smooth: BTreeSet<VarId>,
-    /// The parameters that are to be trained and have gradients.
+    /// The parameters that should be trained and have gradients.
     pub trained: Vec<VarId>,
-    /// Those that have none.
+    /// The parameters that should be trained and have none, with the reason.
     pub untrained: Vec<(VarId, Untrained)>,
 }
 
 impl<'p> Paths<'p> {
-    /// Follows the paths from the parameters that are to be trained to the first output, which is the cost.
+    /// Follows the paths from the parameters that should be trained to the cost, the first output.
     ///
-    /// Errors if that is no floating-point scalar.
+    /// Errors if the cost is not a floating-point scalar.
     pub fn of(program: &'p Program) -> Result<Self, GradientError> {
         let cost = cost(program)?;
         let smooth = reach(program, &[cost], Way::Back);
@@ -183,7 +184,8 @@ impl<'p> Paths<'p> {
         parameters.into_iter().map(cause).collect()
     }
 
-    /// Where ways from a parameter to the cost have their last value without derivative: operators, and the inputs there.
+    /// The operators at which a path from the parameter to the cost stops being differentiable, each with the position
+    /// of the input concerned.
     fn ends(&self, parameter: VarId) -> Vec<(&'p Operator, usize)> {
         let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
         let mut ends = Vec::new();
@@ -206,26 +208,27 @@ impl<'p> Paths<'p> {
         self.ends(parameter).into_iter().all(is_label)
     }
 
-    /// The operator that ends the way from a parameter to the cost, with its place.
+    /// The operator that ends the path from a parameter to the cost, and its place.
     pub fn ended_by(&self, parameter: VarId) -> Option<(&'p Operator, Option<Located>)> {
         let (mut last, _) = *self.ends(parameter).first()?;
         let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
-        // Where a truth value or an integer arrives, the operator that made it of numbers has ended the path. Operators
-        // stand behind what they read, so this goes on until there is one.
+        // If an influenced input is a truth value or an integer, the path already ended at the operator that computed
+        // it from floating-point numbers. The search goes back to that one; it ends, because operators follow what they
+        // read.
         while let Some(before) = discrete_input(self.program, last, &influenced) {
             last = before;
         }
         Some((last, place(self.program, last)))
     }
 
-    /// Whether some value depends on both.
+    /// Whether some value depends on both `one` and `other`.
     pub fn meet(&self, one: VarId, other: VarId) -> bool {
         let [one, other] =
             [one, other].map(|root| follow(self.program, &[root], Way::Forward, Dependence::Any));
         !one.is_disjoint(&other)
     }
 
-    /// What is wrong with it that a parameter is not trained, and what to do.
+    /// The error for an untrained parameter, with what to do about it.
     fn error(&self, parameter: VarId) -> GradientError {
         let name = &self.program.var(parameter).name;
         let Some((last, place)) = self.ended_by(parameter) else {
@@ -248,7 +251,7 @@ impl<'p> Paths<'p> {
     }
 }
 
-/// Of these values, those that no output depends on, though they depend on parameters that are for nothing else.
+/// The values, among these, that no output depends on and that depend on parameters which no output depends on either.
 pub fn of_unused_parameters(program: &Program, values: &[VarId]) -> Vec<VarId> {
     let taps = program.taps().iter().map(|tap| tap.var);
     let outputs: Vec<VarId> = program.outputs().iter().copied().chain(taps).collect();
@@ -259,7 +262,7 @@ pub fn of_unused_parameters(program: &Program, values: &[VarId]) -> Vec<VarId> {
     values.iter().copied().filter(|value| influenced.contains(value) && !used.contains(value)).collect()
 }
 
-/// The parameters that training changes: those that are to be trained, but for what the user left out.
+/// The parameters that training changes: those that should be trained, without those that the user left out.
 ///
 /// Errors if the program cannot be trained, see [`check_trainable`].
 pub fn trained(program: &Program) -> Result<Vec<VarId>, GradientError> {
@@ -280,15 +283,15 @@ pub fn trained(program: &Program) -> Result<Vec<VarId>, GradientError> {
     Ok(paths.trained)
 }
 
-/// Checks that a program can be trained: its first output is a floating-point scalar, and has a derivative with
-/// respect to every parameter that is to be trained, unless the user stopped it.
+/// Checks that a program can be trained: its first output is a floating-point scalar, and has a derivative with respect
+/// to every parameter that should be trained, unless the user stopped the gradient.
 ///
-/// The error names the operator that ends the path, with its place.
+/// The error names the operator that ends the path, and its place.
 pub fn check_trainable(program: &Program) -> Result<(), GradientError> {
     trained(program).map(drop)
 }
 
-/// The output that is to be differentiated.
+/// The output to be differentiated: the first one.
 pub fn cost(program: &Program) -> Result<VarId, GradientError> {
     let Some(&cost) = program.outputs().first() else {
         let message = "the network has no output to be the cost".to_string();
@@ -313,7 +316,7 @@ pub fn cost(program: &Program) -> Result<VarId, GradientError> {
     Err(GradientError { place: operator.and_then(|operator| place(program, operator)), message })
 }
 
-/// The operator of the program that computes an influenced input that has no derivatives.
+/// The operator that computes an influenced input of `operator`, if that input is a truth value or an integer.
 fn discrete_input<'p>(
     program: &'p Program,
     operator: &Operator,

@@ -1,4 +1,5 @@
-//! Pipelines: lists of passes that read like recipes. The verifier runs after each pass and names the guilty one.
+//! Pipelines: lists of passes that read like recipes. In debug builds the verifier runs after each pass and names the
+//! pass that broke the program.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -50,7 +51,7 @@ impl From<BuildError> for PassError {
     }
 }
 
-/// What a pass does to a program.
+/// The function of a pass.
 type Apply<'a> = dyn Fn(&mut Program) -> Result<(), PassError> + 'a;
 
 /// A pass and its name.
@@ -60,23 +61,23 @@ pub struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// A pass of this name.
+    /// A pass with this name and this function.
     pub fn new(name: &'static str, apply: impl Fn(&mut Program) -> Result<(), PassError> + 'a) -> Self {
         Pass { name, apply: Box::new(apply) }
     }
 }
 
-/// Passes in order.
+/// Passes that run one after the other.
 pub struct Pipeline<'a>(Vec<Pass<'a>>);
 
 impl<'a> Pipeline<'a> {
-    /// These passes.
+    /// A pipeline of these passes.
     pub fn new(passes: impl IntoIterator<Item = Pass<'a>>) -> Self {
         Pipeline(passes.into_iter().collect())
     }
 
-    /// From a network to its training step: gradients of all parameters but those of frozen names, then their updates
-    /// by `rule`.
+    /// From a network to its training step: the gradients of all parameters except those of frozen names, then their
+    /// updates by `rule`.
     pub fn training(
         settings: &'a Settings,
         is_frozen: &'a dyn Fn(&str) -> bool,
@@ -87,7 +88,8 @@ impl<'a> Pipeline<'a> {
         Pipeline::new(passes.chain([update]))
     }
 
-    /// From a network to what it computes when it is used: nothing random, by statistics of the training.
+    /// From a network to the program of inference: nothing is random, and normalisation uses the statistics of the
+    /// training.
     pub fn inference() -> Self {
         let test_mode = Pass::new("test_mode", |program| {
             test_mode(program);
@@ -96,7 +98,7 @@ impl<'a> Pipeline<'a> {
         Pipeline::new([test_mode].into_iter().chain(simplified()))
     }
 
-    /// Applies the passes. After each, debug builds verify the program.
+    /// Applies the passes. Debug builds verify the program after each.
     pub fn run(&self, program: &mut Program) -> Result<(), PassError> {
         for pass in &self.0 {
             (pass.apply)(program)?;
@@ -110,7 +112,7 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// What is trained, and what is not.
+/// The passes that decide what is trained.
 fn trained<'a>(is_frozen: &'a dyn Fn(&str) -> bool) -> [Pass<'a>; 2] {
     [
         Pass::new("freeze", move |program| Ok(freeze(program, is_frozen)?)),
@@ -118,7 +120,7 @@ fn trained<'a>(is_frozen: &'a dyn Fn(&str) -> bool) -> [Pass<'a>; 2] {
     ]
 }
 
-/// The same results by less work.
+/// The passes that save work and keep the results.
 fn simplified<'a>() -> [Pass<'a>; 3] {
     [
         Pass::new("split", |program| Ok(split(program)?)),
@@ -127,24 +129,25 @@ fn simplified<'a>() -> [Pass<'a>; 3] {
     ]
 }
 
-/// The gradients of what has been simplified.
+/// The passes that append gradients, and simplify them.
 fn differentiated<'a>() -> [Pass<'a>; 2] {
     [Pass::new("backward", |program| Ok(backward(program)?)), Pass::new("sink", |program| Ok(sink(program)?))]
 }
 
 /// A training step in shards, as two programs.
 pub struct ShardedTraining {
-    /// Computes a shard, and adds its gradients to their sums. Behind the inputs of the network and those of
-    /// [`sharding`](Self::sharding), it is told whether this is the first shard.
+    /// Computes a shard and adds its gradients to the sums. Its inputs are those of the network, those of
+    /// [`sharding`](Self::sharding), and a truth value: whether this is the first shard.
     pub compute: Program,
-    /// Updates the parameters from the sums. Its inputs are learning rates.
+    /// Updates the parameters from the sums. Its inputs are the learning rates.
     pub update: Program,
-    /// What a shard is fed with, and what it gives.
+    /// The further inputs of a shard, and what its outputs add up to.
     pub sharding: Sharding,
 }
 
 impl ShardedTraining {
-    /// From a network to its training step in shards of the rows `batch`, as many as it says ([`Program::shards`]): as [`Pipeline::training`], in two programs.
+    /// From a network to its training step in shards: like [`Pipeline::training`], but as two programs. `batch` is the
+    /// row space that is cut; the program says into how many shards ([`Program::shards`]).
     pub fn new(
         network: &Program,
         batch: Option<RowsId>,
@@ -163,7 +166,7 @@ impl ShardedTraining {
         let mut update = from_sums(&compute)?;
         Pipeline::new([Pass::new("optimize", |program| Ok(optimize(program, settings, rule).map(drop)?))])
             .run(&mut update)?;
-        // Sums are states: they last without being kept as gradients.
+        // The sums are states, which last anyway, so the plan need not keep them as gradients.
         for pair in update.gradients().to_vec() {
             update.forget_gradient(pair.parameter);
         }
@@ -184,7 +187,7 @@ mod tests {
         let mut program = Program::new();
         let fine =
             Pass::new("fine", |program| Ok(program.create_input("x", Type::scalar(DType::F32)).map(drop)?));
-        // A block that no operator owns.
+        // Breaks the program: adds a block that no operator owns.
         let guilty =
             Pass::new("guilty", |program| Ok(program.create_block(Program::GLOBAL, None).map(drop)?));
         let error = Pipeline::new([fine, guilty]).run(&mut program).unwrap_err();

@@ -1,9 +1,9 @@
-//! Numbers that a step is fed with, beside the batch.
+//! Scalar inputs that passes add, such as the learning rate.
 
 use crate::ops::Program;
 use crate::program::{BuildError, DType, Type, VarId};
 
-/// Adds an input of one element, with the first free name.
+/// Adds an input of one element under the wanted name, or under the name with a free suffix.
 pub(super) fn create_scalar(program: &mut Program, wanted: &str, dtype: DType) -> Result<VarId, BuildError> {
     let mut name = wanted.to_string();
     let mut suffix = 0;

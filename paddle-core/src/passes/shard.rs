@@ -1,19 +1,19 @@
-//! `shard`: turns a network into the one that computes one shard of a batch: rows that follow on each other, sequences
-//! as a whole.
+//! `shard`: turns a network into the program for one shard of a batch: a run of consecutive rows, with whole sequences.
 //!
-//! What the shards give adds up to what the whole batch gives: the cost, and with it, as it is a function of the parameters,
-//! its gradient. That is proven, value by value, from what operators say of themselves ([`Operation::of_shards`],
-//! [`Operation::is_linear`]); what cannot be proven is refused, with the operator that prevents it.
+//! The costs of all shards add up to the cost of the batch, and so do their gradients. The pass proves this value by
+//! value, from what operators say of themselves ([`Operation::of_shards`], [`Operation::linear`]). If the proof
+//! fails, the error names the operator that prevents it.
 //!
-//! Three things of a shard depend on the batch around it, and are fed as numbers:
+//! A shard depends on the batch around it in three ways, each of which is an input of the program:
 //!
-//! * a mean over rows counts by the share that the shard has of them;
-//! * a value that does not depend on rows, and is added to one that does, counts by the shard's share of the batch;
-//! * rows are numbered from the number of rows before the shard, so that random numbers are those that rows draw without
-//!   shards.
+//! * a mean over rows is multiplied by the shard's share of these rows;
+//! * a value that does not depend on rows, and is added to a sum over rows, is multiplied by the shard's share of the
+//!   batch;
+//! * row numbers start at the number of rows in front of the shard, so each row draws the same random numbers as
+//!   without shards.
 //!
 //! [`Operation::of_shards`]: crate::ops::Operation::of_shards
-//! [`Operation::is_linear`]: crate::ops::Operation::is_linear
+//! [`Operation::linear`]: crate::ops::Operation::linear
 
 mod facts;
 mod rows;
@@ -26,16 +26,17 @@ use super::scalar_input::create_scalar;
 use crate::ops::{Binary, BinaryKind, GradientError, OfShards, Op, Operator, Program, RowNumbers, Scale};
 use crate::program::{BlockId, BuildError, DType, Located, RowOrigin, RowsId, Site, VarId};
 
-/// What a program that computes one shard is fed with behind the inputs of the network, and what it gives.
+/// The inputs that a shard's program has behind those of the network, and what its outputs add up to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sharding {
     /// The inputs, in order. Each is one element.
     pub inputs: Vec<ShardInput>,
-    /// For each output, nothing if those of all shards add up to that of the batch, and else why they do not.
+    /// For each output, `None` if the values of all shards add up to that of the batch; otherwise the reason why they
+    /// do not.
     pub outputs: Vec<Option<Refused>>,
 }
 
-/// Why the values of shards do not add up to one of the batch.
+/// The reason why the values of shards do not add up to the value of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     place: Option<Located>,
@@ -43,13 +44,13 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Because of an operator.
+    /// A reason that an operator is to blame for.
     fn by(program: &Program, operator: &Operator, why: &str) -> Self {
         let place = operator.site.place.map(|place| program.locate(place));
         Refused { place, why: format!("`{}` {why}", program.called(operator)) }
     }
 
-    /// The error that there is of what is called `of`. `instead` says what to do, if not to train without shards.
+    /// The error about `of`. `instead` says what to do; by default, to train without shards.
     pub fn error(&self, of: &str, instead: &str) -> GradientError {
         let message = format!(
             "{of} cannot be computed in shards, because it is no sum or mean over rows: {}; train without shards, or \
@@ -60,29 +61,29 @@ impl Refused {
     }
 }
 
-/// An input that says where a shard is within its batch.
+/// An input that describes the position of a shard in its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardInput {
-    /// What it says.
+    /// The number that it holds.
     pub number: ShardNumber,
-    /// Of which rows: the tokens of this input of the network, or else the rows of the batch.
+    /// The rows that the number is about: the tokens of this input of the network; `None` for the rows of the batch.
     pub tokens: Option<usize>,
 }
 
-/// What an input says of the rows of a shard.
+/// A number about the rows of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShardNumber {
-    /// The number of its rows by that of all rows, floating point.
+    /// The number of the shard's rows divided by that of all rows, floating point.
     Share,
-    /// The number of rows before it, i64.
+    /// The number of rows in front of the shard, i64.
     Before,
 }
 
-/// Turns a network into one that computes a shard of its batches, of which `batch` are the rows; none, if it has no
-/// batch. For programs without gradients.
+/// Turns a network into the program for one shard of its batches. `batch` is the row space of the batch; `None` if the
+/// network has none. For programs without gradients.
 ///
-/// Errors: the cost, the first output, is not what shards add up to; an operator changes state by the rows of a batch; a size
-/// depends on the number of rows.
+/// Errors if the cost, the first output, is not the sum of the shards' values; if an operator changes state by the rows
+/// of a batch; if a size depends on the number of rows.
 pub fn shard(program: &mut Program, batch: Option<RowsId>) -> Result<Sharding, GradientError> {
     let facts = Facts::of(program, batch);
     check_sizes(program, &facts)?;
@@ -117,7 +118,7 @@ pub fn shard(program: &mut Program, batch: Option<RowsId>) -> Result<Sharding, G
     Ok(Sharding { inputs, outputs })
 }
 
-/// Sizes that depend on the number of rows are those of the whole batch.
+/// Errors if a check, or the size of an input, depends on the number of rows: a shard has fewer rows than the batch.
 fn check_sizes(program: &Program, facts: &Facts) -> Result<(), GradientError> {
     let but = "so it cannot be computed in shards; train without";
     if let Some(check) = program.checks().iter().find(|check| facts.is_count(&check.condition.symbols())) {
@@ -142,11 +143,11 @@ struct Shards<'a> {
     program: &'a mut Program,
     facts: Facts,
     batch: Option<RowsId>,
-    /// What is fed.
+    /// The added inputs.
     inputs: Vec<(ShardInput, VarId)>,
-    /// The numbers of rows in the batch.
+    /// The numbers that rows have in the batch, by row space.
     numbered: BTreeMap<RowsId, VarId>,
-    /// Values for which others stand, which the shard's place was taken into account for.
+    /// Values of the network, and the values that replace them in a shard.
     replaced: BTreeMap<VarId, VarId>,
 }
 
@@ -164,7 +165,7 @@ impl Shards<'_> {
         Ok(())
     }
 
-    /// The value that stands for a value.
+    /// The value that replaces `var`, or `var` itself.
     fn now(&self, var: VarId) -> VarId {
         self.replaced.get(&var).copied().unwrap_or(var)
     }
@@ -223,7 +224,7 @@ impl Shards<'_> {
         Ok(())
     }
 
-    /// The numbers that rows have in the batch, made where the operators of the network have got to.
+    /// The numbers that rows have in the batch. The operators are inserted at the present position.
     fn numbers(&mut self, rows: RowsId, site: Site) -> Result<VarId, BuildError> {
         if let Some(&known) = self.numbered.get(&rows) {
             return Ok(known);
@@ -236,7 +237,8 @@ impl Shards<'_> {
         Ok(numbers)
     }
 
-    /// A value that is the same in every shard, so that those of all shards add up to it.
+    /// Multiplies a value that is the same in every shard by the shard's share of the rows, so that the values of all
+    /// shards add up to it.
     fn share_of(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
         let share = self.number(self.batch, ShardNumber::Share, self.program.ty(var).dtype)?;
         self.append(block, Binary { kind: BinaryKind::Mul }, &[var, share], site)
@@ -252,7 +254,7 @@ impl Shards<'_> {
         Ok(self.program.append_op(block, op, inputs, site)?[0])
     }
 
-    /// The input that says this of rows.
+    /// The input with this number about `rows`, added on first use.
     fn number(
         &mut self,
         rows: Option<RowsId>,
@@ -279,7 +281,7 @@ impl Shards<'_> {
         Ok(var)
     }
 
-    /// Divides the outputs that are the same in every shard.
+    /// Multiplies outputs that are the same in every shard by the shard's share.
     fn outputs(&mut self, refused: &[Option<Refused>]) -> Result<(), BuildError> {
         let mut outputs = self.program.outputs().to_vec();
         for (output, refused) in outputs.iter_mut().zip(refused) {

@@ -1,8 +1,8 @@
-//! `sink`: moves what a loop gives, and no iteration needs, behind the loop.
+//! `sink`: moves operators behind a loop if no iteration needs their results.
 //!
-//! What is collected of an iteration by a product that is row-wise, such as the output layer of a recurrent network, is
-//! computed of all iterations at once from what it reads. What a gradient adds up over iterations, where each adds a sum over
-//! its rows, is one sum over the rows of all: the gradient of a weight is one product.
+//! A row-wise product whose result is only collected is computed for all iterations at once, such as the output layer
+//! of a recurrent network. A gradient to which each iteration adds a sum over its rows is one sum over the rows of all
+//! iterations, so the gradient of a weight is one product.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
 use crate::ops::{OfShards, Operator, Parts, Program};
 use crate::program::{BlockId, BuildError, VarId};
 
-/// Sinks behind all loops over rows, those further in first.
+/// Sinks operators behind all loops over rows, inner loops first.
 pub fn sink(program: &mut Program) -> Result<(), BuildError> {
     let mut found = Vec::new();
     bodies(program, Program::GLOBAL, &mut found);
@@ -27,9 +27,9 @@ pub fn sink(program: &mut Program) -> Result<(), BuildError> {
 
 struct Sinking {
     body: BlockId,
-    /// Where the next operator behind the loop goes.
+    /// The position of the next operator behind the loop.
     behind: usize,
-    /// Values of the body, and what they are over all iterations.
+    /// Values of the body, each with the value behind the loop that holds it for all iterations.
     sunk: BTreeMap<VarId, VarId>,
 }
 
@@ -37,7 +37,7 @@ impl Sinking {
     fn run(mut self, program: &mut Program) -> Result<(), BuildError> {
         let Some(at) = LoopAt::with_body(program, self.body) else { return Ok(()) };
         let states: Vec<VarId> = program.block(self.body).results[..at.parts.states].to_vec();
-        // What an iteration needs: what leads to the next state, and what nested blocks read.
+        // An iteration needs what the next state depends on, and what nested blocks read.
         let needed = needed(program, self.body, &states);
         let products = self.products(program, &needed);
         let mut result = at.parts.states;
@@ -50,7 +50,7 @@ impl Sinking {
                 false if products.contains(&inner) => self.over_rows(program, inner, &products)?,
                 false => None,
             };
-            // More may be collected by now, in front of the sums.
+            // Collecting adds results in front of the sums, so the loop is looked up again.
             at = LoopAt::with_body(program, self.body).unwrap_or(at);
             let Some(whole) = whole else {
                 result += 1;
@@ -69,14 +69,14 @@ impl Sinking {
             result = at.parts.states.max(result.min(place));
         }
         drop_unread(program, self.body);
-        // Some of what was to be moved could not be, after all.
+        // Values that were collected for an operator that could not be moved after all are dropped again.
         for body in std::iter::once(self.body).chain(program.block(self.body).forward) {
             drop_uncollected(program, body);
         }
         Ok(())
     }
 
-    /// The values that products over rows make, and what follows from them, where no iteration needs them.
+    /// The results of products over rows, and the values computed from them, that no iteration needs.
     fn products(&self, program: &Program, needed: &BTreeSet<VarId>) -> BTreeSet<VarId> {
         let mut products = BTreeSet::new();
         for operator in &program.block(self.body).ops {
@@ -97,7 +97,7 @@ impl Sinking {
         products
     }
 
-    /// A value over the rows of all iterations.
+    /// The counterpart, behind the loop, of a value on the rows of an iteration: it is on the rows of all iterations.
     fn over_rows(
         &mut self,
         program: &mut Program,
@@ -125,7 +125,7 @@ impl Sinking {
         self.append(program, &operator, &inputs, inner).map(Some)
     }
 
-    /// What the iterations have of a value with rows, together; of a constant, itself.
+    /// The counterpart of a value with rows, collected from the iterations. A value without rows has to be a constant.
     fn collected(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
         if program.ty(inner).rows.is_none() {
             return self.constant(program, inner);
@@ -135,7 +135,7 @@ impl Sinking {
         at.collect(program, inner)
     }
 
-    /// A number of the body, again behind the loop.
+    /// A constant of the body, created once more behind the loop.
     fn constant(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
         let Some(operator) = program.writer(inner).cloned() else { return Ok(None) };
         if !operator.inputs.is_empty() || !operator.op.effects().pure {
@@ -146,7 +146,7 @@ impl Sinking {
 
     /// The sum of a value without rows over all iterations.
     fn total(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
-        // What is known of a value with rows is not its sum.
+        // A sunk value with rows is that of all iterations, not its sum.
         if program.ty(inner).rows.is_some() || program.var(inner).block != self.body {
             return Ok(None);
         }
@@ -185,7 +185,7 @@ impl Sinking {
         self.append(program, &operator, &inputs, inner).map(Some)
     }
 
-    /// Whether a block is the one that the body differentiates, or inside of it.
+    /// Whether a block is the forward block of the body, or inside of it.
     fn is_forward(&self, program: &Program, block: BlockId) -> bool {
         program.block(self.body).forward.is_some_and(|forward| is_inside(program, block, forward))
     }
@@ -210,7 +210,7 @@ impl Sinking {
     }
 }
 
-/// Has a loop collect only what is read.
+/// Removes collected outputs of a loop that nothing reads.
 fn drop_uncollected(program: &mut Program, body: BlockId) {
     let Some(mut at) = LoopAt::with_body(program, body) else { return };
     let Parts { states, collected, .. } = at.parts;
@@ -221,12 +221,12 @@ fn drop_uncollected(program: &mut Program, body: BlockId) {
     }
 }
 
-/// The operator of a block that writes a value.
+/// The operator of a block that writes a value, as a copy.
 fn writer(program: &Program, block: BlockId, var: VarId) -> Option<Operator> {
     program.block(block).ops.iter().find(|operator| operator.outputs.contains(&var)).cloned()
 }
 
-/// The values of a block that lead to these, or are read in blocks below it.
+/// The values of a block that `roots` depend on, or that nested blocks read.
 fn needed(program: &Program, block: BlockId, roots: &[VarId]) -> BTreeSet<VarId> {
     let mut needed: BTreeSet<VarId> = roots.iter().copied().collect();
     for operator in program.block(block).ops.iter().rev() {
@@ -240,7 +240,7 @@ fn needed(program: &Program, block: BlockId, roots: &[VarId]) -> BTreeSet<VarId>
             needed.extend(operator.inputs.iter().copied());
         }
     }
-    // A gradient reads them in other blocks.
+    // Gradient blocks read values of their forward blocks.
     let others = (0..program.blocks().len() as u32)
         .map(BlockId)
         .filter(|&other| program.block(other).forward == Some(block));

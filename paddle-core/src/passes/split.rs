@@ -1,13 +1,13 @@
-//! `split`: products with values that are put together become sums of products with their parts.
+//! `split`: rewrites products with concatenated values as sums of products with the parts.
 //!
-//! In a loop, a part may not depend on its state: `fc(concat(x, h))` is `x` times the first rows of the matrix, which can
-//! be hoisted, plus `h` times the others.
+//! In a loop, some parts may not depend on the state: in `fc(concat(x, h))`, the product of `x` with the first rows of
+//! the matrix can be hoisted, while the product of `h` with the other rows cannot.
 
 use super::loops::{LoopAt, bodies, drop_unread, is_inside};
 use crate::ops::{Binary, BinaryKind, Factor, Form, Operator, Program, Slice};
 use crate::program::{BlockId, BuildError, VarId};
 
-/// Splits such products in the bodies of all loops.
+/// Splits products in the bodies of all loops, if that lets a part be hoisted.
 pub fn split(program: &mut Program) -> Result<(), BuildError> {
     let mut found = Vec::new();
     bodies(program, Program::GLOBAL, &mut found);
@@ -25,16 +25,16 @@ pub fn split(program: &mut Program) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// A product of parts that are put together.
+/// A product with a concatenated input.
 struct Product {
-    /// The input that is put together, and its parts.
+    /// The position of the concatenated input, and its parts.
     of: usize,
     parts: Vec<VarId>,
     /// The other factor.
     with: Factor,
 }
 
-/// A product of which only some parts depend on the state of a loop.
+/// Recognises a product with a concatenated input of which some, but not all, parts depend on the state of the loop.
 fn product(program: &Program, at: &LoopAt, operator: &Operator) -> Option<Product> {
     let factors = operator.contraction(program)?.factors;
     let [(a, b), (c, d)] = [(0, 1), (1, 0)];
@@ -65,14 +65,14 @@ fn product(program: &Program, at: &LoopAt, operator: &Operator) -> Option<Produc
 }
 
 impl Product {
-    /// Puts a sum in the place of an operator. Returns the place behind it.
+    /// Replaces a product by a sum of products. Returns the position behind the sum.
     fn split(self, program: &mut Program, body: BlockId, at: usize) -> Result<usize, BuildError> {
         let operator = program.block_mut(body).ops.remove(at);
         let (mut next, mut start, mut sum) = (at, 0, None);
         let axis = self.with.axes[0];
         let rows = |program: &Program, var| usize::from(program.ty(var).rows.is_some());
         for part in self.parts {
-            // Of what is put together, the axis of the parts is the one that is summed over.
+            // The parts are concatenated along the axis that the product sums over.
             let behind = program.ty(part).dims.len() + rows(program, part);
             let size = program.ty(part).dims.get(axis_of(program, &operator, self.of, behind));
             let size = size.and_then(|size| size.constant()).unwrap_or(0);
@@ -105,7 +105,8 @@ impl Product {
     }
 }
 
-/// The dimension, behind the rows, along which an input of a product is put together.
+/// The dimension, behind the rows, along which an input of a product has to be concatenated for the product to be
+/// split.
 fn axis_of(program: &Program, operator: &Operator, of: usize, rank: usize) -> usize {
     let contraction = operator.contraction(program);
     let factors = contraction.map(|contraction| contraction.factors);
@@ -118,7 +119,7 @@ fn axis_of(program: &Program, operator: &Operator, of: usize, rank: usize) -> us
     axis.unwrap_or(rank - 1) - rows
 }
 
-/// Whether a value of a body follows from the state of its loop.
+/// Whether a value of a body depends on the state of its loop.
 fn depends_on_state(program: &Program, at: &LoopAt, var: VarId) -> bool {
     let states = &program.block(at.body).params[at.parts.items..];
     let mut reached = vec![false; program.vars().len()];
@@ -127,7 +128,7 @@ fn depends_on_state(program: &Program, at: &LoopAt, var: VarId) -> bool {
     reached[var.0 as usize]
 }
 
-/// Notes what follows from noted values, in a block and those below it.
+/// Marks the values that depend on marked values, in a block and its nested blocks.
 fn follow(program: &Program, block: BlockId, reached: &mut [bool]) {
     for operator in &program.block(block).ops {
         let reads = operator.inputs.iter().any(|input| reached[input.0 as usize]);

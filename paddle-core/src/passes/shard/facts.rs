@@ -1,4 +1,4 @@
-//! What the values of a shard are to those of the whole batch.
+//! Facts: how the values of a shard relate to the values of the whole batch.
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,20 @@ use super::Refused;
 use crate::ops::{Form, OfShards, Op, Operator, Program};
 use crate::program::{BlockId, Definition, Dim, Role, RowOrigin, RowsId, SymbolId, Type, VarId};
 
-/// What the value of a shard is to that of the whole batch.
+/// How the value of a shard relates to the value of the whole batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fact {
-    /// It is that value, in every shard.
+    /// Both are equal, in every shard.
     Same,
-    /// It has that value's rows: those of the shard.
+    /// The shard's value has the shard's rows of the batch's value.
     Rows,
-    /// The values of all shards add up to that one.
+    /// The values of all shards add up to the value of the batch.
     Part,
-    /// Nothing is known, because of an operator.
+    /// Unknown, because of an operator.
     Other(Reason),
 }
 
-/// The operator because of which nothing is known of a value.
+/// The operator that makes a value's fact unknown, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reason {
     block: BlockId,
@@ -29,24 +29,24 @@ pub(super) struct Reason {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Why {
-    /// It computes with all rows.
+    /// It mixes rows.
     AllRows,
-    /// It draws numbers by their places.
+    /// It draws random numbers by their places.
     Places,
-    /// It is a mean over rows of which only the run knows how many there are.
+    /// It is a mean over rows whose number only the run knows.
     Chosen,
-    /// It reads a sum over rows, and is not linear.
+    /// It reads a sum over rows and is not linear.
     NotLinear,
-    /// It reads a sum over rows for each row.
+    /// It combines a sum over rows with each row.
     ForEachRow,
-    /// A value is a sum over rows on one way into or out of its blocks, and not on another.
+    /// A value is a sum over rows on one path into or out of its blocks, but not on another one.
     Ways,
     /// It depends on the number of rows.
     Count,
 }
 
 impl Reason {
-    /// What is said of it.
+    /// The reason in words.
     pub(super) fn refused(self, program: &Program) -> Refused {
         let operator = &program.block(self.block).ops[self.at];
         let why = match self.why {
@@ -64,27 +64,27 @@ impl Reason {
     }
 }
 
-/// How an operator that reads sums over rows computes another one.
+/// The way in which an operator that reads sums over rows computes another one.
 pub(super) enum Linear {
-    /// As it is.
+    /// Without a change.
     Plain,
-    /// If these inputs, which are the same in every shard, are divided among the shards.
+    /// These inputs, which are the same in every shard, first have to be multiplied by the shard's share.
     Shared(Vec<usize>),
-    /// As another one, to whose result each shard adds its share of a constant.
+    /// By this operator instead; then each shard adds its share of the constant.
     Affine(Op, f64),
 }
 
 /// The facts of all values of a network.
 pub(super) struct Facts {
-    /// Whether rows are cut: those of the batch, and what is drawn from them.
+    /// For each row space, whether shards cut it: that of the batch, and those taken from it.
     cut: Vec<bool>,
-    /// Their numbers.
+    /// The sizes of the row spaces that are cut.
     counts: BTreeSet<SymbolId>,
     facts: Vec<Option<Fact>>,
 }
 
 impl Facts {
-    /// Of a network whose rows `batch` are cut.
+    /// Finds the facts of a network whose row space `batch` is cut.
     pub(super) fn of(program: &Program, batch: Option<RowsId>) -> Self {
         let spaces = program.row_spaces();
         let around = |rows| std::iter::successors(Some(rows), |&rows| program.row_space(rows).parent);
@@ -101,12 +101,12 @@ impl Facts {
                 Definition::BlockParameter | Definition::Operator => None,
             };
         }
-        // Loops bring values back to where they began.
+        // Loops carry facts back to the start of their bodies, so this repeats until nothing changes.
         while facts.go_through(program) {}
         facts
     }
 
-    /// What is known of a value. Values that no operator reaches have none.
+    /// The fact of a value. Values that no operator reaches have none.
     pub(super) fn get(&self, var: VarId) -> Option<Fact> {
         self.facts.get(var.0 as usize).copied().flatten()
     }
@@ -116,17 +116,17 @@ impl Facts {
         ty.rows.is_some_and(|rows| self.cut[rows.0 as usize])
     }
 
-    /// Whether a size depends on how many rows there are.
+    /// Whether a size depends on the number of rows of a cut row space.
     pub(super) fn counts_rows(&self, dim: &Dim) -> bool {
         self.is_count(&dim.symbols())
     }
 
-    /// Whether one of these is a number of rows.
+    /// Whether one of these symbols is the number of rows of a cut row space.
     pub(super) fn is_count(&self, symbols: &[SymbolId]) -> bool {
         symbols.iter().any(|symbol| self.counts.contains(symbol))
     }
 
-    /// Adds to the facts what follows from them. False if that is nothing.
+    /// Goes through all operators once and adds what follows. Returns whether a fact was added or changed.
     fn go_through(&mut self, program: &Program) -> bool {
         let before = self.facts.clone();
         for (id, block) in program.blocks().iter().enumerate() {
@@ -146,7 +146,7 @@ impl Facts {
         self.facts != before
     }
 
-    /// A value has one fact; a second one leaves `otherwise`.
+    /// Adds a fact. A value that already has a different one gets `otherwise`.
     fn add(&mut self, var: VarId, fact: Fact, otherwise: Fact) {
         let known = &mut self.facts[var.0 as usize];
         *known = Some(match *known {
@@ -157,13 +157,13 @@ impl Facts {
         });
     }
 
-    /// The values that pass between an operator and its blocks.
+    /// Passes facts between an operator and its blocks.
     fn pass_blocks(&mut self, program: &Program, operator: &Operator, reason: &dyn Fn(Why) -> Fact) {
         let Some(control) = operator.op.operation().control() else { return };
-        // Of a condition for each row, each shard has its rows.
+        // A per-row condition has the fact `Rows`: each shard decides for its own rows.
         let decided = control.decided_by(program, operator).map(|var| self.get(var));
         let goes_apart = match decided {
-            // Until it is known, nothing speaks against it: it may depend on what passes.
+            // A condition without a fact is accepted for now: it may depend on the values that pass through the loop.
             Some(None | Some(Fact::Same | Fact::Rows)) => None,
             Some(Some(Fact::Part)) | None => Some(reason(Why::AllRows)),
             Some(Some(other)) => Some(other),
@@ -177,7 +177,7 @@ impl Facts {
         }
     }
 
-    /// What is known of an output, once that of the inputs is.
+    /// The fact of an output. `None` until all inputs have facts.
     fn output(
         &self,
         program: &Program,
@@ -225,7 +225,7 @@ impl Facts {
         })
     }
 
-    /// The rows that an operator reads or numbers, if each batch says how many they are.
+    /// The cut row space that an operator reads or numbers, if the number of its rows is known when a batch is fed.
     pub(super) fn fed_rows(&self, program: &Program, operator: &Operator) -> Option<RowsId> {
         let rows = operator.inputs.iter().chain(&operator.outputs).map(|&var| program.ty(var));
         let rows = rows.filter(|ty| self.is_cut(ty)).find_map(|ty| ty.rows)?;
@@ -237,12 +237,12 @@ impl Facts {
         is_fed.then_some(rows)
     }
 
-    /// Whether an attribute depends on how many rows there are.
+    /// Whether an attribute depends on the number of rows of a cut row space.
     fn reads_counts(&self, operator: &Operator) -> bool {
         operator.op.attributes().iter().any(|(_, attribute)| self.is_count(&attribute.symbols()))
     }
 
-    /// How an operator computes a sum over rows from those that it reads, if it does.
+    /// The way in which an operator that reads sums over rows computes one. `None` if its output is no such sum.
     pub(super) fn linear(&self, program: &Program, operator: &Operator) -> Option<Linear> {
         let operation = operator.op.operation();
         let is = |fact| {
@@ -266,8 +266,7 @@ impl Facts {
     }
 }
 
-/// The first operator of the network that changes parameters or statistics by a batch: with which shards would do it
-/// one after the other.
+/// The first operator that changes parameters or statistics by a batch. With shards it would do so once per shard.
 pub(super) fn changes_state(program: &Program) -> Option<&Operator> {
     let mut operators = program.blocks().iter().flat_map(|block| &block.ops);
     operators.find(|operator| operator.op.effects().state && operator.site.role == Role::Forward)

@@ -1,22 +1,23 @@
-//! Which rows of a batch are in which shard: a function of their number and of the number of shards, and nothing else.
+//! The rows of each shard. They depend only on the number of rows and the number of shards.
 
 use std::num::NonZero;
 use std::ops::Range;
 
-/// The rows of the shard `at` of a batch of so many rows: as many as in the others, or one more in the first ones.
+/// The rows of the shard `at` of a batch. Shards have equally many rows, except that the first ones may have one more.
 pub fn rows_of_shard(rows: usize, shards: NonZero<u32>, at: usize) -> Range<usize> {
     let (each, more) = (rows / shards.get() as usize, rows % shards.get() as usize);
     let start = at * each + at.min(more);
     start..start + each + usize::from(at < more)
 }
 
-/// The number of shards of a batch of so many rows that are computed: those that have rows, and always the first, which
-/// stands for a batch without any.
+/// The number of shards of a batch that are computed: those that have rows, and at least the first, which stands for an
+/// empty batch.
 pub fn shards_with_rows(rows: usize, shards: NonZero<u32>) -> usize {
     rows.clamp(1, shards.get() as usize)
 }
 
-/// The share that the shard `at` has of rows, of which it has `own`. Where there are none at all, it is the first's.
+/// The share of the shard `at`: its `own` rows divided by all `rows`. In a batch without rows the first shard has the
+/// share 1.
 pub fn share_of_shard(own: usize, rows: usize, at: usize) -> f64 {
     match rows {
         0 => f64::from(u8::from(at == 0)),
