@@ -1,5 +1,5 @@
-//! The front end from tokens to programs: parse → resolve → lower. What has mistakes is lowered all the same, to
-//! find others: a failed expression has an unknown value that silences what consumes it.
+//! The front end from tokens to programs: parse → resolve → lower. A network with mistakes is lowered too, to find more
+//! of them: a failed expression has an unknown value, which silences the expressions that use it.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,22 @@ use crate::resolve::resolve;
 use crate::sharing;
 use crate::training;
 
-/// What the front end makes of the tokens of an invocation.
+/// The result of analysing the tokens of an invocation.
 pub struct Analysis {
-    /// Not there when the tokens are not Rust.
+    /// `None` if the tokens are not valid Rust.
     pub source: Option<Source>,
-    /// The topologies, by the numbers of their functions.
+    /// The topologies, each with the index of its function.
     pub lowered: Vec<(usize, Lowered)>,
-    /// The operators that are declared here, likewise; `None` for one that has mistakes.
+    /// The operators that are declared here, each with the index of its function; `None` for one with mistakes.
     pub operators: Vec<(usize, Option<Custom>)>,
     /// The mistakes, in the order in which they were found.
     pub reports: Vec<Report>,
-    /// What may be meant.
+    /// The doubts: places where the user may have meant something else.
     pub doubts: Vec<Report>,
 }
 
-/// Analyses an invocation whose imports have these sources. `sink` has what was wrong with its tokens.
+/// Analyses an invocation. `payloads` are the sources of its imports. `sink` holds the errors that reading its tokens
+/// gave.
 pub fn analyse(
     invocation: Option<Invocation>,
     imported: Vec<Payload>,

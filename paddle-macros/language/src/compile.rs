@@ -1,4 +1,4 @@
-//! A source → the programs of its networks.
+//! Compilation at run time: a source → the programs of its networks.
 
 use std::thread;
 
@@ -21,18 +21,18 @@ use crate::source::Sources;
 pub struct Topology {
     /// The name of its `pub fn`; `network` for a closure.
     pub name: String,
-    /// What it computes.
+    /// Its program.
     pub program: Program,
 }
 
-/// What a source becomes.
+/// The result of compiling a source without mistakes.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// Its networks, in the order in which they are written.
+    /// The networks, in the order of the source.
     pub topologies: Vec<Topology>,
-    /// What may be meant otherwise.
+    /// Warnings: places where the user may have meant something else.
     pub warnings: Diagnostics,
-    /// That there are several.
+    /// The error for [`only`](Self::only) if there are several networks.
     several: Diagnostics,
 }
 
@@ -40,7 +40,7 @@ impl Compiled {
     /// The only network.
     ///
     /// # Errors
-    /// There are several, of which [`Options::network`] chooses one.
+    /// The source has several networks. [`Options::network`] chooses one.
     pub fn only(mut self) -> Result<Topology, Diagnostics> {
         match self.topologies.pop() {
             Some(only) if self.topologies.is_empty() => Ok(only),
@@ -49,13 +49,14 @@ impl Compiled {
     }
 }
 
-/// How much stack the deepest source takes that is not refused, and some more.
+/// The stack for the deepest source that is accepted, with a reserve.
 const STACK: usize = 64 << 20;
 
-/// Compiles a source: a closure, whose parameters are the inputs of one network, or the items of a module, whose `pub fn`s are networks.
+/// Compiles a source. The source is a closure, which is one network and has its inputs as parameters, or the items of a
+/// module, whose `pub fn`s are networks.
 ///
-/// It is the language of the guides, and what is said of mistakes is what rustc says of the same source in a crate. What rustc knows
-/// there of the code around, it is told by [`Options`].
+/// The language is that of the guides, and the messages are those that rustc prints for the same source in a crate.
+/// [`Options`] gives what rustc would know about the code around it.
 ///
 /// ```
 /// use paddle_language::{Options, compile};
@@ -73,9 +74,10 @@ const STACK: usize = 64 << 20;
 /// ```
 ///
 /// # Errors
-/// All mistakes that are found, each at its place, and then what is doubtful.
+/// All mistakes that are found, each with its place, followed by the warnings.
 pub fn compile(source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
-    // The tree is walked by recursion, and what is known of the places of tokens ends with the thread.
+    // The tree is walked by recursion, which needs a known stack; `proc_macro2` frees its source texts when the thread
+    // ends.
     let compiled = thread::scope(|scope| {
         let builder = thread::Builder::new().name("paddle-language".into()).stack_size(STACK);
         let thread = builder.spawn_scoped(scope, || compile_here(source, options));
@@ -142,7 +144,8 @@ fn at_the_beginning(message: Message, files: &Files) -> Diagnostic {
     Diagnostic::of(Severity::Error, &Report { message, blame }, files)
 }
 
-/// The program of a topology, with the sizes of others; `None` where a mistake is reported. `at` is its name.
+/// The program of a topology with values for its outside sizes; `None` if a mistake has been reported. `at` is the name
+/// of the topology.
 fn closed(lowered: Lowered, at: Extent, options: &Options, sink: &mut Sink) -> Option<Program> {
     let program = lowered.program?;
     let before = sink.len();
@@ -179,7 +182,7 @@ fn closed(lowered: Lowered, at: Extent, options: &Options, sink: &mut Sink) -> O
     bound.map_err(|error| sink.error(at, Message::Shape { text: error.to_string() })).ok()
 }
 
-/// Reports that a size or a constant is nothing that is known here.
+/// Reports a size or constant of the surrounding code whose value is not known here.
 fn code_around(size: &OutsideSize, instead: &str, sink: &mut Sink) {
     let at = match &size.origin {
         SizeOrigin::Path(path) => Extent::of(path),

@@ -1,6 +1,7 @@
-//! `#[cfg(..)]` and `#[cfg_attr(..)]` inside of a network: what is configured out is as if it were not written.
+//! `#[cfg(..)]` and `#[cfg_attr(..)]` inside of a network: items that are configured out are removed before anything
+//! else looks at them.
 //!
-//! Whether a predicate holds is for those to say who read the source.
+//! Whether a predicate holds is the caller's answer: rustc's for the macros, [`Options`](crate::Options) at run time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,11 +18,11 @@ use crate::parse::Syntax;
 pub struct ConfiguredOut {
     pub ident: Ident,
     pub public: bool,
-    /// What does not hold.
+    /// The predicate that does not hold.
     pub predicate: TokenStream,
 }
 
-/// Whether an invocation may have predicates. Most have none, and need not be gone through for them.
+/// Whether an invocation may have predicates. Most have none, and need no walk to find them.
 pub fn may_ask(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => may_ask(group.stream()),
@@ -30,14 +31,14 @@ pub fn may_ask(tokens: TokenStream) -> bool {
     })
 }
 
-/// The predicates of an invocation, each once, in the order in which rustc is asked.
+/// The predicates of an invocation, without duplicates, in the order in which they are asked.
 pub fn predicates(syntax: &Syntax) -> Vec<TokenStream> {
     let mut asking = Configuration::default();
     asking.syntax(&mut syntax.clone());
     asking.asked
 }
 
-/// Leaves in an invocation what is configured in, and returns the items that are not. `answers` are those to its
+/// Removes the items that are configured out from an invocation, and returns them. `answers` are the answers to its
 /// [`predicates`].
 pub fn configure(
     syntax: &mut Syntax,
@@ -50,11 +51,11 @@ pub fn configure(
     configuration.removed
 }
 
-/// Goes through an invocation, and takes out what is configured out.
+/// The walk over an invocation that removes what is configured out.
 #[derive(Default)]
 struct Configuration {
     answers: BTreeMap<String, bool>,
-    /// The predicates without an answer, which are taken to hold.
+    /// The predicates without an answer. They are taken to hold.
     asked: Vec<TokenStream>,
     removed: Vec<ConfiguredOut>,
 }
@@ -92,7 +93,7 @@ impl Configuration {
         true
     }
 
-    /// The attributes that are left, or the predicate that configures out what they are of.
+    /// The attributes without `cfg` and `cfg_attr`; or, as the error, the predicate that configures out the item.
     fn attributes(&mut self, attributes: Vec<syn::Attribute>) -> Result<Vec<syn::Attribute>, TokenStream> {
         let (mut left, mut kept) = (VecDeque::from(attributes), Vec::new());
         while let Some(attribute) = left.pop_front() {
@@ -113,8 +114,7 @@ impl Configuration {
         Ok(kept)
     }
 
-    /// A part that attributes may stand before, without those that are decided here; or the predicate that it is
-    /// configured out by.
+    /// Parses a part with attributes and decides these. `Err` is the predicate that configures out the part.
     fn part<T: ToTokens>(
         &mut self,
         part: T,
@@ -151,7 +151,7 @@ impl Configuration {
                 kept.push(part);
             }
         }
-        // `(x,)` is a tuple.
+        // A tuple of one keeps its comma.
         if trailing || (count > 1 && kept.len() == 1) {
             kept.push_punct(P::default());
         }
@@ -162,7 +162,7 @@ impl Configuration {
 impl VisitMut for Configuration {
     fn visit_item_mut(&mut self, item: &mut syn::Item) {
         match item {
-            // An operator has no body, so it is not read yet.
+            // An operator has no body, which syn does not parse as a function.
             syn::Item::Verbatim(tokens) => {
                 let end = tokens.clone().into_iter().last();
                 if let Some(mut item) = crate::parse::with_empty_body(tokens) {
@@ -228,13 +228,13 @@ fn parameter(input: ParseStream<'_>) -> syn::Result<syn::Pat> {
     }
 }
 
-/// What is in the parentheses of an attribute of this name.
+/// The tokens in the parentheses of an attribute of this name.
 fn list(attribute: &syn::Attribute, name: &str) -> Option<TokenStream> {
     let list = attribute.meta.require_list().ok()?;
     list.path.is_ident(name).then(|| list.tokens.clone())
 }
 
-/// The predicate of `cfg_attr`, and the attributes behind it.
+/// The predicate of a `cfg_attr`, and the attributes behind it.
 fn conditional(tokens: TokenStream) -> Option<(TokenStream, Punctuated<syn::Meta, syn::Token![,]>)> {
     let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
     let mut tokens = tokens.into_iter();
@@ -242,7 +242,7 @@ fn conditional(tokens: TokenStream) -> Option<(TokenStream, Punctuated<syn::Meta
     Some((predicate, Punctuated::parse_terminated.parse2(tokens.collect()).ok()?))
 }
 
-/// The name of an item of a network, and whether others see it.
+/// The name of an item, and whether it is `pub`.
 fn named(item: &syn::Item) -> Option<(Ident, bool)> {
     let is_public = |vis: &syn::Visibility| !matches!(vis, syn::Visibility::Inherited);
     match item {
@@ -264,7 +264,7 @@ fn named(item: &syn::Item) -> Option<(Ident, bool)> {
     }
 }
 
-/// The name of an import of one name.
+/// The name that a `use` of a single name imports.
 fn last(tree: &syn::UseTree) -> Option<Ident> {
     match tree {
         syn::UseTree::Path(path) => last(&path.tree),

@@ -1,4 +1,4 @@
-//! What is wrong with a source, or may be meant otherwise, as data and as text.
+//! Diagnostics: mistakes and doubts about a source, as data and as text.
 
 use std::error;
 use std::fmt;
@@ -8,12 +8,12 @@ use proc_macro2::Span;
 use crate::files::Files;
 use crate::report::{Extent, Report};
 
-/// Whether a source with it has programs.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It has none.
+    /// A mistake: the source has no programs.
     Error,
-    /// It has, but something else may be meant.
+    /// A doubt: the source has programs, but the user may have meant something else.
     Warning,
 }
 
@@ -26,14 +26,14 @@ pub struct Position {
     pub column: usize,
 }
 
-/// A piece of a source.
+/// A range of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What the source is called: see [`Options::file`](crate::Options::file).
+    /// The name of the source, see [`Options::file`](crate::Options::file).
     pub file: String,
-    /// Its first character.
+    /// The position of the first character.
     pub start: Position,
-    /// Behind its last character.
+    /// The position behind the last character.
     pub end: Position,
 }
 
@@ -61,17 +61,17 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// Whether it is a mistake.
+    /// Error or warning.
     pub severity: Severity,
-    /// A word for all of its kind, which stays when messages are worded anew.
+    /// The id of the kind of diagnostic. It stays when the message is reworded.
     pub id: &'static str,
-    /// What was found, what is expected, and what to do. It may have several lines.
+    /// The message: found, expected, and what to do. It may have several lines.
     pub message: String,
-    /// The piece of the source to change.
+    /// The range of the source to change.
     pub place: Place,
-    /// How what is called led there, a line each: `` in `f`, called at net.rs:7:9 ``.
+    /// The calls that led to the mistake, a line each: `` in `f`, called at net.rs:7:9 ``.
     pub notes: Vec<String>,
-    /// The lines of the source that it is on.
+    /// The source lines of the place.
     pub lines: Vec<String>,
 }
 
@@ -101,11 +101,11 @@ fn place(at: Extent, files: &Files) -> Place {
         Position { line: at.line, column: at.column + 1 }
     };
     let (start, end) = (position(at.start, false), position(at.end, true));
-    // What stands for what is missing has no end of its own.
+    // A missing piece has no end of its own, so the place ends where it starts.
     Place { file: files.name(at.start), start, end: end.max(start) }
 }
 
-/// As rustc prints it: the message, the place, and the line with carets.
+/// Prints in the format of rustc: the message, the place, and the line with carets.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
@@ -126,7 +126,7 @@ impl fmt::Display for Diagnostic {
             writeln!(f, "{:width$} | {}", start.line, printed(first))?;
             return writeln!(f, "{:width$} | {:from$}{}", "", "", "^".repeat(to.saturating_sub(from).max(1)));
         }
-        // A frame on the left leads from the first character to the last.
+        // If there are several lines, a frame at the left leads from the first character to the last.
         let (from, to) = (column(first, start.column), column(last, end.column).max(1));
         let begins_line = first.chars().take(start.column - 1).all(char::is_whitespace);
         writeln!(f, "{:width$} | {} {}", start.line, if begins_line { '/' } else { ' ' }, printed(first))?;
@@ -145,23 +145,23 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Of many lines, those behind the first that are printed before the last.
+/// If a place has many lines, this many of them are printed before the last one.
 const SHOWN_LINES: usize = 3;
 
-/// A tab as rustc prints it.
+/// The spaces that rustc prints for a tab.
 const TAB: &str = "    ";
 
 fn printed(line: &str) -> String {
     line.replace('\t', TAB).trim_end().to_string()
 }
 
-/// How many characters are printed before a column.
+/// The number of characters printed before a column.
 fn column(line: &str, column: usize) -> usize {
     let before = line.chars().chain(std::iter::repeat(' ')).take(column.saturating_sub(1));
     before.map(|c| if c == '\t' { TAB.len() } else { 1 }).sum()
 }
 
-/// All that is to be said of a source, mistakes first. It is printed as rustc prints them, one behind the other.
+/// All diagnostics of a source, errors first. They are printed in the format of rustc, one after the other.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
@@ -170,7 +170,7 @@ impl Diagnostics {
         Diagnostics(diagnostics.into_iter().collect())
     }
 
-    /// Whether one of them is a mistake.
+    /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
@@ -205,7 +205,7 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// The same text: a `main` that returns them ends with it.
+/// The text of `Display`: a `main` that returns diagnostics prints them with `Debug`.
 impl fmt::Debug for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match f.alternate() {

@@ -1,6 +1,6 @@
-//! `pub fn`s and `pub const`s for other networks: the source that each is made of.
+//! Export: the source of each `pub fn` and `pub const`, for networks elsewhere.
 //!
-//! The source is closed: it has every item that the exported one is made of, and says what it imports.
+//! An exported source is closed: it has every item that the exported one depends on, and lists its imports.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,15 @@ use crate::import::{ImportedSource, Payload};
 
 /// The source of an exported item.
 pub struct Exported {
-    /// The file, as it stands in programs.
+    /// The name of the file in programs.
     pub file: String,
     /// The items, as they were written.
     pub items: TokenStream,
-    /// What it imports of that which was imported: which one, by number, and the name here.
+    /// The imports that the items use: the index of each import of the network, and its name here.
     pub imports: Vec<(usize, Ident)>,
 }
 
-/// The names that others may import from what was written here.
+/// The names that other networks may import from this one.
 pub fn exported(network: &Network) -> Vec<&Ident> {
     let Some(unit) = here(network) else { return Vec::new() };
     let functions = network.functions.iter().filter(|function| function.unit == unit && function.public);
@@ -28,13 +28,13 @@ pub fn exported(network: &Network) -> Vec<&Ident> {
     functions.map(|function| &function.ident).chain(constants.map(|constant| &constant.ident)).collect()
 }
 
-/// The source of one of the [`exported`] names, or why there is none.
+/// The exported source of one of the [`exported`] names, or the reason why it cannot be exported.
 pub fn export(network: &Network, ident: &Ident) -> Result<Exported, String> {
     let Some(unit) = here(network) else { return Err("it is not written here".into()) };
     Module { network, unit }.export(ident)
 }
 
-/// The same as what an import is made of. `imported` are the sources of the network's imports, in order.
+/// The same as a payload for an import. `imported` are the sources of this network's own imports, in order.
 pub fn payload(network: &Network, ident: &Ident, imported: &[Payload]) -> Payload {
     match export(network, ident) {
         Err(why) => Payload::Refused(why),
@@ -68,7 +68,7 @@ impl Module<'_> {
             return Err(why);
         }
         if let Some(path) = needed.iter().find_map(|item| outside(item.tokens.clone())) {
-            // What the path leads to cannot be seen from other modules.
+            // Other modules cannot see the path's target.
             return Err(format!(
                 "it reads `{path}`, which other modules do not see; write it from the crate's root, `crate::..`"
             ));
@@ -85,7 +85,8 @@ impl Module<'_> {
         })
     }
 
-    /// A size that whoever imports has no way to give.
+    /// The reason why one of the needed items cannot be exported: it depends on a size that importers have no way to
+    /// give.
     fn open_size(&self, needed: &[Item<'_>]) -> Option<String> {
         let is_needed = |ident: &Ident| needed.iter().any(|item| item.name == text(ident));
         let functions = self.network.functions.iter().filter(|function| function.unit == self.unit);
@@ -105,8 +106,8 @@ impl Module<'_> {
         ))
     }
 
-    /// Every item of the module that the exported one may be made of: each whose name stands in one that is needed. That
-    /// may be one too many, never one too few.
+    /// The items that the exported one may depend on: an item whose name occurs in a needed item is needed. The result
+    /// may have an item too many, but never one too few.
     fn needed(&self, ident: &Ident) -> Vec<Item<'_>> {
         let network = self.network;
         let functions = network.functions.iter().filter(|function| function.unit == self.unit);
@@ -128,7 +129,7 @@ impl Module<'_> {
     }
 }
 
-/// The names among these tokens.
+/// Collects the identifiers among the tokens.
 fn mentioned(tokens: TokenStream, names: &mut BTreeSet<String>) {
     for token in tokens {
         match token {
@@ -141,7 +142,7 @@ fn mentioned(tokens: TokenStream, names: &mut BTreeSet<String>) {
     }
 }
 
-/// A path that does not begin at the crate's root.
+/// Finds a path in the tokens that does not begin at the crate's root.
 fn outside(tokens: TokenStream) -> Option<String> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is_colons = |at: usize| {

@@ -1,4 +1,4 @@
-//! What source files are called, in messages and in programs.
+//! The names of source files in messages and programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,34 +7,35 @@ use proc_macro2::Span;
 
 use crate::report::Extent;
 
-/// Names of the files that tokens are from.
+/// The names of the files that spans belong to.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    /// A folder, and what stands for it in the names of files that are below it.
+    /// A folder, and the name that replaces it in the names of the files below it.
     root: Option<(PathBuf, String)>,
-    /// The names of sources that are texts, and the texts, by what spans call them.
+    /// Sources given as texts: for each file name of spans, the name and the text.
     texts: BTreeMap<String, (String, String)>,
 }
 
 impl Files {
-    /// Files are called as spans call them; where that is an absolute name below `root`, it begins with `name` instead.
+    /// Files keep the names that spans give them, except that the absolute name of a file below `root` begins with
+    /// `name` instead of `root`.
     pub fn below(root: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         Files { root: Some((root.into(), name.into())), texts: BTreeMap::new() }
     }
 
-    /// The text that a span is from, and its name.
+    /// Registers the text that a span belongs to, and its name.
     pub(crate) fn add(&mut self, span: Span, name: &str, text: &str) {
         self.texts.insert(span.file(), (name.to_string(), text.to_string()));
     }
 
-    /// Lines of the text that a span is from, from 1, the last included; none of another file.
+    /// The lines `first ..= last`, from 1, of the text that a span belongs to; none if the span belongs to a file.
     pub(crate) fn lines(&self, span: Span, first: usize, last: usize) -> Vec<String> {
         let Some((_, text)) = self.texts.get(&span.file()) else { return Vec::new() };
         let lines = text.lines().skip(first.saturating_sub(1));
         lines.take((last + 1).saturating_sub(first)).map(str::to_string).collect()
     }
 
-    /// The file of a span.
+    /// The name of a span's file.
     pub fn name(&self, span: Span) -> String {
         let file = span.file();
         if let Some((name, _)) = self.texts.get(&file) {
@@ -46,7 +47,7 @@ impl Files {
         }
     }
 
-    /// Where tokens begin.
+    /// The place at which tokens begin, as text.
     pub fn place(&self, at: Extent) -> String {
         let start = at.start.start();
         format!("{}:{}:{}", self.name(at.start), start.line, start.column + 1)

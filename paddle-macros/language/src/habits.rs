@@ -1,40 +1,41 @@
-//! Habits: what users of PyTorch, Keras, NumPy and Rust write, and what the language has instead.
+//! Habits: names that users of PyTorch, Keras, NumPy and Rust write, and what the language has instead.
 //!
-//! A row is a name and what a message says about it. Names that the language has are in no row.
+//! A row has a name, and the hint that a message gives for it. A name of the language itself is in no row.
 
-/// Of a function.
+/// The hint for a function.
 pub(crate) fn of_call(name: &str) -> Option<&'static str> {
     find(CALLS, name).or_else(|| find(FUNCTIONS, name))
 }
 
-/// Of a method, `x.name(..)`.
+/// The hint for a method, `x.name(..)`.
 pub(crate) fn of_method(name: &str) -> Option<&'static str> {
     find(CALLS, name)
 }
 
-/// Of a name that stands for a value.
+/// The hint for a value.
 pub(crate) fn of_value(name: &str) -> Option<&'static str> {
     find(VALUES, name)
 }
 
-/// Of a field, `x.name`.
+/// The hint for a field, `x.name`.
 pub(crate) fn of_field(name: &str) -> Option<&'static str> {
     find(FIELDS, name)
 }
 
-/// Of an argument by name, of a layer that has an argument of the first name, or else what to do without one.
+/// The hint for a named argument: the argument of another name, if `has` says that the layer has it; otherwise what to
+/// do without one.
 pub(crate) fn of_argument(name: &str, has: impl Fn(&str) -> bool) -> Option<String> {
     let renamed = RENAMED.iter().find(|(habit, ours)| *habit == name && has(ours));
     let renamed = renamed.map(|(_, ours)| format!("it is called `{ours}` here"));
     renamed.or_else(|| find(ARGUMENTS, name).map(str::to_string))
 }
 
-/// Of an initialiser.
+/// The hint for an initialiser.
 pub(crate) fn of_initializer(name: &str) -> Option<&'static str> {
     find(INITIALIZERS, name)
 }
 
-/// Of the first part of a path, `torch::relu`.
+/// The hint for the first segment of a path, `torch::relu`.
 pub(crate) fn of_path(first: &str) -> Option<&'static str> {
     find(PATHS, first)
 }
@@ -146,7 +147,7 @@ const CALLS: Habits = &[
     ("normal", "it is `gaussian_random(x, [16])`: numbers for each row of `x`"),
     ("linspace", "a constant is an array; whole numbers in order are `arange(10)`"),
     ("range", "what a `for` goes over is `0..4`; as a value it is `arange(4)`"),
-    // What is no computation.
+    // Training, devices and gradients, which are no part of a network.
     ("detach", "it is `stop_gradient(x)`"),
     ("no_grad", "it is `stop_gradient(x)`"),
     ("requires_grad_", "parameters are made by layers; one by itself is `parameter([16])`"),
@@ -180,7 +181,7 @@ const CALLS: Habits = &[
     ("Box", "values are used as they are"),
 ];
 
-/// Functions of what a `for` goes over, which are methods.
+/// Rust functions that are methods in the language, such as those on what a `for` iterates over.
 const FUNCTIONS: Habits = &[
     ("len", "of a sequence or an array it is `x.len()`; a size is named in the type: `Tensor<f32, _, D>`"),
     ("iter", "a `for` goes over sequences, arrays and ranges as they are"),
@@ -216,7 +217,7 @@ const FIELDS: Habits = &[
     ),
 ];
 
-/// Arguments that have another name here.
+/// Arguments that have another name in the language.
 const RENAMED: Habits = &[
     ("dim", "axis"),
     ("dims", "axes"),
@@ -244,7 +245,7 @@ const RENAMED: Habits = &[
     ("pool_type", "kind"),
 ];
 
-/// Arguments that there are not.
+/// Arguments that the language does not have.
 const ARGUMENTS: Habits = &[
     ("in_features", "how many come in is known from the value"),
     ("in_channels", "how many come in is known from the value"),
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
     use crate::tests::analyse;
 
-    /// What the front end says of an expression in a network.
+    /// The messages of the front end for an expression in a network.
     fn said(expression: &str) -> Vec<String> {
         let source = format!("|x: Tensor<f32, _, 4>, s: Seq<i64>| {{ let y = {expression}; (x, s, y) }}");
         let analysis = analyse(source.parse().unwrap());
@@ -359,7 +360,7 @@ mod tests {
         INITIALIZERS.iter().for_each(|(name, instead)| says(&format!("fc(x, 4, init = {name}())"), instead));
     }
 
-    /// What is called in the code of a text, between its backticks.
+    /// The functions called in the code between backticks of a text.
     fn called(text: &str) -> Vec<String> {
         let code = text.split('`').skip(1).step_by(2);
         let tokens = code.flat_map(|code| code.parse::<TokenStream>().into_iter().flatten());

@@ -1,6 +1,6 @@
-//! Networks of other modules and crates: `use models::ranking::vector;` inside a network.
+//! Import of networks of other modules and crates: `use models::ranking::vector;` inside a network.
 //!
-//! What they are made of is for those to give who read the source: `export` takes it out of theirs.
+//! The caller provides the source of each import, which [`export`](crate::export) took from the other network.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
@@ -10,12 +10,12 @@ use quote::quote;
 pub struct Use {
     /// The path to it, as it was written.
     pub path: TokenStream,
-    /// The name here.
+    /// The name in this network.
     pub name: Ident,
 }
 
 impl Use {
-    /// The same for rustc.
+    /// The `use` declaration, for rustc.
     pub fn tokens(&self) -> TokenStream {
         let Use { path, name } = self;
         let last = path.clone().into_iter().last();
@@ -26,27 +26,27 @@ impl Use {
     }
 }
 
-/// What is known of an imported name.
+/// The result of looking up an imported name.
 #[derive(Clone, Debug)]
 pub enum Payload {
     Source(ImportedSource),
-    /// It cannot be imported, for this reason.
+    /// The name cannot be imported, for this reason.
     Refused(String),
-    /// The module has mistakes of its own.
+    /// The module has mistakes.
     Broken,
 }
 
-/// The source of an exported item: everything that it is made of.
+/// The source of an exported item, with everything that it depends on.
 #[derive(Clone, Debug)]
 pub struct ImportedSource {
-    /// The file, as it stands in programs.
+    /// The name of the file in programs.
     pub file: String,
-    /// The item's name there.
+    /// The item's name in its module.
     pub name: String,
-    /// The items.
+    /// The items of the source.
     pub items: TokenStream,
-    /// The names that they import in turn,
+    /// The names that the source imports in turn.
     pub names: Vec<Ident>,
-    /// and their sources.
+    /// The sources of these imports, in the same order.
     pub imports: Vec<Payload>,
 }

@@ -1,12 +1,12 @@
-//! The layers that are written in the language itself: files of `paddle_core::layers::library`, parsed when they are
-//! called.
+//! The library: layers written in the language itself, in files of `paddle_core::layers::library`. They are parsed when
+//! a network calls them.
 
 use std::collections::BTreeSet;
 
 use paddle_core::layers::LIBRARY;
 use proc_macro2::{TokenStream, TokenTree};
 
-/// The names of layers of the library among these tokens.
+/// The names of library layers that occur among these tokens.
 pub(crate) fn named(tokens: &TokenStream) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     collect(tokens.clone(), &mut found);
@@ -26,7 +26,7 @@ fn collect(tokens: TokenStream, found: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// The source of the file that a layer is in.
+/// The source of the file that defines a layer.
 pub(crate) fn source(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|layer| layer.name == name).map(|layer| layer.source)
 }

@@ -1,7 +1,8 @@
-//! The catalogue of messages: each has an id, and says what was found, what is expected, and what to do.
+//! The catalogue of messages. Each has an id, and says what was found, what is expected, and what to do.
 //!
-//! Every id has a case in `tests/tests/compile_fail/` whose marker `//~ id` is on the line to blame, and a test of the
-//! exact line and column, `tests/cases.rs`; those of source that is compiled by itself have a case there.
+//! Every id has a case in `tests/tests/compile_fail/`, or for a warning in `tests/tests/doubts/`, whose marker `//~ id`
+//! is on the line to blame. `paddle-macros/language/tests/cases.rs` compares line and column, and has the cases of ids
+//! that only run-time compilation reports.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use strsim::osa_distance;
 
 macro_rules! messages {
     ($($(#[doc = $doc:literal])* $id:literal $name:ident { $($field:ident),* } $text:literal)*) => {
-        /// A message with what it is about.
+        /// A message, with its parameters.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Message {
             $($(#[doc = $doc])* $name { $($field: String),* },)*
@@ -40,7 +41,7 @@ macro_rules! messages {
 messages! {
     /// The tokens are not valid Rust.
     "syntax" Syntax { text } "{text}"
-    /// A part of the design that is not built.
+    /// A feature that is designed but not built.
     "not-supported" NotSupported { what, instead } "not supported yet: {what}; {instead}"
     /// Rust that the language does not have.
     "not-of-the-language" NotOfTheLanguage { what, instead } "{what} is not part of the language of networks; {instead}"
@@ -54,15 +55,15 @@ messages! {
     "type-syntax" TypeSyntax { found } "{found} is not a type of the language; write `Tensor<f32, _, 784>`: the element type, `_` for the rows of the batch, then the dimensions"
     /// An element type that does not exist.
     "unknown-element-type" UnknownElementType { found, hint } "there is no element type `{found}`{hint}; there are `f32`, `f64`, `i32`, `i64` and `bool`"
-    /// An input without a whole type.
+    /// An input without a complete type.
     "input-type" InputType { name } "the input `{name}` needs its type: write `{name}: Tensor<f32, _, 784>`"
     /// `_` behind the first dimension.
     "batch-position" BatchPosition { name } "`_` is the batch, which is the first dimension of a type only; give this dimension of `{name}` a number or a name"
-    /// A module without topology.
+    /// A module without a network.
     "no-topology" NoTopology { name } "`{name}` has no network to run; write at least one `pub fn`"
-    /// A sub-network that other modules cannot have.
+    /// A name that other modules cannot import.
     "not-importable" NotImportable { name, why } "`{name}` cannot be imported: {why}"
-    /// Two of one name.
+    /// Two items of the same name.
     "duplicate" Duplicate { name } "there are two `{name}`s here; give one of them another name"
 
     /// No such variable.
@@ -79,62 +80,62 @@ messages! {
     "argument-count" ArgumentCount { callee, takes, found } "`{callee}` takes {takes}, but {found}"
     /// A `fn` without a body that is no operator.
     "no-operator" NoOperator { name, why } "`{name}` cannot be an operator: {why}"
-    /// A parameter of a gradient that stands for nothing.
+    /// A parameter of a gradient with an unknown name.
     "gradient-parameter" GradientParameter { gradient, name, operator, known } "`{name}` of `{gradient}` stands for nothing: the parameters of the gradient of `{operator}` may be {known}"
     /// An argument given twice.
     "repeated-argument" RepeatedArgument { name } "`{name}` is given twice"
-    /// A value where a size is wanted, and the like.
+    /// An argument of the wrong kind, such as a value where a size is expected.
     "argument-kind" ArgumentKind { callee, name, expected, found } "`{name}` of `{callee}` is {expected}, but this is {found}"
-    /// A layer or sub-network as a value.
+    /// A layer or sub-network used as a value.
     "not-a-value" NotAValue { name, what } "`{name}` is {what}, not a value; call it: `{name}(..)`"
     /// A value called.
     "not-callable" NotCallable { name } "`{name}` is a value, not a layer or `fn`; it cannot be called"
-    /// A variable behind the end of its block.
+    /// A variable used after the end of its block.
     "out-of-block" OutOfBlock { name, line } "`{name}` is declared inside the block that begins at line {line}, and ends with it; declare it before the block, or give it out as the block's value: `let {name} = .. {{ .. {name} }};`"
     /// Recursion.
     "recursion" Recursion { cycle } "{cycle}: a sub-network is inlined where it is called, so it cannot call itself; for repetition use `while`"
-    /// An assignment to what cannot change.
+    /// An assignment to something that cannot change.
     "assign" Assign { name, why } "`{name}` cannot be assigned here: {why}"
 
     /// Read before assignment.
     "unassigned" Unassigned { name } "`{name}` is read before it is assigned; give it a value on every way that leads here"
-    /// A tuple where a value is wanted, or the other way round.
+    /// A tuple where a value is expected, or a value where a tuple is expected.
     "tuple" Tuple { found, expected } "this is {found}, but {expected}"
-    /// No value.
+    /// A body without a value.
     "no-value" NoValue { what } "{what} has no value; end its block with an expression without `;`"
     /// An `if` whose value is used has no `else`.
     "no-else" NoElse {} "this `if` has a value where its condition is true, but none where it is false; add `else {{ .. }}`"
     /// A condition that is neither per row nor scalar.
     "condition" Condition { found } "{found}, but a condition is one truth value per row, bool [_] or [_, 1], or a scalar"
-    /// A result without rows where rows split.
+    /// A result without rows where the rows split.
     "one-value" OneValue { what, found } "{what} is {found}: one value for all rows, but the rows split here; give every row its value, or compute it outside"
-    /// Branches that disagree.
+    /// Branches whose results differ in type.
     "branch-change" BranchChange { what, yes, no } "{what} is {yes} where the condition is true, but {no} where it is false; both branches need one type"
-    /// A loop that changes its state's type.
+    /// A loop that changes the type of its state.
     "loop-change" LoopChange { name, before, after, hint } "`{name}` is {before} before the loop, but {after} after an iteration; the state of a loop keeps its type{hint}"
-    /// Another element type.
+    /// A wrong element type.
     "element-type" ElementType { text } "{text}"
-    /// Shapes that do not fit.
+    /// Shapes that do not fit together.
     "shape" Shape { text } "{text}"
-    /// Two row spaces.
+    /// Values of different row spaces.
     "row-spaces" RowSpaces { text } "{text}"
-    /// A size from outside that would have to be known.
+    /// An outside size whose value would have to be known.
     "undecided-size" UndecidedSize { size } "the value of `{size}` is not known while the network is compiled: it can be a size of types and layers, and a number in the computation, but it decides no `if`, no `for` and no setting of a layer; for these, write the number out, or declare it as a `const` with its value in this network"
-    /// A type that was declared otherwise.
+    /// A value that does not have its declared type.
     "declared-type" DeclaredType { what, found, declared, expected } "{what} is {found}, but {declared} is {expected}"
     /// A constant that does not fit.
     "constant" Constant { text } "{text}"
-    /// Something else than the layer takes, of the same type.
+    /// A value of the right type, but with a meaning that the layer does not expect.
     "meaning" Meaning { words, made, takes, instead } "{words} is what {made}, but {takes}; {instead}; if it is meant, write `identity(..)` around it"
     /// A softmax of one class.
     "one-class" OneClass { words, found, why } "{words} is {found}: {why}"
-    /// A value that nothing uses.
+    /// An unused value.
     "unused-value" UnusedValue { what, instead } "nothing uses {what}; {instead}"
     /// A condition that no iteration changes.
     "unchanging-condition" UnchangingCondition {} "nothing in this loop changes its condition, so it would not end once it has begun; assign in its body what the condition reads, or leave it by `break`"
-    /// A variable of a loop that hides the one that it is computed from.
+    /// A variable declared in a loop that hides the variable it is computed from.
     "shadowed-state" ShadowedState { name } "this `{name}` is a new variable, which ends with the iteration, and the `{name}` that it is computed from never changes; to change that write `{name} = ..` without `let`, and `let mut {name}` before the loop; else give the new one another name"
-    /// A value of the network where the compiler has to decide.
+    /// A value of the network where a value known at compile time is needed.
     "static" Static { what, found, instead } "{what} is decided when the network is compiled, but {found}; {instead}"
     /// A `match` whose value fits no arm.
     "no-arm" NoArm { found } "no arm fits {found}; add `_ => ..`"
@@ -142,38 +143,38 @@ messages! {
     "repeated-parameters" RepeatedParameters { what, variable } "`{what}` is repeated by a `for`, so its parameters need a name: `param = \"block{{{variable}}}\"` makes new ones for each `{variable}`, a name without braces shares one set"
     /// A sub-network called twice without a name.
     "second-call" SecondCall { callee, layer, arguments } "`{callee}` is called a second time, and its `{layer}` has no name of its own: for shared parameters name them in `{callee}` (`param = \"{callee}\"`), for new ones name this call (`{callee}({arguments}, param = \"other\")`)"
-    /// Two names that come out the same.
+    /// Two different things that would get the same parameter name.
     "taken-name" TakenName { name } "these parameters would be named `{name}`, which another binding or sub-network has; rename one of both, or write `param = \"..\"`"
-    /// One parameter, two shapes.
+    /// Two uses of a parameter that disagree.
     "parameter-conflict" ParameterConflict { name, here, first, place } "parameter `{name}` is {here} here, but {first} where it was first used, at {place}\n  one name is one parameter: give one of them another name with `param = \"..\"`"
-    /// A topology with a name that the module needs.
+    /// A topology with a reserved name.
     "reserved-name" ReservedName { name } "`{name}` is the name of the module that has the names of the parameters; give this network another name"
-    /// Not a name for parameters.
+    /// A text that cannot be a parameter name.
     "parameter-name" ParameterName { found } "\"{found}\" cannot be a name; write words of letters, digits and `_`, joined by `.`: \"encoder.embedding\""
-    /// Braces in a name for parameters.
+    /// A parameter name whose braces cannot be filled in.
     "name-template" Template { found, why } "\"{found}\" cannot be filled in: {why}; write `{{i}}` for the value of `i`, `{{{{` for a brace"
-    /// More than a program can hold: blocks that nest too deep.
+    /// Something too large or too deep for a program.
     "limit" Limit { text } "{text}"
-    /// A parameter that no result depends on.
+    /// A parameter that no output depends on.
     "unused-parameter" UnusedParameter { name } "no result depends on the parameter `{name}`; use what its layer gives, or remove the layer; if it is left out on purpose, bind what is unused to `_`"
-    /// A parameter of a cost without a differentiable path.
+    /// A parameter of a cost that has no differentiable path to it.
     "no-gradient" NoGradient { name, ended } "parameter `{name}` has no differentiable path to the cost, so it cannot be trained: {ended} has no derivative; train on a distance such as `mean(square(x - y))`; if the parameter is to stay as it is, put `stop_gradient(..)` around what is made of it"
-    /// An input that nothing reads.
+    /// An unused input.
     "unused-input" UnusedInput { name } "the input `{name}` is fed but never used; use it, or remove it"
-    /// Something of the code around, of source that is compiled without it.
+    /// Something of the surrounding code, in a source that is compiled at run time.
     "code-around" CodeAround { what, instead } "{what} is of the code around, which is not there when a source is compiled by itself; {instead}"
-    /// None or several networks where one is asked for.
+    /// No network, or several, where one is asked for.
     "which-network" WhichNetwork { asked, names } "{asked}; this source has {names}"
 }
 
-/// "; did you mean `price`?", if one of the candidates is near.
+/// "; did you mean `price`?", if a candidate is close; otherwise an empty text.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let plain = |name: &str| name.replace('_', "").to_lowercase();
     if let Some(same) = candidates.iter().find(|candidate| plain(candidate) == plain(name)) {
         return format!("; did you mean `{same}`?");
     }
-    // Another name of one letter is no nearer than any other.
+    // For a name of one letter, every other letter is equally close.
     let length = name.chars().count();
     let limit = (length / 3).max(1).min(length.saturating_sub(1));
     let near = candidates.iter().map(|candidate| (osa_distance(name, candidate), *candidate));
@@ -185,8 +186,9 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
     }
 }
 
-/// Whether one of two names is the last words of the other, as `sum` is of `reduce_sum`, or the candidate begins with the name, as
-/// `conv2d` does with `conv`. The first words of a name say less: `square_root` is no `square`. Two letters say nothing.
+/// Whether two names share words: one is the last words of the other, as `sum` is of `reduce_sum`, or the candidate
+/// begins with the name, as `conv2d` does with `conv`. The first words of a candidate do not count otherwise:
+/// `square_root` is no `square`. A shared word has more than two letters.
 fn shares_words(name: &str, candidate: &str) -> bool {
     if name.len().min(candidate.len()) < 3 {
         return false;
@@ -195,7 +197,7 @@ fn shares_words(name: &str, candidate: &str) -> bool {
     behind(name, candidate) || behind(candidate, name) || candidate.starts_with(name)
 }
 
-/// "; did you mean `max`?", or else all that there are.
+/// "; did you mean `max`?" if a candidate is close, otherwise the list of all candidates.
 pub fn one_of<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let hint = did_you_mean(name, candidates.iter().copied());

@@ -1,60 +1,62 @@
-//! Names of parameters: the path of the enclosing sub-network calls, then the binding, or else the layer's name.
+//! Names of parameters: the path of the enclosing sub-network calls, followed by the binding or, without one, by the
+//! layer's name.
 
 use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, Span};
 
-/// What `param` is, for editors.
+/// The documentation of the argument `param`, for editors.
 pub const DOCUMENTATION: &str = "The name of the parameters: every use of a name shares.";
 
-/// The calls of sub-networks that are being inlined.
+/// The naming state: a stack of the sub-network calls that are being inlined.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     calls: Vec<Call>,
-    /// How often each path of a layer without parameters was given out.
+    /// How many times each path of a layer without parameters was used.
     paths: BTreeMap<String, u32>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Call {
-    /// Ends in `.`, unless it is empty.
+    /// The path of the call. It ends in `.`, unless it is empty.
     path: String,
-    /// The path before arguments had names of their own.
+    /// The path that the call had in older versions, when arguments had no names of their own.
     former: String,
-    /// Whether the call has a name of its own.
+    /// Whether the user named the call.
     named: bool,
-    /// Whether that is a whole name, whatever is around the call.
+    /// Whether that name is absolute, so that the calls around do not matter.
     absolute: bool,
-    /// How many unrolled loops of this sub-network are around.
+    /// How many unrolled loops of this sub-network are active.
     loops: usize,
-    /// The names of its layers.
+    /// The names of the layers in it.
     layers: Counted,
     /// The names of the calls in it.
     calls: Counted,
-    /// The names that layers and calls had before.
+    /// The names that its layers had in older versions.
     former_layers: Counted,
     former_calls: Counted,
-    /// How often each sub-network was called in it without a name.
+    /// How many times it called each sub-network without a name.
     called: BTreeMap<usize, u32>,
-    /// Whether this is the second of such calls: nothing says whether its layers share parameters with the first.
+    /// Whether this is the second unnamed call of the same sub-network. Then it is unclear whether its layers share
+    /// parameters with the first.
     second: bool,
 }
 
-/// Names that are given out more than once: with `_1`, `_2`, … from the second time on.
+/// A counter of names: a repeated name gets `_1`, `_2`, …
 #[derive(Clone, Debug, Default)]
 struct Counted {
     times: BTreeMap<String, u32>,
-    /// The names that were given out, and what each was made of.
+    /// The names that were given out, each with its origin.
     given: BTreeMap<String, String>,
 }
 
-/// What a layer, or a call, is to be called; a number tells it from others that are to be called the same.
+/// The name that a layer or a call would have without numbering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     name: String,
-    /// What the name is made of: others of this name are made of something else.
+    /// The identity of the name. The same name from another origin is a conflict.
     origin: String,
-    /// What it was called before arguments had names of their own.
+    /// The name in older versions, when arguments had no names of their own.
     former: String,
 }
 
@@ -62,11 +64,11 @@ pub(crate) struct Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path {
     pub name: String,
-    /// The name that files of before have, if it was another.
+    /// The name in older files, if it was a different one.
     pub former: Option<String>,
 }
 
-/// What the user said of the name of a call.
+/// How the user named a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
     Nothing,
@@ -76,20 +78,20 @@ pub(crate) enum Said<'a> {
     Path(&'a str),
 }
 
-/// Why a layer has no name.
+/// The reason why a layer has no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Nameless {
-    /// An unrolled loop repeats it, or the call of this number around it, 0 being the outermost.
+    /// It is in an unrolled loop, or in a call in one: `call` counts from the outermost, which is 0.
     Repeated {
-        /// The call.
+        /// The call in the loop; `None` if the layer itself is in it.
         call: Option<usize>,
     },
-    /// The call of this number around it is the second of its sub-network, 0 being the outermost, and neither has a name.
+    /// It is in the second unnamed call of a sub-network.
     SecondCall {
-        /// The call.
+        /// The second call, counted from the outermost, which is 0.
         call: usize,
     },
-    /// A layer of another binding, or another sub-network, has it.
+    /// A layer of another binding, or another sub-network, has the name.
     Taken {
         /// The name.
         name: String,
@@ -101,7 +103,7 @@ impl Names {
         Names { calls: vec![Call::default()], paths: BTreeMap::new() }
     }
 
-    /// The name of a layer's parameters that the user did not name. Of a second call one layer is told of.
+    /// The parameter name of a layer that the user did not name. In a second call, only the first layer gives an error.
     pub(crate) fn layer(&mut self, base: &Base) -> Result<Path, Nameless> {
         self.tell_calls_apart()?;
         let is_named = |call: usize| self.calls.get(call + 1).is_some_and(|inner| inner.named);
@@ -114,7 +116,7 @@ impl Names {
         Ok(Path::new(format!("{}{}", call.path, call.layers.next(base)?), former))
     }
 
-    /// The name that the user gave to a layer's parameters: with a `.` in front it is one below that of the call.
+    /// The parameter name of a layer that the user named. A name that begins with `.` is relative to the call.
     pub(crate) fn given(&mut self, name: &str) -> Result<Path, Nameless> {
         let Some(relative) = name.strip_prefix('.') else { return Ok(Path::unchanged(name.to_string())) };
         self.tell_calls_apart()?;
@@ -123,22 +125,22 @@ impl Names {
         Ok(Path::new(below(around.0), below(around.1)))
     }
 
-    /// Finds the call around that is a second one.
+    /// Errors if a surrounding call is the second unnamed one of its sub-network.
     fn tell_calls_apart(&mut self) -> Result<(), Nameless> {
         let fixed = self.fixed();
         let mut calls = self.calls.iter_mut().enumerate().skip(fixed);
         let Some((at, second)) = calls.find(|(_, call)| call.second) else { return Ok(()) };
         second.second = false;
-        // The first one is the topology.
+        // The outermost entry is the topology itself.
         Err(Nameless::SecondCall { call: at - 1 })
     }
 
-    /// The innermost call with a whole name: those around it say nothing more.
+    /// The index of the innermost call with an absolute name; the calls around it do not contribute.
     fn fixed(&self) -> usize {
         self.calls.iter().rposition(|call| call.absolute).unwrap_or_default()
     }
 
-    /// The path of a layer without parameters, which no other has, and which takes no name from those that have some.
+    /// The path of a layer without parameters. It is unique, and takes no names from layers with parameters.
     pub(crate) fn path(&mut self, binding: Option<&str>, layer: &str) -> Path {
         let around = self.calls.last().map_or("", |call| &call.path);
         let binding = binding.map(|binding| format!("{binding}.")).unwrap_or_default();
@@ -148,9 +150,10 @@ impl Names {
         Path::unchanged(if *times == 1 { path } else { format!("{path}_{}", *times - 1) })
     }
 
-    /// Enters a call of a sub-network. A name that was given to it is shared.
+    /// Enters a call of a sub-network. Calls with the same given name share parameters.
     ///
-    /// `identity` tells sub-networks from each other; one of the library has none: each call of it is new, as of any layer.
+    /// `identity` identifies the sub-network. A library layer has none: like any layer, each of its calls has its own
+    /// parameters.
     pub(crate) fn enter(
         &mut self,
         callee: &Base,
@@ -213,7 +216,7 @@ impl Counted {
         }
     }
 
-    /// The name that it had. Files are looked up by it, so nothing else can take it.
+    /// The numbered name in older versions. It need not be unique: it serves only to look up names in older files.
     fn former(&mut self, base: &Base) -> String {
         self.numbered(&base.former, &base.former)
     }
@@ -233,7 +236,7 @@ impl Base {
         Base { name, origin, former }
     }
 
-    /// What stands in an argument of the layer that has this binding.
+    /// The name of a layer in the arguments of `layer`, which has this binding.
     pub(crate) fn of_argument(binding: &str, layer: &str) -> Self {
         Base {
             name: format!("{binding}_{layer}"),
@@ -254,7 +257,7 @@ impl Path {
     }
 }
 
-/// Whether a text can name parameters: words joined by `.`, which may also stand in front.
+/// Whether a text can name parameters: words joined by `.`, with an optional `.` in front.
 pub(crate) fn is_path(name: &str) -> bool {
     let name = name.strip_prefix('.').unwrap_or(name);
     let word = |word: &str| {
@@ -264,13 +267,13 @@ pub(crate) fn is_path(name: &str) -> bool {
     name.split('.').all(word)
 }
 
-/// A word of a name as an identifier of Rust: `r#gen` for `gen`.
+/// A word of a parameter name as a Rust identifier: `gen` becomes `r#gen`.
 pub fn identifier(word: &str) -> Ident {
     let here = Span::mixed_site();
     match word {
-        // These cannot be escaped.
+        // Rust does not allow these as raw identifiers.
         "self" | "Self" | "super" | "crate" | "_" => Ident::new(&format!("{word}_"), here),
-        // A keyword since the edition of 2024, which syn takes for a name.
+        // `gen` is a keyword since edition 2024, but syn accepts it as a name.
         "gen" => Ident::new_raw(word, here),
         _ if syn::parse_str::<Ident>(word).is_ok() => Ident::new(word, here),
         _ => Ident::new_raw(word, here),
@@ -315,7 +318,7 @@ mod tests {
         let right = |names: [&str; 3]| names.map(|name| Ok(Path::unchanged(name.to_string())));
         assert_eq!(called(Said::Nothing), right(["tower.fc", "tower.table", "table"]));
         assert_eq!(called(Said::Segment("other")), right(["other.fc", "other.table", "table"]));
-        // In it, what has a whole name is told apart by that; of the others one is told of.
+        // Layers with an absolute name need no other distinction; of the rest, the first one gives an error.
         let second = called(Said::Nothing);
         assert_eq!(second[0], Err(Nameless::SecondCall { call: 0 }));
         assert!(second[1..].iter().all(Result::is_ok));

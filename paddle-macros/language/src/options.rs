@@ -1,4 +1,4 @@
-//! What a source is compiled with: all that rustc knows beside it, where it is compiled by rustc.
+//! Options of compilation at run time: what rustc would know about the code around a source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub struct Options {
     pub(crate) holds: BTreeSet<String>,
 }
 
-/// The source of a module that may be imported from.
+/// The source of a module that other sources may import from.
 #[derive(Clone, Debug)]
 pub(crate) struct Imported {
     pub(crate) file: String,
@@ -35,34 +35,34 @@ pub(crate) struct Imported {
 }
 
 impl Options {
-    /// Nothing but the source.
+    /// Options for a source that needs nothing from outside.
     pub fn new() -> Self {
         Options::default()
     }
 
-    /// What the source is called in diagnostics and in programs; without it, `source`.
+    /// Sets the name of the source in diagnostics and programs. The default is `source`.
     pub fn file(mut self, name: impl Into<String>) -> Self {
         self.file = Some(name.into());
         self
     }
 
-    /// The one network to compile, of a source with several: the name of its `pub fn`. Mistakes in the others are errors all the same.
+    /// Selects one network of several by the name of its `pub fn`. Mistakes in the other networks are still errors.
     pub fn network(mut self, name: impl Into<String>) -> Self {
         self.network = Some(name.into());
         self
     }
 
-    /// The value of a size that the source does not say: of `const WORDS: usize;`, of a const parameter, of a variable that a closure
-    /// captures by `move`, or of a path, as it is written: `crate::WIDTH`. A number of elements, at least 1; what is not, or is not
-    /// what the networks ask for, is an error of [`compile`](crate::compile()).
+    /// Gives a size that the source leaves open: `const WORDS: usize;`, a const parameter, a variable that a closure
+    /// captures by `move`, or a path as it is written, `crate::WIDTH`. It is a number of elements, at least 1.
+    /// [`compile`](crate::compile()) errors if the size does not fit the networks.
     pub fn size(mut self, name: impl Into<String>, value: usize) -> Self {
-        // What is too large for any memory is refused when it is bound.
+        // A size too large for any memory is refused when it is bound.
         self.sizes.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
         self
     }
 
-    /// The module that paths such as `models::ranking` in a `use` lead to: the name of its file, and its text, which may import from
-    /// other modules in turn.
+    /// Gives the module that a path such as `models::ranking` in a `use` leads to: the name of its file, and its text.
+    /// The module may import from other modules.
     pub fn source(
         mut self,
         module: impl Into<String>,
@@ -73,7 +73,7 @@ impl Options {
         self
     }
 
-    /// A predicate of `#[cfg(..)]` that holds: `unix`, or `feature = "wide"`.
+    /// Sets a predicate of `#[cfg(..)]` to true: `unix`, or `feature = "wide"`.
     pub fn cfg(mut self, predicate: impl Into<String>) -> Self {
         self.holds.insert(predicate.into().replace(' ', ""));
         self

@@ -1,4 +1,4 @@
-//! Predicates of `#[cfg(..)]` in source that is compiled by itself: those hold that the options say, and what is made of them.
+//! Predicates of `#[cfg(..)]` at run time: the options say which hold.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::Token;
 use syn::punctuated::Punctuated;
 
-/// Whether a predicate holds. One that is not of Rust does not.
+/// Whether a predicate holds. One that is not valid Rust does not.
 pub(crate) fn holds(predicate: &TokenStream, known: &BTreeSet<String>) -> bool {
     syn::parse2(predicate.clone()).is_ok_and(|meta| meta_holds(&meta, known))
 }

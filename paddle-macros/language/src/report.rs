@@ -1,4 +1,4 @@
-//! Where errors are collected: any number in one expansion, each at its exact tokens.
+//! Reports: mistakes with their exact tokens, and the sink that collects them.
 
 use proc_macro2::{Span, TokenTree};
 use quote::ToTokens;
@@ -34,12 +34,12 @@ impl Extent {
         Extent { start, end }
     }
 
-    /// Whether these are the same tokens.
+    /// Whether both are the same tokens.
     pub fn is(self, other: Extent) -> bool {
         self.key() == other.key()
     }
 
-    /// Whether the other tokens are among these.
+    /// Whether the tokens of `other` are among these.
     pub fn contains(self, other: Extent) -> bool {
         let ((file, line, column, end_line, end_column), inner) = (self.key(), other.key());
         file == inner.0
@@ -47,7 +47,7 @@ impl Extent {
             && (inner.3, inner.4) <= (end_line, end_column)
     }
 
-    /// Where it is, for comparisons.
+    /// The position in the source, for comparisons.
     fn key(self) -> (String, usize, usize, usize, usize) {
         let (start, end) = (self.start.start(), self.end.end());
         (self.start.file(), start.line, start.column, end.line, end.column)
@@ -60,34 +60,35 @@ impl From<Span> for Extent {
     }
 }
 
-/// A step on the way from the user's call to a mistake in an inlined sub-network.
+/// A call on the way from the user's source to a mistake in an inlined sub-network.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The sub-network.
+    /// The name of the sub-network.
     pub name: String,
-    /// What it is called with, for messages.
+    /// The arguments, for messages.
     pub arguments: String,
-    /// The call.
+    /// The place of the call.
     pub call: Extent,
-    /// Where the call was written.
+    /// The unit that contains the call.
     pub unit: UnitId,
 }
 
-/// The tokens to blame for something in this module, and how they led there.
+/// The tokens to blame in this module, and the calls that led there.
 #[derive(Clone, Debug)]
 pub struct Blame {
     pub at: Extent,
-    /// The calls that led there, the outermost first.
+    /// The calls, the outermost first.
     pub calls: Vec<Frame>,
-    /// The sub-network of another module in which it is, and its place there; `at` is the call.
+    /// If the mistake is in a sub-network of another module, the name of that and the place there; `at` is then the
+    /// call.
     pub inside: Option<String>,
 }
 
-/// Of so many calls that led to a mistake, those in the middle are left out.
+/// The most calls that are printed. Calls in the middle are left out.
 const SHOWN_CALLS: usize = 8;
 
 impl Blame {
-    /// How it led there, a line each: the innermost first.
+    /// The calls as text, one line each, the innermost first.
     pub fn trail(&self, files: &Files) -> String {
         let inside = self.inside.iter().map(|inside| format!("\n  inside {inside}"));
         let calls = self.calls.iter().rev().enumerate().filter_map(|(at, Frame { name, call, .. })| {
@@ -101,8 +102,8 @@ impl Blame {
         inside.chain(calls).collect()
     }
 
-    /// The place of this one in a message about another. Two calls of one sub-network use the same tokens: then the
-    /// calls tell them apart.
+    /// The place of this blame in a message about another one. If both have the same tokens, because a sub-network is
+    /// called twice, the calls tell them apart.
     pub fn beside(&self, other: Extent) -> Extent {
         match self.calls.first() {
             Some(frame) if self.at.is(other) => frame.call,
@@ -119,24 +120,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// What is printed.
+    /// The printed message.
     pub fn text(&self, files: &Files) -> String {
         format!("{}{}", self.message, self.blame.trail(files))
     }
 }
 
-/// The sink of errors. Whoever creates one has to take the reports out: dropping reports unseen would let a wrong
+/// The sink that collects reports. Whoever creates one has to take the reports out: a dropped report would let a wrong
 /// model compile.
 #[derive(Debug, Default)]
 pub struct Sink {
     reports: Vec<Report>,
-    /// What may be meant: rustc warns of it.
+    /// Doubts, which rustc prints as warnings.
     doubts: Vec<Report>,
-    /// Whether what comes now follows from a mistake that is reported.
+    /// Whether further mistakes are ignored, because they follow from a reported one.
     closed: bool,
 }
 
-/// How much a sink has.
+/// A position in the lists of a sink.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     reports: usize,
@@ -144,14 +145,14 @@ pub struct Mark {
 }
 
 impl Sink {
-    /// Reports a mistake, once per place and message.
+    /// Adds a mistake, once per place and message.
     pub fn push(&mut self, report: Report) {
         if !self.closed {
             Sink::push_to(&mut self.reports, report);
         }
     }
 
-    /// Reports what may be a mistake, likewise.
+    /// Adds a doubt, once per place and message.
     pub fn doubt(&mut self, report: Report) {
         if !self.closed {
             Sink::push_to(&mut self.doubts, report);
@@ -170,44 +171,44 @@ impl Sink {
         }
     }
 
-    /// Reports a mistake that has one place.
+    /// Adds a mistake at one place.
     pub fn error(&mut self, at: impl Into<Extent>, message: Message) {
         let blame = Blame { at: at.into(), calls: Vec::new(), inside: None };
         self.push(Report { message, blame });
     }
 
-    /// Takes what another one has.
+    /// Takes over the reports of another sink.
     pub fn absorb(&mut self, mut other: Sink) {
         other.finish().into_iter().for_each(|report| self.push(report));
         other.doubts().into_iter().for_each(|report| self.doubt(report));
     }
 
-    /// Whether these tokens are a call that led to a mistake in another module.
+    /// Whether these tokens are a call that is blamed for a mistake in another module.
     pub fn blames_call(&self, at: Extent) -> bool {
         self.reports.iter().any(|report| report.blame.inside.is_some() && report.blame.at.is(at))
     }
 
-    /// Whether something is wrong with just these tokens.
+    /// Whether a mistake has been reported at exactly these tokens.
     pub fn blames(&self, at: Extent) -> bool {
         self.reports.iter().any(|report| report.blame.at.is(at))
     }
 
-    /// Whether it takes no more.
+    /// Whether further mistakes are ignored.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Takes no more.
+    /// Ignores further mistakes.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// Whether it has no mistake.
+    /// Whether there are no mistakes.
     pub fn is_empty(&self) -> bool {
         self.reports.is_empty()
     }
 
-    /// How many mistakes it has.
+    /// The number of mistakes.
     pub fn len(&self) -> usize {
         self.reports.len()
     }
@@ -216,18 +217,18 @@ impl Sink {
         Mark { reports: self.reports.len(), doubts: self.doubts.len() }
     }
 
-    /// Forgets all that came behind.
+    /// Removes the reports that were added since `mark`.
     pub fn truncate(&mut self, mark: Mark) {
         self.reports.truncate(mark.reports);
         self.doubts.truncate(mark.doubts);
     }
 
-    /// The reports of mistakes, in the order in which they were made.
+    /// Takes the mistakes, in the order in which they were reported.
     pub fn finish(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.reports)
     }
 
-    /// What may be meant, likewise.
+    /// Takes the doubts, in the order in which they were reported.
     pub fn doubts(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.doubts)
     }

@@ -1,4 +1,4 @@
-//! Parameters that the topologies of a module share: two uses of a name agree.
+//! Sharing: checks that the topologies of a module agree on their shared parameters.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use crate::lower::Lowered;
 use crate::messages::Message;
 use crate::report::{Report, Sink};
 
-/// The module of a network's module that has the names of the parameters.
+/// The generated module that has the names of the parameters.
 pub const NAMES: &str = "params";
 
-/// Reports parameters that two topologies use in ways that do not agree, and a topology in the way of their names.
+/// Reports parameters that two topologies use differently, and a topology whose name is that of the generated module.
 ///
-/// Parameters with sizes from outside are left to rustc, which knows their values.
+/// Parameters that depend on outside sizes are left to rustc, which knows their values.
 pub fn check(network: &Network, lowered: &[(usize, Lowered)], sink: &mut Sink) {
     for (at, _) in lowered {
         let ident = &network.functions[*at].ident;
@@ -31,7 +31,7 @@ pub fn check(network: &Network, lowered: &[(usize, Lowered)], sink: &mut Sink) {
     }
 }
 
-/// Whether rustc has to compare parameters of a module.
+/// Whether rustc has to compare parameters of the module.
 pub fn is_open(lowered: &[(usize, Lowered)]) -> bool {
     let mut programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
     programs.any(|program| program.parameters().any(|parameter| !is_known(program, parameter)))
@@ -41,7 +41,7 @@ fn is_known(program: &Program, parameter: VarId) -> bool {
     program.ty(parameter).dims.iter().map(Dim::constant).all(|size| size.is_some())
 }
 
-/// Compares the parameters of two topologies. One layer that is used in two ways is one mistake.
+/// Compares the parameters of two topologies. A layer whose parameters all disagree gives one mistake.
 fn compare(
     network: &Network,
     first: &Lowered,

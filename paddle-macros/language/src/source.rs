@@ -1,4 +1,4 @@
-//! Texts → what was written in them, with what they import from one another.
+//! Sources at run time: texts → trees, with the imports between the texts.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ use crate::predicates;
 use crate::report::{Report, Sink};
 use crate::{ast, messages::Message};
 
-/// What a source without a name is called.
+/// The name of a source without a name.
 const UNNAMED: &str = "source";
 
 /// The sources of one compilation.
 pub(crate) struct Sources<'a> {
     options: &'a Options,
-    /// What they are called.
+    /// The names of the sources.
     pub(crate) files: Files,
-    /// The modules that were imported from; `None` while one is read.
+    /// The modules that were imported from; `None` for a module that is being read.
     modules: BTreeMap<String, Option<Module>>,
-    /// The mistakes in these modules, and what is doubtful there.
+    /// The mistakes and doubts in these modules.
     pub(crate) reports: Vec<Report>,
     pub(crate) doubts: Vec<Report>,
 }
 
 /// A module that was imported from, and the sources of its own imports.
 struct Module {
-    /// Not there where the module has mistakes.
+    /// `None` if the module has mistakes.
     analysis: Option<Analysis>,
     imported: Vec<Payload>,
 }
@@ -44,10 +44,10 @@ impl<'a> Sources<'a> {
         Sources { options, files, modules, reports: Vec::new(), doubts: Vec::new() }
     }
 
-    /// The source itself.
+    /// Analyses the main source.
     pub(crate) fn analyse(&mut self, text: &str) -> Analysis {
         let name = self.options.file.as_deref().unwrap_or(UNNAMED);
-        // What is not there has its place at the beginning.
+        // The call-site span stands for the beginning of the source, where missing things are reported.
         self.files.add(Span::call_site(), name, text);
         self.read(name, text).0
     }
@@ -65,7 +65,7 @@ impl<'a> Sources<'a> {
         (analyse(invocation, imported.clone(), self.files.clone(), sink), imported)
     }
 
-    /// The tokens of a text: a closure, or a module. Items by themselves are those of a module of the file's name.
+    /// The tokens of a text: a closure, or a module. Items without a module become one with the name of the file.
     fn tokens(&mut self, name: &str, text: &str, sink: &mut Sink) -> Option<TokenStream> {
         let tokens: TokenStream = match text.parse() {
             Ok(tokens) => tokens,
@@ -83,7 +83,7 @@ impl<'a> Sources<'a> {
         Some(if is_items(tokens.clone()) { module(name, tokens) } else { tokens })
     }
 
-    /// What an imported name is made of.
+    /// The source of an imported name.
     fn import(&mut self, import: &Use) -> Payload {
         let path = import.path.to_string().replace(' ', "");
         let Some((module, name)) = path.rsplit_once("::") else {
@@ -120,7 +120,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether these are items, and neither an expression nor a module with its braces.
+/// Whether these tokens are items, rather than an expression or a module with braces.
 fn is_items(tokens: TokenStream) -> bool {
     let is_closure = match tokens.clone().into_iter().next() {
         Some(TokenTree::Punct(punct)) => punct.as_char() == '|',
@@ -136,12 +136,13 @@ fn is_items(tokens: TokenStream) -> bool {
     !is_closure && !has(&["mod"]) && has(&["fn", "const", "use"])
 }
 
-/// Items as a module of the file's name.
+/// Wraps items in a module with the name of the file.
 fn module(file: &str, items: TokenStream) -> TokenStream {
     let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(UNNAMED);
     let word = stem.replace(|c: char| !c.is_alphanumeric(), "_");
     let mut ident: Ident = identifier(if word.is_empty() { UNNAMED } else { &word });
-    // What is missing in all of it is missing at the beginning, and what is missing at the end there.
+    // The braces take the places of the first and the last token: mistakes about the whole are shown at the beginning,
+    // mistakes about a missing end at the end.
     let mut spans = items.clone().into_iter().map(|token| token.span());
     let start = spans.next().unwrap_or_else(Span::call_site);
     let end = spans.last().unwrap_or(start);

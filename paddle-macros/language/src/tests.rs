@@ -1,4 +1,4 @@
-//! Tests of the front end: what tokens become.
+//! Tests of the front end: tokens → programs and reports.
 
 mod naming;
 mod programs;
@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::parse::Invocation;
 use crate::report::Sink;
 
-/// What becomes of tokens that import nothing and have no predicates.
+/// Analyses tokens without imports and predicates.
 pub(crate) fn analyse(tokens: TokenStream) -> Analysis {
     let mut sink = Sink::default();
     let invocation = Invocation::read(tokens, |_| Vec::new(), &mut sink);

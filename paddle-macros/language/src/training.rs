@@ -1,8 +1,9 @@
-//! Whether topologies can be trained: what is a mistake in any case, and why rustc is to refuse a training.
+//! Trainability: which topologies can be trained, and which parameters are mistakes.
 //!
-//! A topology whose first result is a floating-point scalar with a derivative is a cost. A parameter that takes no part in it is a
-//! mistake, unless the user says that it is meant: by `stop_gradient`, by `_`, or by freezing it in a training, which is
-//! not known here. So what other results depend on, or the labels of the cost, is left to the training.
+//! A topology whose first result is a floating-point scalar with a derivative is a cost. A parameter without a path to
+//! the cost is a mistake, unless the user marks it by `stop_gradient` or `_`, or freezes it in a training. The front
+//! end does not know about freezing, so it leaves parameters that influence other results, or the labels of the cost,
+//! to the training.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +15,14 @@ use crate::lower::Lowered;
 use crate::messages::Message;
 use crate::report::{Blame, Report, Sink};
 
-/// Why a topology cannot be trained.
+/// The reason why a topology cannot be trained.
 pub struct Refusal {
     pub why: GradientError,
-    /// Whether it can, where parameters are frozen.
+    /// Whether it can be trained if parameters are frozen.
     pub unless_frozen: bool,
 }
 
-/// Why it cannot be trained, if so.
+/// The reason why a topology cannot be trained, if it cannot.
 pub fn refusal(lowered: &Lowered) -> Option<Refusal> {
     let program = lowered.program.as_ref()?;
     let why = check_trainable(program).err()?;
@@ -29,19 +30,19 @@ pub fn refusal(lowered: &Lowered) -> Option<Refusal> {
     Some(Refusal { why, unless_frozen: paths.is_some_and(|paths| missing(&paths).next().is_some()) })
 }
 
-/// Parameters that are to be trained and have no gradient, though the user does not say so.
+/// Parameters that should be trained, have no gradient, and are not marked by the user.
 fn missing(paths: &Paths<'_>) -> impl Iterator<Item = (VarId, Untrained)> {
     paths.untrained.iter().copied().filter(|(_, why)| *why != Untrained::LeftOut)
 }
 
-/// The layer that makes a parameter.
+/// The layer that creates a parameter.
 fn layer<'l>(lowered: &'l Lowered, name: &str) -> Option<&'l Blame> {
     lowered.uses.get(name).or_else(|| lowered.uses.get(name.rsplit_once('.')?.0))
 }
 
-/// Reports parameters of costs that take no part in them.
+/// Reports parameters of costs that have no path to the cost.
 pub fn check(lowered: &[(usize, Lowered)], sink: &mut Sink) {
-    // What several topologies call is one mistake.
+    // A sub-network that several topologies call is reported once.
     let mut reported = BTreeSet::new();
     for (_, lowered) in lowered {
         let Some(program) = &lowered.program else { continue };
@@ -59,13 +60,13 @@ pub fn check(lowered: &[(usize, Lowered)], sink: &mut Sink) {
     }
 }
 
-/// Of layers one behind the other, the last is to blame: those before it are used.
+/// If several layers in a chain have unused parameters, only the last one is to blame: the others are used by it.
 fn mistakes(program: &Program, paths: &Paths<'_>) -> Vec<(VarId, Message)> {
     let missing: Vec<(VarId, Untrained)> = missing(paths).collect();
     let mut mistakes: Vec<(VarId, Message)> = Vec::new();
     let (mut unused, mut ends): (Vec<VarId>, BTreeSet<VarId>) = Default::default();
     for &(parameter, why) in missing.iter().rev() {
-        // The first of its layer stands for all of them.
+        // The first parameter of a layer stands for all of them.
         let layer = |parameter: VarId| {
             let name = &program.var(parameter).name;
             name.rsplit_once('.').map_or(name.as_str(), |(layer, _)| layer)

@@ -1,4 +1,4 @@
-//! What an expression stands for while a network is lowered.
+//! Values of expressions during lowering.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,56 +10,56 @@ use paddle_core::program::{DType, Dim, Type, VarId};
 use crate::ast::{self, BindingId, OutsideSize};
 use crate::report::Extent;
 
-/// What an expression stands for.
+/// The value of an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     /// A value of the program.
     Var(VarId),
-    /// A number known when the network is compiled.
+    /// A number known at compile time.
     Constant(Constant),
-    /// A text known when the network is compiled.
+    /// A text known at compile time.
     Text(String),
-    /// Elements by number. The numbers of a range are such an array, too.
+    /// An array. The numbers of a range are an array, too.
     Array(Vec<Value<'a>>),
-    /// A size that is not known when the network is compiled, but computed from some that are bound later.
+    /// A size that is not known at compile time, computed from symbols that are bound later.
     Size(Dim),
-    /// A constant of the code around the network, whose elements only rustc knows.
+    /// An outside constant, whose elements only rustc knows.
     Outside(Rc<OutsideConstant>),
-    /// Several; none is the value of a statement.
+    /// A tuple. The value of a statement is the empty tuple.
     Tuple(Vec<Value<'a>>),
-    /// What a parameter of type `Activation` stands for.
+    /// An activation, the argument of a parameter of type `Activation`.
     Activation(&'static Layer),
-    /// A sub-network, and the values and dimensions that it captured.
+    /// A closure, with the values and dimensions that it captured.
     Closure(&'a ast::Closure, Rc<(Env<'a>, Dims)>),
-    /// In place of a value that rows have not come to: zeros of the type of that which others have.
+    /// The placeholder for a value that rows have not reached. It becomes zeros of the type that other rows have.
     Nothing,
-    /// Declared, and not assigned on every way.
+    /// A variable that is declared, but not assigned on every path.
     Unassigned,
-    /// A mistake has been reported; silences its consumers.
+    /// A mistake has been reported. Expressions that use the value report nothing.
     Unknown,
 }
 
-/// A constant of the code around the network.
+/// A constant of the Rust code around the network.
 #[derive(Clone, Debug)]
 pub(crate) struct OutsideConstant {
-    /// Where it stands.
+    /// The path to it.
     pub place: OutsideSize,
     /// Its type: a number, or an array of numbers.
     pub ty: Type,
 }
 
-/// A number known when the network is compiled.
+/// A number known at compile time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constant {
     pub number: Number,
-    /// The element type, where the source says so; otherwise it adapts to what it is combined with.
+    /// The element type, if the source gives one. Otherwise the constant adapts to the other operand.
     pub dtype: Option<DType>,
 }
 
-/// Named dimensions with their sizes; `None` where a mistake has been reported.
+/// The sizes of named dimensions; `None` for one with a mistake.
 pub(crate) type Dims = BTreeMap<String, Option<Dim>>;
 
-/// Variables in scope with what they stand for now.
+/// The variables in scope, with their present values.
 pub(crate) type Env<'a> = BTreeMap<BindingId, Slot<'a>>;
 
 /// A variable's present value.
@@ -82,7 +82,7 @@ impl Value<'_> {
         }
     }
 
-    /// Nothing, of as many parts.
+    /// A placeholder with the same number of parts.
     pub(crate) fn nothing(&self) -> Self {
         match self {
             Value::Tuple(parts) => Value::Tuple(parts.iter().map(Value::nothing).collect()),
@@ -95,7 +95,7 @@ impl Value<'_> {
         matches!(self, Value::Tuple(parts) if parts.is_empty())
     }
 
-    /// Whether it does not change when the network runs.
+    /// Whether the value is known at compile time.
     pub(crate) fn is_static(&self) -> bool {
         match self {
             Value::Constant(_) | Value::Text(_) | Value::Size(_) | Value::Outside(_) => true,
@@ -109,7 +109,7 @@ impl Value<'_> {
         }
     }
 
-    /// A whole number, at least 0.
+    /// The value as an integer ≥ 0.
     pub(crate) fn as_size(&self) -> Option<usize> {
         match self {
             Value::Constant(Constant { number: Number::Int(size), .. }) => usize::try_from(*size).ok(),
@@ -117,7 +117,7 @@ impl Value<'_> {
         }
     }
 
-    /// How many values it is made of.
+    /// The number of values that it consists of.
     pub(crate) fn count(&self) -> usize {
         match self {
             Value::Tuple(parts) | Value::Array(parts) => parts.iter().map(Value::count).sum::<usize>().max(1),
@@ -135,7 +135,7 @@ impl Value<'_> {
 }
 
 impl Constant {
-    /// The element type that it has by itself.
+    /// The element type if nothing else decides it.
     pub(crate) fn own_dtype(self) -> DType {
         self.dtype.unwrap_or(match self.number {
             Number::Bool(_) => DType::Bool,
@@ -144,8 +144,8 @@ impl Constant {
         })
     }
 
-    /// The number as an element of this type, if it has no other one by the source: whole numbers become
-    /// floating-point ones, not the other way round.
+    /// The number converted to an element type. `None` if the source gives it another type, or if it is a float and the
+    /// type is an integer type.
     pub(crate) fn adapt(self, dtype: DType) -> Option<Number> {
         if self.dtype.is_some_and(|own| own != dtype) {
             return None;

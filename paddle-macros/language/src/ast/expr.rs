@@ -25,7 +25,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// Declares a name of which nothing is known: what it is has been reported.
+    /// Declares a name whose value is unknown, because a mistake has been reported.
     pub fn unknown(ident: Ident) -> Self {
         let (span, at) = (ident.span(), Extent::from(ident.span()));
         let kind = PatternKind::Name { ident, mutable: None, binding: None };
@@ -51,7 +51,7 @@ pub enum ExprKind {
         value: String,
         literal: Literal,
     },
-    /// `"block{i}"`, where it names parameters.
+    /// `"block{i}"`, as the name of parameters.
     Template {
         pieces: Vec<Piece>,
         literal: Literal,
@@ -82,7 +82,7 @@ pub enum ExprKind {
     Method {
         x: Box<Expr>,
         method: Method,
-        /// Its name and its parentheses.
+        /// The method's name and its parentheses.
         at: Extent,
     },
     /// `pair.0`
@@ -149,15 +149,15 @@ pub enum ExprKind {
     },
     Block(Block),
     Paren(Box<Expr>),
-    /// In place of a value, for rows that have left an iteration before they came to it.
+    /// The missing value of a row that has left an iteration before it reached the value.
     Nothing,
-    /// Of what a loop collects, values and whether there are any, those that there are.
+    /// A loop whose iterations collect pairs of a value and a flag; its value are the values whose flag is true.
     Kept(Box<Expr>),
-    /// It has been reported.
+    /// A mistake has been reported.
     Invalid,
 }
 
-/// What is taken along one axis.
+/// An index along one axis.
 #[derive(Debug)]
 pub struct Place {
     pub kind: PlaceKind,
@@ -177,7 +177,7 @@ pub enum PlaceKind {
 }
 
 impl Place {
-    /// The expressions in it.
+    /// The expressions in the index.
     pub fn parts(&self) -> impl Iterator<Item = &Expr> {
         let parts = match &self.kind {
             PlaceKind::All => [None, None],
@@ -187,7 +187,7 @@ impl Place {
         parts.into_iter().flatten()
     }
 
-    /// The same, to change them.
+    /// The expressions in the index, mutable.
     pub fn parts_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let parts = match &mut self.kind {
             PlaceKind::All => [None, None],
@@ -221,7 +221,7 @@ impl Method {
         }
     }
 
-    /// What stands in its parentheses.
+    /// The argument in the parentheses.
     pub fn argument(&self) -> Option<&Expr> {
         match self {
             Method::Zipped(other) => Some(other),
@@ -230,7 +230,7 @@ impl Method {
     }
 }
 
-/// A piece of a name of parameters.
+/// A piece of a template for parameter names.
 #[derive(Debug)]
 pub enum Piece {
     Text(String),
@@ -257,7 +257,7 @@ pub struct Case {
 pub enum CaseKind {
     /// `_`
     Any,
-    /// A `const`, or else a variable that it declares, as `resolve` finds out.
+    /// A `const`, or else a variable that the pattern declares; `resolve` decides.
     Name {
         ident: Ident,
         constant: bool,
@@ -272,11 +272,11 @@ pub enum CaseKind {
     },
     Either(Vec<Case>),
     Tuple(Vec<Case>),
-    /// It has been reported; the names that it binds.
+    /// A mistake has been reported. The names that the pattern binds.
     Invalid(Vec<Ident>),
 }
 
-/// What a name in an expression stands for; filled in by `resolve`.
+/// The meaning of a name in an expression, filled in by `resolve`.
 #[derive(Clone, Copy, Debug)]
 pub enum Meaning {
     Unresolved,
@@ -284,17 +284,17 @@ pub enum Meaning {
     Function(FunctionId),
     Layer(&'static Layer),
     Initializer(&'static Initializer),
-    /// A parameter that stands for an activation, called.
+    /// A call of a parameter whose type is `Activation`.
     Activation(BindingId),
-    /// A word that an argument of a layer allows.
+    /// A word among those that the argument of a layer allows.
     Choice(Choice),
-    /// A word that a sub-network hands on to a layer.
+    /// A word that a sub-network passes on to a layer.
     Word,
-    /// A dimension that a type of the sub-network names.
+    /// A dimension named in a type of the sub-network.
     Dimension,
 }
 
-/// A word, and the argument of a layer that it is for.
+/// A word, and the layer's argument that it is for.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub layer: &'static str,
@@ -302,7 +302,7 @@ pub struct Choice {
     pub word: &'static str,
 }
 
-/// An operator between two values.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Infix {
     Arithmetic(BinaryKind),
@@ -332,7 +332,7 @@ pub struct Call {
     pub named: Vec<Named>,
     /// The arguments with their parentheses.
     pub parens: Extent,
-    /// Whether the last argument has a comma behind it, so that another one may be on its way.
+    /// Whether the last argument is followed by a comma, so that the user may be about to type another one.
     pub open: bool,
 }
 
@@ -351,7 +351,7 @@ pub struct Closure {
 }
 
 impl Target {
-    /// The name, if it is one.
+    /// The name, if the target is a single name.
     pub fn name(&self) -> Option<String> {
         match &self.kind {
             TargetKind::Name { ident, .. } => Some(super::text(ident)),
@@ -359,7 +359,7 @@ impl Target {
         }
     }
 
-    /// Adds the names of the variables that are assigned.
+    /// Adds the names of the assigned variables to `names`.
     pub fn names(&self, names: &mut BTreeSet<String>) {
         match &self.kind {
             TargetKind::Name { ident, .. } => drop(names.insert(super::text(ident))),
@@ -368,7 +368,7 @@ impl Target {
         }
     }
 
-    /// The variables that are assigned.
+    /// The assigned variables.
     pub fn bindings(&self) -> Vec<BindingId> {
         match &self.kind {
             TargetKind::Name { binding, .. } => binding.iter().copied().collect(),

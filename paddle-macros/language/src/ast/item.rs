@@ -1,4 +1,4 @@
-//! Items: functions, constants, and the units that they are written in.
+//! Items: functions, constants, and the units that contain them.
 
 use paddle_core::program::DType;
 use proc_macro2::{Ident, TokenStream};
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::report::Extent;
 
-/// Items that were written in one place and see each other.
+/// A unit: items that were written in one place and see each other.
 #[derive(Debug)]
 pub struct Unit {
     pub origin: Origin,
     pub imports: Vec<Import>,
 }
 
-/// Where a unit was written.
+/// The place that a unit was written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// In this invocation.
@@ -27,14 +27,14 @@ pub enum Origin {
     Library,
 }
 
-/// A name that is another unit's.
+/// A name that a unit imports from another unit.
 #[derive(Debug)]
 pub struct Import {
-    /// The name here.
+    /// The name in the importing unit.
     pub ident: Ident,
-    /// `use ..;`, as Rust has it.
+    /// The `use` declaration, as rustc gets it.
     pub tokens: TokenStream,
-    /// The unit and the name there; none if that module has mistakes of its own.
+    /// The unit that it comes from, and the name there; `None` if that module has mistakes.
     pub item: Option<(UnitId, String)>,
 }
 
@@ -42,10 +42,11 @@ pub struct Import {
 #[derive(Debug)]
 pub struct Binding {
     pub name: String,
-    /// Whether its name is anywhere but in its declaration and on the left of `=`.
+    /// Whether the variable is read, that is, occurs anywhere but in its declaration and on the left of `=`.
     pub read: bool,
     pub unit: UnitId,
-    /// What editors show of it, in [`Network::shown`](super::Network::shown); none where that is nothing but a value.
+    /// The type that editors show, an index into [`Network::shown`](super::Network::shown); `None` if it is just a
+    /// value.
     pub shown: Option<usize>,
 }
 
@@ -58,20 +59,20 @@ pub struct Constant {
     pub public: bool,
     pub binding: Option<BindingId>,
     pub ty: ConstantType,
-    /// Whether a size is in it that the caller of the network gives; filled in by `resolve`.
+    /// Whether the value depends on a size that the caller of the network gives; filled in by `resolve`.
     pub by_caller: bool,
     pub value: Expr,
-    /// The whole item, as it was written; a captured variable has none.
+    /// The tokens of the whole item; empty for a captured variable.
     pub tokens: TokenStream,
 }
 
 impl Constant {
-    /// Whether it is a variable of the code around, captured with `move`.
+    /// Whether it is a variable of the surrounding Rust code, captured by `move`.
     pub fn is_captured(&self) -> bool {
         self.tokens.is_empty()
     }
 
-    /// A size that the caller of the network gives.
+    /// The `const` for a size that the caller of the network gives.
     pub fn of_the_caller(ident: Ident, unit: UnitId, origin: SizeOrigin, tokens: TokenStream) -> Self {
         let size = OutsideSize { name: text(&ident), unit, origin };
         Constant {
@@ -92,7 +93,7 @@ impl Constant {
 pub enum ConstantType {
     Number {
         dtype: DType,
-        /// Whether it is a `usize`, which is not negative.
+        /// Whether it is `usize`, so that the value cannot be negative.
         counts: bool,
     },
     /// `&str`
@@ -100,7 +101,7 @@ pub enum ConstantType {
     /// `[usize; 3]`
     Array(Box<ConstantType>, Box<Expr>),
     Tuple(Vec<ConstantType>),
-    /// It has been reported.
+    /// A mistake has been reported.
     Invalid,
 }
 
@@ -111,17 +112,17 @@ pub struct Function {
     pub unit: UnitId,
     /// Whether other modules can import it.
     pub public: bool,
-    /// `#[layer]`: it is for other networks alone.
+    /// `#[layer]`: it can only be called by other networks.
     pub layer: bool,
-    /// `#[operator]`: it has no body, and is computed by kernels of the user's.
+    /// `#[operator]`: it has no body; the user's kernels compute it.
     pub operator: Option<CustomOperator>,
-    /// Documentation and the like, as written.
+    /// Documentation and other attributes, as written.
     pub attributes: TokenStream,
-    /// Which lints rustc is to report of its source.
+    /// Lint attributes, for the ghost.
     pub lints: TokenStream,
     /// `pub`, as written.
     pub visibility: TokenStream,
-    /// Its const parameters: sizes that each instantiation binds.
+    /// Its const parameters: sizes that each instantiation gives.
     pub generics: Vec<Constant>,
     pub params: Vec<Param>,
     pub result: Option<TypeExpr>,
@@ -130,20 +131,20 @@ pub struct Function {
     pub tokens: TokenStream,
 }
 
-/// What `#[operator(name = "..", row_wise, gradient = f)]` says.
+/// The arguments of `#[operator(name = "..", row_wise, gradient = f)]`.
 #[derive(Debug)]
 pub struct CustomOperator {
-    /// What it is called in programs.
+    /// The operator's name in programs.
     pub name: String,
     pub row_wise: bool,
-    /// Whether its types are those of an operator; others have been reported.
+    /// Whether the parameter types are allowed for an operator. If not, a mistake has been reported.
     pub is_right: bool,
-    /// The `fn` that is its gradient, and what it stands for, filled in by `resolve`.
+    /// The name of the `fn` that computes its gradient; `resolve` fills in the function.
     pub gradient: Option<(Ident, Option<FunctionId>)>,
 }
 
 impl Function {
-    /// Whether it is a network of its own. One that takes numbers or activations is a layer, too.
+    /// Whether it is a topology. A `pub fn` that takes numbers or activations is a layer instead.
     pub fn is_topology(&self) -> bool {
         let is_fed = |param: &Param| {
             let known = |ty: &TypeExpr| {
@@ -154,12 +155,12 @@ impl Function {
         self.public && !self.layer && self.operator.is_none() && self.params.iter().all(is_fed)
     }
 
-    /// The parameters that a call gives by position.
+    /// The positional parameters.
     pub fn positional(&self) -> impl Iterator<Item = &Param> + Clone {
         self.params.iter().filter(|param| param.default.is_none())
     }
 
-    /// Those that a call may name.
+    /// The named parameters.
     pub fn named(&self) -> impl Iterator<Item = &Param> {
         self.params.iter().filter(|param| param.default.is_some())
     }
@@ -169,20 +170,20 @@ impl Function {
 pub struct Param {
     pub pattern: Pattern,
     pub ty: Option<TypeExpr>,
-    /// `#[default = ..]`: what it is for calls that do not name it.
+    /// `#[default = ..]`: the value for calls that do not give it.
     pub default: Option<Expr>,
 }
 
-/// A name that stands for itself.
+/// The kinds of parameters whose arguments are names rather than values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keyword {
     Activation,
-    /// A word that a layer allows: `max`.
+    /// A word that a layer allows, such as `max`.
     Word,
 }
 
 impl Param {
-    /// What its argument is, where that is no value.
+    /// The kind of name that the argument is; `None` if it is a value.
     pub fn keyword(&self) -> Option<Keyword> {
         match self.ty.as_ref().map(|ty| &ty.kind) {
             Some(TypeKind::Activation) => Some(Keyword::Activation),
@@ -191,7 +192,7 @@ impl Param {
         }
     }
 
-    /// Its name, if it is one.
+    /// The name, if the pattern is a single name.
     pub fn name(&self) -> Option<String> {
         match &self.pattern.kind {
             PatternKind::Name { ident, .. } => Some(text(ident)),

@@ -1,4 +1,5 @@
-//! The tree of a network's source: what the language has, and nothing else of Rust. Every node knows its tokens.
+//! The syntax tree of a network's source. It can express the language, and nothing else of Rust. Every node keeps its
+//! tokens.
 
 mod expr;
 mod item;
@@ -27,7 +28,8 @@ pub use shown::{Shown, ShownDim};
 pub use size::{OutsideSize, SizeOrigin};
 pub use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
 
-/// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of one name have two.
+/// A declared variable or `const`; an index into [`Network::bindings`]. Two variables of the same name have different
+/// ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId(pub usize);
 
@@ -35,30 +37,30 @@ pub struct BindingId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionId(pub usize);
 
-/// A module's source; an index into [`Network::units`].
+/// A unit; an index into [`Network::units`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitId(pub usize);
 
 /// A whole invocation: constants, sub-networks and topologies.
 #[derive(Debug, Default)]
 pub struct Network {
-    /// What its files are called.
+    /// The names of source files.
     pub files: Files,
-    /// What was written here, behind what it imports.
+    /// The units: first those that are imported, and last the invocation itself.
     pub units: Vec<Unit>,
-    /// Whether an import cannot be read, so that any name may be meant by it.
+    /// Whether an import could not be read, so that any unknown name may come from it.
     pub has_unknown_imports: bool,
-    /// Of all units; `resolve` puts each behind those that it is made of, and adds the variables of Rust that are captured.
+    /// The constants of all units. `resolve` orders them by dependency, and adds the captured variables of Rust.
     pub constants: Vec<Constant>,
-    /// Whether variables of Rust may be captured, and where that is said: `network!(move |x| ..)`.
+    /// The span of `move` in `network!(move |x| ..)`, which allows the closure to capture variables of Rust.
     pub captures: Option<Span>,
-    /// Of all units.
+    /// The functions of all units.
     pub functions: Vec<Function>,
-    /// The items that are configured out of what was written here.
+    /// The items of the invocation that `#[cfg(..)]` removes.
     pub configured_out: Vec<ConfiguredOut>,
     /// The variables, filled in by `resolve`.
     pub bindings: Vec<Binding>,
-    /// The types that editors show of them, each once; filled in when the network has been lowered.
+    /// The types that editors show, without duplicates; filled in when the network has been lowered.
     pub shown: Vec<Shown>,
 }
 
@@ -71,19 +73,19 @@ impl Network {
         self.units[unit.0].origin == Origin::Library
     }
 
-    /// The imports of what was written here.
+    /// The imports of the invocation.
     pub fn imports(&self) -> impl Iterator<Item = &Import> {
         self.units.iter().filter(|unit| unit.origin == Origin::Here).flat_map(|unit| &unit.imports)
     }
 
-    /// Whether it is a `const` that is imported.
+    /// Whether an import is a `const`.
     pub fn is_constant(&self, import: &Import) -> bool {
         import.item.as_ref().is_some_and(|(unit, name)| {
             self.constants.iter().any(|constant| constant.unit == *unit && text(&constant.ident) == *name)
         })
     }
 
-    /// Notes what editors show of variables.
+    /// Stores the types that editors show of variables.
     pub fn show(&mut self, bindings: BTreeMap<BindingId, Shown>) {
         let types: BTreeSet<Shown> = bindings.values().filter(|ty| **ty != Shown::Value).cloned().collect();
         self.shown = types.into_iter().collect();

@@ -1,13 +1,13 @@
-//! What an editor shows of a variable; filled in when the network has been lowered.
+//! The type of a variable as an editor shows it; filled in when the network has been lowered.
 
 use paddle_core::program::DType;
 
-/// The type of a variable in the user's words.
+/// The type of a variable, in the user's words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shown {
-    /// Of no one type, or of one that has no words.
+    /// No single type, or one that cannot be written in the language.
     Value,
-    /// A number that is known when the network is compiled.
+    /// A number that is known at compile time.
     Number(DType),
     /// `Tensor<f32, _, 16>`
     Tensor {
@@ -22,14 +22,14 @@ pub enum Shown {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShownDim {
     Size(usize),
-    /// Rows, or a size that is not known yet.
+    /// A row space, or a size that is not known yet.
     Name(String),
-    /// One or another, in the calls of a sub-network or the iterations of a `for`.
+    /// Different sizes, in several calls of a sub-network or several iterations of a `for`.
     Any,
 }
 
 impl Shown {
-    /// The type of what is sometimes this and sometimes that.
+    /// Merges with another type of the same variable.
     pub fn merge(&mut self, other: &Shown) {
         match (&mut *self, other) {
             (known, other) if *known == *other => {}

@@ -1,25 +1,25 @@
-//! Sizes that come from outside of a network.
+//! Outside sizes: sizes whose values come from outside of the network.
 
 use proc_macro2::{Ident, TokenStream};
 
 use super::UnitId;
 
-/// A size that the macro cannot evaluate.
+/// An outside size: the macro does not know its value.
 #[derive(Clone, Debug)]
 pub struct OutsideSize {
-    /// What it is called in messages.
+    /// The size's name in messages.
     pub name: String,
     pub unit: UnitId,
     pub origin: SizeOrigin,
 }
 
-/// What knows the value of a size from outside.
+/// The source of an outside size's value.
 #[derive(Clone, Debug)]
 pub enum SizeOrigin {
-    /// rustc: a path to a `const`.
+    /// A path to a `const` of Rust; rustc knows the value.
     Path(TokenStream),
-    /// rustc, when the network is instantiated: a const parameter.
+    /// A const parameter; rustc knows the value when the network is instantiated.
     Generic(Ident),
-    /// The caller: `const V: usize;`.
+    /// `const V: usize;`; the caller gives the value at run time.
     RunTime(Ident),
 }

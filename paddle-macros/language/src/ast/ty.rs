@@ -21,7 +21,7 @@ pub enum PatternKind {
         binding: Option<BindingId>,
     },
     Tuple(Vec<Pattern>),
-    /// It has been reported; the names that it binds.
+    /// A mistake has been reported. The names that the pattern binds.
     Invalid(Vec<Pattern>),
     Wildcard,
 }
@@ -47,13 +47,13 @@ pub enum TypeKind {
         dims: Vec<DimExpr>,
     },
     Tuple(Vec<TypeExpr>),
-    /// `usize`, `f32`, `&str`, …: known when the network is compiled.
+    /// `usize`, `f32`, `&str`, …: known at compile time.
     Constant(ConstantType),
     /// `Activation`
     Activation,
     /// `Word`
     Word,
-    /// It has been reported.
+    /// A mistake has been reported.
     Invalid,
 }
 
@@ -67,7 +67,7 @@ pub struct DimExpr {
 pub enum DimKind {
     /// `_`
     Any,
-    /// A symbol, or a `const`, as `resolve` finds out.
+    /// A size symbol or a `const`; `resolve` decides.
     Name {
         ident: Ident,
         constant: Option<BindingId>,
@@ -75,6 +75,6 @@ pub enum DimKind {
     Size(i64),
     Outside(OutsideSize),
     Binary(BinaryKind, Box<DimExpr>, Box<DimExpr>),
-    /// A part of a constant: `{ SIZES[0] }`.
+    /// An element of a constant: `{ SIZES[0] }`.
     Part(Box<Expr>),
 }

@@ -1,4 +1,4 @@
-//! What an expression is made of, and whether it has a value.
+//! Walks over expressions: their parts, and what follows from these.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{
 };
 
 impl ConstantType {
-    /// The lengths of the arrays in it.
+    /// The expressions in array types, which give the lengths.
     pub fn lengths(&self) -> Vec<&Expr> {
         match self {
             ConstantType::Array(element, length) => {
@@ -22,7 +22,7 @@ impl ConstantType {
 }
 
 impl Expr {
-    /// Whether it is a statement, which has no value.
+    /// Whether the expression is a statement, which has no value.
     pub fn is_statement(&self) -> bool {
         match &self.kind {
             ExprKind::Assign { .. } | ExprKind::Update { .. } => true,
@@ -37,7 +37,7 @@ impl Expr {
         }
     }
 
-    /// Whether it says what is done, rather than what is computed.
+    /// Whether the expression is control flow.
     pub fn is_control_flow(&self) -> bool {
         match &self.kind {
             ExprKind::Assign { .. }
@@ -53,14 +53,14 @@ impl Expr {
         }
     }
 
-    /// Whether the value of a variable is read in it. Names have been resolved.
+    /// Whether the expression reads a variable. Names have to be resolved.
     pub fn reads(&self, variable: BindingId) -> bool {
         let is_it =
             matches!(&self.kind, ExprKind::Name { meaning: Meaning::Variable(id), .. } if *id == variable);
         is_it || self.parts().into_iter().any(|part| part.reads(variable))
     }
 
-    /// The expressions that it is made of, in the order in which they stand.
+    /// The direct sub-expressions, in the order of the source.
     pub fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Number { .. }
@@ -108,7 +108,7 @@ impl Expr {
 }
 
 impl Network {
-    /// Whether a call of it makes parameters. Names have been resolved.
+    /// Whether a call of the function creates parameters. Names have to be resolved.
     pub fn has_parameters(&self, function: FunctionId) -> bool {
         let mut left = self.functions[function.0].body.parts();
         while let Some(expr) = left.pop() {
@@ -129,12 +129,12 @@ impl Network {
 }
 
 impl Block {
-    /// Whether it has no value.
+    /// Whether the block has no value.
     pub fn is_statement(&self) -> bool {
         self.tail.as_ref().is_none_or(|tail| tail.is_statement())
     }
 
-    /// The names of the variables that it assigns.
+    /// The names of the variables that the block assigns.
     pub fn assigned_names(&self) -> BTreeSet<String> {
         let (mut names, mut left) = (BTreeSet::new(), self.parts());
         while let Some(expr) = left.pop() {
@@ -146,7 +146,7 @@ impl Block {
         names
     }
 
-    /// The expressions that it is made of.
+    /// The direct sub-expressions of the block.
     pub fn parts(&self) -> Vec<&Expr> {
         let statements = self.statements.iter().filter_map(|statement| match statement {
             Statement::Let { value, .. } => value.as_ref(),

@@ -1,9 +1,9 @@
-//! What an expression is called in messages.
+//! The words that messages use for an expression.
 
 use super::{Call, Expr, ExprKind, text};
 
 impl Call {
-    /// Its arguments, as far as they are short.
+    /// The arguments as text, shortened.
     pub fn argument_words(&self) -> String {
         let brief = |value: &Expr| value.brief().unwrap_or_else(|| "..".to_string());
         let named =
@@ -14,7 +14,7 @@ impl Call {
 }
 
 impl Expr {
-    /// Short words for messages: the name of a variable, the source of something small.
+    /// A short text for messages: the name of a variable, or the source of a small expression.
     pub fn words(&self) -> String {
         match self.brief() {
             Some(text) => format!("`{text}`"),
@@ -22,7 +22,7 @@ impl Expr {
         }
     }
 
-    /// The source, as far as it is short.
+    /// The source as text, or `None` if it is too long.
     fn brief(&self) -> Option<String> {
         let text = match &self.kind {
             ExprKind::Number { literal, .. } => literal.to_string(),

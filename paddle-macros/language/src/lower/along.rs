@@ -1,4 +1,4 @@
-//! `for` along sequences, token by token; along several of them in step.
+//! `for` along sequences, token by token, and along several sequences in step.
 
 use paddle_core::ops::{For, GatherRows, SequenceAlign};
 use paddle_core::program::{BlockId, RowsId, Type, VarId};
@@ -13,15 +13,15 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Slot, Value};
 
-/// Sequences that a loop goes along, in step.
+/// The sequences that a loop goes along in step.
 pub(super) struct Items {
     pub(super) vars: Vec<VarId>,
-    /// How what comes to an iteration is made up of a token of each.
+    /// How the item of an iteration is built from one token of each sequence.
     shape: Shape,
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// `for`: along sequences, or over what is known when the network is compiled.
+    /// Lowers `for`: a loop along sequences, or an unrolled loop over items known at compile time.
     pub(super) fn for_each(
         &mut self,
         span: Span,
@@ -42,7 +42,7 @@ impl<'a> Lowering<'a, '_> {
         self.unroll(span, pattern, items, Value::Unknown, body)
     }
 
-    /// The sequences that a value is made of: one, or several in tuples.
+    /// The sequences that a value consists of: one, or several in tuples. `None` if it is something else.
     pub(super) fn sequences(&self, value: &Value<'a>) -> Option<Items> {
         let mut vars = Vec::new();
         let shape = self.collect_sequences(value, &mut vars)?;
@@ -65,7 +65,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Of a tuple of which some parts are sequences, one that is not.
+    /// If only some parts of a tuple are sequences, a part that is not one.
     fn beside_sequences(&self, value: &Value<'a>, items: &Expr) -> Option<(String, Extent)> {
         let (Value::Tuple(parts), ExprKind::Tuple(exprs)) = (value, &items.kind) else { return None };
         let is_other = |part: &Value<'a>| !part.is_unknown() && self.sequences(part).is_none();
@@ -139,7 +139,8 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Looks at the body for its own mistakes. Nothing is known of what it assigns.
+    /// Lowers the body only to find its mistakes, because the loop has one. The variables that the body assigns become
+    /// unknown.
     fn fail_along(
         &mut self,
         pattern: &'a Pattern,
@@ -157,7 +158,7 @@ impl<'a> Lowering<'a, '_> {
         value
     }
 
-    /// The steps of a loop, and the sequences in their order.
+    /// Brings the sequences into the order of the loop's iterations. Returns their row space and their values in it.
     fn steps(&mut self, span: Span, items: &'a Expr, vars: &[VarId]) -> Option<(RowsId, Vec<VarId>)> {
         let places = match &items.kind {
             ExprKind::Tuple(parts) if parts.len() == vars.len() => parts.iter().map(|part| part.at).collect(),
@@ -171,7 +172,7 @@ impl<'a> Lowering<'a, '_> {
         let site = self.site(span);
         for at in 1..local.len() {
             if self.outermost(local[at]) != Some(tokens) {
-                // Their lengths are compared when they are known.
+                // The lengths are compared at run time.
                 match self.program.append_op(self.block, SequenceAlign, &[local[at], local[0]], site) {
                     Ok(aligned) => local[at] = aligned[0],
                     Err(error) => {
@@ -197,7 +198,7 @@ impl<'a> Lowering<'a, '_> {
         Some((steps, brought))
     }
 
-    /// The tokens of the outermost sequences that a value is made of.
+    /// The row space of the tokens of the outermost sequences of a value.
     fn outermost(&self, var: VarId) -> Option<RowsId> {
         let mut rows = self.program.ty(var).rows?;
         while let Some(parent) = self.program.rows_of_whole_sequences(rows)
@@ -247,7 +248,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// The names of the variables that take what a loop goes along, where each takes a token of one sequence.
+/// The variable names for the items: for each sequence, the variable that takes its token.
 fn leaf_names(bound: &Bound, shape: &Shape, names: &mut [Option<String>]) {
     match (bound, shape) {
         (Bound::Name(name), Shape::Leaf(at)) => names[*at] = Some(name.clone()),

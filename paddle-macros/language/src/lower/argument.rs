@@ -1,4 +1,4 @@
-//! Arguments of layers: values, and what is known when the network is compiled.
+//! Arguments of layers: values of the program, and values known at compile time.
 
 use paddle_core::layers::{Argument, Given, Kind, Layer};
 use paddle_core::ops::Number;
@@ -10,7 +10,7 @@ use crate::ast::{Choice, Expr, ExprKind, Meaning};
 use crate::messages::{Message, one_of};
 use crate::values::{Constant, Value};
 
-/// What an argument has to be.
+/// The requirements on an argument.
 struct Wanted<'l> {
     callee: &'l str,
     name: &'l str,
@@ -18,7 +18,7 @@ struct Wanted<'l> {
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// What the argument is given as; `None` when a mistake has been reported.
+    /// Lowers an argument to what the layer expects; `None` if a mistake has been reported.
     pub(super) fn argument(&mut self, layer: &Layer, argument: &Argument, expr: &'a Expr) -> Option<Given> {
         let wanted = &Wanted { callee: layer.name, name: argument.name, kind: argument.kind };
         match (argument.kind, &expr.kind) {
@@ -80,7 +80,7 @@ impl<'a> Lowering<'a, '_> {
                     let operand = this.single(&value, part.at)?;
                     this.size_argument(operand, wanted, part)
                 });
-                // A row of no dimensions is one number.
+                // An empty list of dimensions means one number.
                 let sizes = sizes.and_then(|sizes| match wanted.kind {
                     Kind::Shape => Some(sizes),
                     _ => self.not_empty(sizes, wanted, expr),
@@ -117,24 +117,24 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// What is left of the arguments by position.
+    /// The remaining positional arguments.
     pub(super) fn operands(&mut self, exprs: &'a [Expr]) -> Option<Given> {
         let vars = exprs.iter().map(|expr| {
             let value = self.expr(expr);
             self.materialize(&value, expr.at)
         });
-        // Each may have a mistake of its own.
+        // All are lowered first, since each may have mistakes.
         let vars: Vec<_> = vars.collect();
         vars.into_iter().collect::<Option<_>>().map(Given::Values)
     }
 
-    /// Each part of a list, or the one value that stands for a list of one.
+    /// Applies `part` to each part of a list. A single value counts as a list of one.
     fn several<T>(
         &mut self,
         expr: &'a Expr,
         mut part: impl FnMut(&mut Self, &'a Expr, Value<'a>) -> Option<T>,
     ) -> Option<Vec<T>> {
-        // The parts of a list that is written out have places of their own.
+        // The parts of a list that is written out have their own places.
         if let ExprKind::Array(parts) | ExprKind::Tuple(parts) = &expr.kind {
             let given: Vec<Option<T>> = parts
                 .iter()
@@ -149,7 +149,7 @@ impl<'a> Lowering<'a, '_> {
         self.each_part(expr, value, part)
     }
 
-    /// Each part of a value that is a list, or the value, as a list of one.
+    /// Applies `part` to each part of a value that is a tuple or an array. Any other value counts as a list of one.
     fn each_part<T>(
         &mut self,
         expr: &'a Expr,
@@ -184,7 +184,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A word that a constant or an argument of the sub-network stands for.
+    /// The word that a constant or an argument of the sub-network holds.
     fn word_argument(
         &mut self,
         found: &str,

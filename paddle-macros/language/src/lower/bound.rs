@@ -1,15 +1,15 @@
-//! What the expression at hand is bound to: it names the parameters of layers.
+//! The binding of an expression, which names the parameters of its layer.
 
 use crate::ast::{Pattern, PatternKind, Target, TargetKind, text};
 use crate::names::Base;
 
-/// Nothing, a variable, or several for the parts of a tuple.
+/// The variable that an expression is bound to, or one for each part of a tuple.
 #[derive(Debug, Default)]
 pub(super) enum Bound {
     #[default]
     Nothing,
     Name(String),
-    /// The variable that a layer with parameters is bound to, in whose arguments the expression stands.
+    /// The expression is in an argument of a layer with parameters that is bound to this variable.
     Argument(String),
     Parts(Vec<Bound>),
 }
@@ -31,7 +31,7 @@ impl Bound {
         }
     }
 
-    /// Of the arguments of a layer that is bound to this.
+    /// The binding of the arguments of a layer that has this binding.
     pub(super) fn in_arguments(&self) -> Self {
         match self.name() {
             Some(name) => Bound::Argument(name.to_string()),
@@ -39,7 +39,7 @@ impl Bound {
         }
     }
 
-    /// What a layer with parameters is to be called.
+    /// The name that a layer with parameters gets.
     pub(super) fn base(&self, layer: &str) -> Base {
         match self {
             Bound::Name(name) => Base::of(name),

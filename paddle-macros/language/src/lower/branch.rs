@@ -1,5 +1,5 @@
-//! `if`: per row where its condition has rows, else on a scalar. The branches' values and the variables that they
-//! assign are the results of two blocks.
+//! `if`: per row if its condition has rows, otherwise on a scalar. The results of the two blocks are the value of the
+//! `if` and the variables that a branch assigns.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Env, Slot, Value};
 
-/// A value at the end of one branch, and the expression that it comes from.
+/// The value of one branch, and the expression that it comes from.
 struct Side<'a> {
     value: Value<'a>,
     at: Extent,
 }
 
-/// The results of both blocks, as they are collected.
+/// The results that have been collected for both blocks.
 struct Join {
     blocks: [BlockId; 2],
-    /// Dimensions of the condition, where it is per row: those of a result that is a number in both branches.
+    /// The dimensions of a per-row condition. A result that is a number in both branches gets them.
     per_row: Option<Vec<Dim>>,
     results: [Vec<VarId>; 2],
 }
@@ -113,7 +113,7 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// A condition of an `if`: truth values per row, or one.
+    /// Lowers the condition of an `if` to a truth value per row, or to a single one.
     fn condition(&mut self, condition: &'a Expr, chosen: Operand) -> Option<VarId> {
         let found = match chosen {
             Operand::Var(var) => {
@@ -134,7 +134,7 @@ impl<'a> Lowering<'a, '_> {
         None
     }
 
-    /// Looks at the branches for their own mistakes. Nothing is known of the results.
+    /// Lowers the branches only to find their mistakes, because the condition has one. The results become unknown.
     fn without_condition(
         &mut self,
         yes: &'a Block,
@@ -153,7 +153,7 @@ impl<'a> Lowering<'a, '_> {
         if value.is_unit() { value } else { Value::Unknown }
     }
 
-    /// Nothing is known of these variables any more.
+    /// Makes the values of these variables unknown.
     pub(super) fn forget(&mut self, variables: impl IntoIterator<Item = BindingId>) {
         for id in variables {
             if let Some(slot) = self.env.get_mut(&id) {
@@ -162,7 +162,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The values of a variable at the ends of the branches. One that a branch leaves alone is blamed on the other.
+    /// The values of a variable after each branch. If one branch leaves it alone, messages blame the other branch.
     fn sides(
         &self,
         id: BindingId,
@@ -176,7 +176,7 @@ impl<'a> Lowering<'a, '_> {
         Some((Side { value: yes.value.clone(), at: at[0] }, Side { value: no.value.clone(), at: at[1] }))
     }
 
-    /// Makes results of a value of both branches. `None` when a mistake has been reported.
+    /// Joins the values of both branches into results. `None` if a mistake has been reported.
     fn join(&mut self, what: &str, yes: Side<'a>, no: Side<'a>, join: &mut Join) -> Option<Shape> {
         match (&yes.value, &no.value) {
             (Value::Unknown, _) | (_, Value::Unknown) => None,
@@ -300,7 +300,7 @@ impl<'a> Lowering<'a, '_> {
         Some([vars[0]?, vars[1]?])
     }
 
-    /// What a value is, in the user's words.
+    /// A value in the user's words.
     pub(super) fn describe(&self, value: &Value<'a>) -> String {
         match value {
             Value::Var(var) => self.show(self.program.ty(*var)),
@@ -320,7 +320,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A constant as it would be written.
+    /// A constant as the user would write it.
     pub(super) fn literal(&self, value: &Value<'a>) -> String {
         match value {
             Value::Constant(constant) => format!("`{}`", constant.number),
@@ -328,7 +328,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A type as the user would write it: rows that were chosen from the batch are still `_`.
+    /// A type as the user would write it. Rows chosen from the batch still print as `_`.
     pub(super) fn show(&self, ty: &Type) -> String {
         let mut ty = ty.clone();
         ty.rows = ty.rows.map(|rows| self.program.drawn_from(rows));
@@ -336,7 +336,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// The expression that gives a branch its value.
+/// The place of the expression that gives a branch its value.
 fn tail(expr: &Expr) -> Extent {
     match &expr.kind {
         crate::ast::ExprKind::Block(block) => block.tail.as_ref().map_or(block.at, |tail| tail.at),

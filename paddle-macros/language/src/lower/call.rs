@@ -1,4 +1,4 @@
-//! Calls: sub-networks are inlined.
+//! Calls of sub-networks, which are inlined.
 
 use std::rc::Rc;
 
@@ -12,18 +12,18 @@ use crate::names::{Base, Said, is_path};
 use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 
-/// An argument of a sub-network, and the parameter that it is for.
+/// An argument of a sub-network, and the parameter that takes it.
 pub(super) struct Argument<'a> {
     pub(super) param: &'a Param,
     pub(super) argument: &'a Expr,
     pub(super) value: Value<'a>,
 }
 
-/// What is inlined.
+/// A sub-network to be inlined.
 struct Called<'a, T> {
-    /// Its part of the names of parameters.
+    /// The segment that the call adds to parameter names.
     segment: Base,
-    /// Its source, which tells it from others.
+    /// The syntax tree of the body, which identifies the sub-network.
     body: &'a T,
     unit: UnitId,
 }
@@ -46,7 +46,7 @@ impl<'a> Lowering<'a, '_> {
                 }
                 let constants = network.constants.iter().filter_map(|constant| constant.binding);
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
-                // A layer of the library is named as a layer is: by its binding.
+                // A library layer is named like any layer: by its binding.
                 let is_layer = network.is_library(function.unit);
                 let arguments = self.in_arguments(is_layer && network.has_parameters(id), |lowering| {
                     lowering.arguments(call, function.positional())
@@ -92,7 +92,7 @@ impl<'a> Lowering<'a, '_> {
                 }
             },
             Meaning::Unresolved => {
-                // The arguments may have mistakes of their own.
+                // The arguments may still have mistakes of their own.
                 call.positional.iter().for_each(|argument| drop(self.expr(argument)));
                 Value::Unknown
             }
@@ -102,8 +102,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The arguments of a call of a sub-network, with the parameters that they are for. They are computed where the
-    /// call stands.
+    /// Lowers the arguments of a call, and pairs them with the parameters. This happens in the scope of the call.
     pub(super) fn arguments(
         &mut self,
         call: &'a Call,
@@ -125,7 +124,7 @@ impl<'a> Lowering<'a, '_> {
         bound
     }
 
-    /// Binds the parameters that are not given.
+    /// Binds the parameters that the call does not give to their defaults.
     pub(super) fn defaults(&mut self, function: &'a Function, is_given: &dyn Fn(&str) -> bool) {
         for param in function.named() {
             let is_given = param.name().is_some_and(|name| is_given(&name));
@@ -135,7 +134,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The value of a parameter that is not given.
+    /// The value of a parameter that the call does not give.
     pub(super) fn default(&mut self, param: &'a Param, default: &'a Expr) -> Value<'a> {
         let value = self.expr(default);
         match &param.ty {
@@ -156,7 +155,7 @@ impl<'a> Lowering<'a, '_> {
     ) -> Value<'a> {
         self.inlined += 1;
         if self.inlined > LIMIT {
-            // What is left of the calls that led here has nothing to say.
+            // From here on, mistakes would only repeat this one.
             if self.inlined == LIMIT + 1 {
                 let text = format!(
                     "the sub-networks of this network are inlined at more than {LIMIT} calls; repeat with `while`"
@@ -175,7 +174,7 @@ impl<'a> Lowering<'a, '_> {
         let given = given.flatten();
         let said = match given.as_deref().map(|name| (name, name.strip_prefix('.'))) {
             None => Said::Nothing,
-            // As of the layers that are not written in the language.
+            // A library layer takes the name as a whole, as layers do that are not written in the language.
             Some((name, None)) if is_layer && !self.network.is_library(self.unit) => Said::Path(name),
             Some((name, None)) | Some((_, Some(name))) => Said::Segment(name),
         };
@@ -185,7 +184,7 @@ impl<'a> Lowering<'a, '_> {
         let outer_env = std::mem::replace(&mut self.env, env);
         let outer_dims = std::mem::replace(&mut self.dims, dims);
         let outer_binding = std::mem::take(&mut self.binding);
-        // Arguments are checked where the call stands, before it is entered.
+        // Arguments are checked in the unit of the caller, before the sub-network is entered.
         for Argument { param, argument, value } in arguments {
             let value = match &param.ty {
                 Some(ty) => {
@@ -222,12 +221,12 @@ impl<'a> Lowering<'a, '_> {
         value
     }
 
-    /// A call that leads somewhere.
+    /// The frame that messages show for a call.
     pub(super) fn frame(&self, call: &Call, at: Extent) -> Frame {
         Frame { name: text(&call.ident), arguments: call.argument_words(), call: at, unit: self.unit }
     }
 
-    /// Binds without renaming: the value keeps the name that it has where the call stands.
+    /// Binds a parameter. The value keeps its name, which belongs to the scope of the call.
     pub(super) fn bind_param(&mut self, param: &'a Param, value: Value<'a>, at: Extent) {
         if let (PatternKind::Name { .. }, Value::Var(var)) = (&param.pattern.kind, &value) {
             self.named.insert(*var);
@@ -235,7 +234,7 @@ impl<'a> Lowering<'a, '_> {
         self.bind(&param.pattern, value, at);
     }
 
-    /// The name that an argument `param` is; `None` when a mistake has been reported.
+    /// The name given by an argument `param`; `None` if a mistake has been reported.
     pub(super) fn parameter_name(&mut self, expr: &'a Expr) -> Option<String> {
         match self.expr(expr) {
             Value::Text(name) if is_path(&name) => Some(name),
@@ -252,7 +251,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A text with the values of its variables.
+    /// Fills in the variables of a template.
     pub(super) fn template(&mut self, pieces: &'a [Piece], at: Extent) -> Value<'a> {
         let mut text = String::new();
         for piece in pieces {

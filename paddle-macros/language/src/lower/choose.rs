@@ -1,4 +1,4 @@
-//! `if` and `match` on what is known when the network is compiled: one branch is lowered, the others are not.
+//! `if` and `match` on values known at compile time: one branch is lowered, the others are not.
 
 use paddle_core::ops::{CompareKind, Number};
 
@@ -24,7 +24,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The value of the first arm that fits.
+    /// The value of the first arm whose pattern matches.
     pub(super) fn select(&mut self, value: &'a Expr, arms: &'a [Arm]) -> Value<'a> {
         let found = self.expr(value);
         if found.is_unknown() {
@@ -73,7 +73,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Whether a pattern fits a constant; binds its names. `None` when a mistake has been reported.
+    /// Whether a pattern matches a constant; binds the names of the pattern. `None` if a mistake has been reported.
     fn fits(&mut self, case: &'a Case, value: &Value<'a>, at: Extent) -> Option<bool> {
         match &case.kind {
             CaseKind::Any => Some(true),
@@ -131,7 +131,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Compares two constants; `Unknown` when a mistake has been reported.
+    /// Compares two constants; `Unknown` if a mistake has been reported.
     pub(super) fn compare(
         &mut self,
         kind: CompareKind,
@@ -153,7 +153,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Whether the compiler decides what the expression is, by what it is made of.
+    /// Whether the value of an expression is known at compile time, judged by its parts.
     pub(super) fn decides(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name { meaning: Meaning::Variable(id), .. } => {

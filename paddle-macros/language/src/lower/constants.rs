@@ -1,4 +1,4 @@
-//! Numbers known when the network is compiled: arithmetic on them, and their passage into the program.
+//! Numbers known at compile time: arithmetic on them, and their conversion to values of the program.
 
 use paddle_core::ops::{AssignValue, BinaryKind, Fill, LogicalKind, Number};
 use paddle_core::program::{DType, Type, VarId};
@@ -11,7 +11,7 @@ use crate::report::Extent;
 use crate::values::{Constant, Value};
 
 impl<'a> Lowering<'a, '_> {
-    /// A literal.
+    /// A literal, checked against its type.
     pub(super) fn number(&mut self, number: Number, dtype: Option<DType>, at: Extent) -> Value<'a> {
         let constant = Constant { number, dtype: None };
         match dtype.map_or(Some(number), |dtype| constant.adapt(dtype)) {
@@ -37,7 +37,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// An operator between two numbers.
+    /// Applies a binary operator to two numbers.
     pub(super) fn fold(&mut self, kind: Infix, x: Constant, y: Constant, at: Extent) -> Value<'a> {
         let dtype = x.dtype.or(y.dtype);
         if let (Some(left), Some(right)) = (x.dtype, y.dtype)
@@ -72,7 +72,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A constant as a value of this type.
+    /// Appends a constant of this type to the program.
     pub(super) fn fill(&mut self, value: Number, ty: Type, at: Extent) -> Option<VarId> {
         let site = self.site(at.start);
         match self.program.append_op(self.block, Fill { value, ty }, &[], site) {
@@ -84,7 +84,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// An array of numbers as a value.
+    /// Appends an array of numbers to the program.
     pub(super) fn constant_tensor(&mut self, tensor: Tensor, at: Extent) -> Option<VarId> {
         let site = self.site(at.start);
         let ty = Type::new(tensor.dtype, tensor.dims);
@@ -98,7 +98,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A value of the program: itself, or a number of its own element type as a scalar.
+    /// The value as a value of the program. A number becomes a scalar of its own element type.
     pub(super) fn materialize(&mut self, value: &Value<'a>, at: Extent) -> Option<VarId> {
         match self.single(value, at)? {
             Operand::Var(var) => Some(var),
@@ -119,7 +119,7 @@ pub(super) struct Tensor {
 }
 
 impl Tensor {
-    /// `None` if the parts differ in size or type, or are no numbers.
+    /// The tensor of a value; `None` if its parts differ in size or type, or are not numbers.
     pub(super) fn of(value: &Value<'_>) -> Option<Tensor> {
         match value {
             Value::Constant(constant) => {
@@ -144,7 +144,8 @@ impl Tensor {
     }
 }
 
-/// As in Rust: rustc computes a `const` of a module too, and has to agree. (`%` of values takes the divisor's sign.)
+/// Arithmetic as in Rust: rustc also computes the `const`s of a module, and has to get the same results. (`%` on values
+/// of a network takes the divisor's sign.)
 fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
     match (x, y) {
         (Number::Bool(_), _) | (_, Number::Bool(_)) => None,
@@ -154,7 +155,7 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
             BinaryKind::Mul => x.checked_mul(y),
             BinaryKind::Div => x.checked_div(y),
             BinaryKind::Mod => x.checked_rem(y),
-            // These have no sign of their own in the language.
+            // The language has no operators for these.
             BinaryKind::FMax
             | BinaryKind::FMin
             | BinaryKind::FloorDiv
@@ -172,7 +173,7 @@ fn arithmetic(kind: BinaryKind, x: Number, y: Number) -> Option<Number> {
 }
 
 impl Infix {
-    /// Whether it divides whole numbers by this one, which is 0.
+    /// Whether this operator divides by an integer 0.
     pub(super) fn divides_by_zero(self, divisor: Constant) -> bool {
         let divides =
             matches!(self, Infix::Arithmetic(BinaryKind::Div | BinaryKind::FloorDiv | BinaryKind::Mod));

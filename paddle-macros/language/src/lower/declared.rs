@@ -1,4 +1,4 @@
-//! `const`s: their values, in their declared types.
+//! `const`s: their values, converted to their declared types.
 
 use paddle_core::program::DType;
 
@@ -9,7 +9,7 @@ use crate::report::Extent;
 use crate::values::{Constant, Value};
 
 impl<'a> Lowering<'a, '_> {
-    /// The value of a `const`, in its declared type.
+    /// The value of a `const`, converted to its declared type.
     pub(super) fn declared_constant(&mut self, constant: &'a ast::Constant) -> Value<'a> {
         if let Some(value) = self.constant_from_outside(&constant.value, &constant.ty) {
             return value;
@@ -27,7 +27,7 @@ impl<'a> Lowering<'a, '_> {
         self.typed(value, &constant.ty, at)
     }
 
-    /// A value in its declared type.
+    /// Converts a value to a declared type.
     pub(super) fn typed(&mut self, value: Value<'a>, ty: &'a ConstantType, at: Extent) -> Value<'a> {
         match (ty, value) {
             (ConstantType::Text, Value::Text(text)) => Value::Text(text),
@@ -51,7 +51,7 @@ impl<'a> Lowering<'a, '_> {
             (number_type @ ConstantType::Number { dtype, counts }, Value::Constant(found)) => {
                 let number = found.adapt(*dtype);
                 match number.filter(|number| !counts || number.as_i64().is_some_and(|size| size >= 0)) {
-                    // A `usize` is not bound to i64: a size of 1 is also a factor.
+                    // A `usize` gets no element type: as an operand it adapts to the other one.
                     Some(number) => {
                         let dtype = Some(*dtype).filter(|dtype| *dtype != DType::I64);
                         Value::Constant(Constant { number, dtype })

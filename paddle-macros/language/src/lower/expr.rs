@@ -18,19 +18,19 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Slot, Value};
 
-/// What stands beside an operator.
+/// An operand of an operator.
 #[derive(Clone)]
 pub(super) enum Operand {
     Var(VarId),
     Constant(Constant),
-    /// A size from outside.
+    /// A size whose value is not known yet.
     Size(Dim),
 }
 
-/// Expressions are walked by recursion on the compiler's stack, which has room for more than so many levels.
+/// The deepest nesting of expressions. Lowering recurses over them on the compiler's stack, which has room for more.
 const DEPTH: usize = 600;
 
-/// The levels that a call of a sub-network is worth.
+/// The levels of nesting that a call of a sub-network counts for.
 pub(super) const CALL_DEPTH: usize = 4;
 
 impl<'a> Lowering<'a, '_> {
@@ -118,7 +118,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// One value or number; `None` when a mistake has been reported.
+    /// Lowers an operand to a value, a number or a size; `None` if a mistake has been reported.
     pub(super) fn operand(&mut self, expr: &'a Expr) -> Option<Operand> {
         let value = self.expr(expr);
         self.single(&value, expr.at)
@@ -163,7 +163,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Appends an operator on values that the user wrote.
+    /// Appends an operator whose inputs the user wrote.
     pub(super) fn append(
         &mut self,
         op: impl Into<Op>,
@@ -190,7 +190,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Loop state that began as `0` is an integer: the usual reason why it does not combine with a float.
+    /// Adds a hint to an error on loop state that began as `0`: an integer, which does not combine with a float.
     fn hint_whole_state(&self, error: &mut BuildError, inputs: &[VarId]) {
         if let BuildError::Mismatch(Mismatch { kind: MismatchKind::ElementType, message, .. }) = error
             && let Some(name) = inputs.iter().find_map(|input| self.whole_states.get(input))
@@ -230,7 +230,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The parts of a tuple, each bound to its part of the pattern.
+    /// Lowers the parts of a tuple, each bound to its part of the pattern.
     fn tuple(&mut self, parts: &'a [Expr]) -> Value<'a> {
         let mut bound = match std::mem::take(&mut self.binding) {
             Bound::Parts(bound) => bound.into_iter(),
@@ -250,7 +250,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn infix(&mut self, kind: Infix, op: &'a TokenStream, x: &'a Expr, y: &'a Expr) -> Value<'a> {
         let left = self.expr(x);
-        // As in Rust, for numbers: `i > 0 && SIZES[i - 1] == 64`.
+        // On constants, `&&` and `||` skip the right side as in Rust: `i > 0 && SIZES[i - 1] == 64`.
         if let (Infix::Logical(kind), Value::Constant(Constant { number: Number::Bool(truth), .. })) =
             (kind, &left)
             && *truth == (kind == LogicalKind::Or)
@@ -290,7 +290,8 @@ impl<'a> Lowering<'a, '_> {
             (Operand::Constant(Constant { number: Number::Int(left), .. }), Operand::Size(right)) => {
                 return self.size_arithmetic(kind, &Dim::from(left), &right, whole);
             }
-            // Beside a value, or a number that is no whole one, a size is a value that is known when the network runs.
+            // Next to a value, or next to a number that is not an integer, a size becomes a value that is known at run
+            // time.
             (Operand::Size(size), other) => {
                 let dtype = self.dtype_beside_size(&other);
                 match self.size_value(&size, dtype, x.at) {
@@ -335,7 +336,7 @@ impl<'a> Lowering<'a, '_> {
         self.append(op_kind, op.to_string(), at, &[(left, x), (right, y)])
     }
 
-    /// The element type that a size gets beside an operand.
+    /// The element type that a size gets next to an operand.
     fn dtype_beside_size(&self, other: &Operand) -> DType {
         match other {
             Operand::Var(var) if self.program.ty(*var).dtype != DType::Bool => self.program.ty(*var).dtype,
@@ -344,7 +345,8 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A value of one number for each row, `[_]`, combines with all dimensions of a value beside it: as `[_, 1]` does.
+    /// Reshapes a value with one number per row, `[_]`, to `[_, 1, ..]`, so that it broadcasts to the other dimensions
+    /// of `other`.
     fn beside_dims(&mut self, var: VarId, other: VarId, at: Span) -> VarId {
         let (ty, other) = (self.program.ty(var), self.program.ty(other));
         let is_bare = ty.rows.is_some() && ty.dims.is_empty();
@@ -354,11 +356,11 @@ impl<'a> Lowering<'a, '_> {
         let dims = vec![Dim::from(1); other.dims.len()];
         let site = self.site(at);
         let reshaped = self.program.append_op(self.block, Reshape { dims }, &[var], site);
-        // Where it cannot be, the operator says so.
+        // If reshaping fails, the operator reports the mistake.
         reshaped.map_or(var, |outputs| outputs[0])
     }
 
-    /// Sums and products of a float with a number are one operator, which keeps the shape.
+    /// A sum or product of a float value and a number becomes one operator, which keeps the shape.
     fn affine(&self, kind: Infix, var: VarId, constant: Constant, constant_first: bool) -> Option<Scale> {
         let dtype = self.program.ty(var).dtype;
         if !dtype.is_float() {
@@ -374,7 +376,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A number as a value, of the element type of the value that it is combined with.
+    /// A number as a value with the element type of the other operand.
     fn beside(&mut self, constant: Constant, var: VarId, of: &Expr, at: &Expr) -> Option<VarId> {
         let ty = self.program.ty(var).clone();
         let Some(number) = constant.adapt(ty.dtype) else {
@@ -416,7 +418,7 @@ impl<'a> Lowering<'a, '_> {
         };
         let updated = match (current, right) {
             (Some(left), Some(right)) => {
-                // `+=` is `+` for messages.
+                // Messages call `+=` by its operator, `+`.
                 let operator: TokenStream = op.clone().into_iter().take(1).collect();
                 let name = Expr {
                     kind: ExprKind::Name { ident: ident.clone(), meaning: Meaning::Variable(*id) },
@@ -429,7 +431,7 @@ impl<'a> Lowering<'a, '_> {
         self.assign(target, updated, value.at);
     }
 
-    /// Assigns to variables; values take their names.
+    /// Assigns to variables. Values take the names of the variables.
     fn assign(&mut self, target: &'a Target, value: Value<'a>, at: Extent) {
         match &target.kind {
             TargetKind::Invalid => {}

@@ -1,4 +1,4 @@
-//! Inputs of a topology: their types, and what a row of them looks like.
+//! Inputs of a topology: their types, and the type of one row.
 
 use paddle_core::ops::{Block, Operator, Program};
 use paddle_core::program::{DType, Dim, RowsId, Type, VarId};
@@ -15,19 +15,19 @@ pub struct Input {
     /// Its name, with the user's tokens.
     pub ident: Ident,
     pub dtype: DType,
-    /// The dimensions of one row.
+    /// The dimensions of one row, without the rows.
     pub dims: Vec<Dim>,
-    /// How many levels of sequences a row is of: any number of these, or of sequences of these.
+    /// The number of levels of sequences. 0 means that the input is a tensor.
     pub levels: usize,
-    /// Whether it has rows of its own, not those of the batch: then it is fed with all of them.
+    /// Whether the rows are not those of the batch, so that all of them are fed at once.
     pub has_own_rows: bool,
     pub(super) var: VarId,
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// Creates the inputs; `None` is one that is in error.
+    /// Creates the inputs; `None` for an input with a mistake.
     pub(super) fn inputs(&mut self, params: impl Iterator<Item = &'a Param> + Clone) -> Vec<Option<Input>> {
-        // A name that leads a type is a row space, wherever else it stands.
+        // A name that leads one type is a row space in all types.
         for param in params.clone().filter(|_| !self.is_definition) {
             if let Some(TypeKind::Tensor { dims, .. }) = param.ty.as_ref().map(|ty| &ty.kind)
                 && let Some(DimExpr { kind: DimKind::Name { ident, constant: None }, .. }) = dims.first()
@@ -95,7 +95,7 @@ impl<'a> Lowering<'a, '_> {
         Some(Input { ident: ident.clone(), dtype, dims: row, levels, has_own_rows, var })
     }
 
-    /// A declared type; a name that is new is a size that what is fed tells.
+    /// A declared type. A new name in it becomes a size symbol, whose value follows from what is fed.
     pub(super) fn declared_type(
         &mut self,
         name: &str,
@@ -106,7 +106,7 @@ impl<'a> Lowering<'a, '_> {
         let mut ty = Type::scalar(dtype);
         for level in 0..levels {
             let parent = ty.rows.unwrap_or_else(|| self.batch());
-            // What is in a sequence of `text` is `text.items`.
+            // The tokens inside the sequences of `text` are called `text.items`.
             let name = if level == 0 { name } else { "items" };
             ty.rows = Some(self.program.create_tokens(name, parent));
         }
@@ -133,13 +133,14 @@ impl<'a> Lowering<'a, '_> {
         Some(ty)
     }
 
-    /// The rows of the batch.
+    /// The row space of the batch.
     fn batch(&mut self) -> RowsId {
         self.program.find_rows("_").unwrap_or_else(|| self.program.create_rows("_"))
     }
 
-    /// An input that the program does not read, or, of a program that is not complete, the source. What is drawn for its rows
-    /// reads how many there are.
+    /// Reports inputs that nothing reads: no operator of the program or, if the program is incomplete, no name in the
+    /// source. An input that the source mentions also counts as read if an operator without inputs, such as one that
+    /// draws random numbers, has its rows.
     pub(super) fn unused_inputs(&mut self, params: &'a [Param], inputs: &[Option<Input>]) {
         let is_complete = self.sink.is_empty();
         for (param, input) in params.iter().zip(inputs) {

@@ -1,4 +1,4 @@
-//! Calls of layers: they become operators.
+//! Calls of layers, which become operators.
 
 use paddle_core::layers::{self, Built, Given, Kind, Layer, Passed};
 use paddle_core::program::{BuildError, DType, Type, VarId};
@@ -11,7 +11,7 @@ use crate::report::Extent;
 use crate::values::{Constant, Value};
 
 impl<'a> Lowering<'a, '_> {
-    /// Lowers the arguments of a layer. The binding is the layer's own, if it has parameters.
+    /// Lowers the arguments of a layer. The binding names only the layer itself, if that has parameters.
     pub(super) fn in_arguments<T>(&mut self, has_parameters: bool, lower: impl FnOnce(&mut Self) -> T) -> T {
         if !has_parameters {
             return lower(self);
@@ -25,7 +25,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn layer(&mut self, layer: &'static Layer, call: &'a Call, at: Extent) -> Value<'a> {
         let values = match (&call.positional[..], layer.positional) {
-            // A function of a number is a number.
+            // An element-wise function of a constant is a constant.
             ([only], [layers::Argument { kind: Kind::Value, .. }]) => {
                 let value = self.in_arguments(layer.has_parameters(), |lowering| lowering.expr(only));
                 if let (Value::Constant(constant), []) = (&value, &call.named[..])
@@ -39,7 +39,7 @@ impl<'a> Lowering<'a, '_> {
         };
         let (arguments, extents, complete) = self
             .in_arguments(layer.has_parameters(), |lowering| lowering.layer_arguments(layer, call, values));
-        // The name is taken also by a call that fails: later calls keep theirs.
+        // The name is taken even if the call fails, so that later calls keep theirs.
         let path = match layer.has_parameters() {
             true => self.parameter_path(layer, &arguments, call, at),
             false => Some(self.names.path(self.binding.name(), layer.name)),
@@ -87,7 +87,7 @@ impl<'a> Lowering<'a, '_> {
             }
             Err(error) => {
                 let at = match extents[..] {
-                    // With one argument the mistake is in it.
+                    // If there is only one argument, the mistake is in it.
                     [only] => only,
                     _ => at,
                 };
@@ -97,7 +97,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The value of a layer that the language writes otherwise.
+    /// Builds a layer for syntax that is not a call, such as `xs.rev()`, and returns its value.
     pub(super) fn with_layer(
         &mut self,
         layer: &str,
@@ -127,7 +127,8 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The arguments of a layer, where they stand, and whether they are all there. `values` are those that are values.
+    /// The arguments of a layer, their places, and whether all are known. `values` are the lowered arguments of kind
+    /// `Value`.
     fn layer_arguments(
         &mut self,
         layer: &Layer,
@@ -140,10 +141,10 @@ impl<'a> Lowering<'a, '_> {
             Some((argument, &named.value))
         });
         let (mut arguments, mut extents) = (Vec::new(), Vec::new());
-        // What a misnamed argument would have changed is not known, where arguments change the shape.
+        // If a named argument is unknown, the shape is unknown too, unless no argument can change it.
         let is_known = call.named.iter().all(|named| layer.named(&text(&named.ident)).is_some());
         let mut complete = is_known || layer.has_parameters() || layer.named("axis").is_none();
-        // What the last argument by position is all of, where it is.
+        // All arguments that the last positional one may take.
         let left = &call.positional[layer.positional.len().saturating_sub(1)..];
         for (argument, value) in by_position.chain(by_name) {
             let operand = if argument.kind == Kind::Value { values.next() } else { None };
@@ -171,7 +172,7 @@ impl<'a> Lowering<'a, '_> {
         (arguments, extents, complete)
     }
 
-    /// The arguments by position that are values. A number adapts to a value beside it.
+    /// The positional arguments of kind `Value`. A number adapts to a value next to it.
     fn values(&mut self, layer: &Layer, call: &'a Call) -> std::vec::IntoIter<Option<VarId>> {
         let arguments = layer.positional.iter().zip(&call.positional);
         let arguments = arguments.filter(|(argument, _)| argument.kind == Kind::Value);
@@ -179,13 +180,13 @@ impl<'a> Lowering<'a, '_> {
         self.beside_each_other(values)
     }
 
-    /// Values of the program of these. Numbers adapt to a value beside them.
+    /// Turns values into values of the program. Numbers adapt to a value next to them.
     fn beside_each_other(&mut self, values: Vec<(Value<'a>, Extent)>) -> std::vec::IntoIter<Option<VarId>> {
         let dtype = values.iter().find_map(|(value, _)| match value {
             Value::Var(var) => Some(self.program.ty(*var).dtype),
             _ => None,
         });
-        // Functions are of floats, where nothing says what else.
+        // Functions work on floats, so a size without other values becomes one.
         let has_sizes = values.iter().any(|(value, _)| matches!(value, Value::Size(_)));
         let dtype = dtype.or(has_sizes.then_some(DType::F32));
         let mut vars = Vec::with_capacity(values.len());

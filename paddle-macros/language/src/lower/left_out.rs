@@ -1,7 +1,7 @@
-//! What the user leaves unused: values that are bound to `_`, or to a name that begins with it.
+//! Values that the user leaves unused on purpose, by binding them to `_` or to a name that begins with `_`.
 //!
-//! The program says of it that it is meant, where parameters are for nothing else: it goes into a `stop_gradient` that
-//! nothing reads.
+//! If parameters are used only for such a value, the program records the intent: the value goes into a `stop_gradient`
+//! that nothing reads.
 
 use paddle_core::ops::StopGradient;
 use paddle_core::passes::of_unused_parameters;
@@ -23,7 +23,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Says in the program what is left unused. It has its outputs.
+    /// Records the unused values in the program. Its outputs have to be set.
     pub(super) fn stop_left_out(&mut self) {
         let mut left_out = std::mem::take(&mut self.left_out);
         left_out.dedup_by_key(|(var, _)| *var);
@@ -35,7 +35,7 @@ impl Lowering<'_, '_> {
             let at = left_out.iter().find(|(var, _)| *var == value).map(|(_, at)| *at);
             let site = self.site(at.unwrap_or_else(Span::call_site));
             let block = self.program.var(value).block;
-            // It takes any value of its own block.
+            // `stop_gradient` takes any value of its block, so this cannot fail.
             let _ = self.program.append_op(block, StopGradient, &[value], site);
         }
     }

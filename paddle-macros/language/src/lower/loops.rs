@@ -1,5 +1,5 @@
-//! What `while` and `for` have in common: the variables that the body assigns are the state of the loop, and the value of the
-//! body is collected.
+//! What `while` and `for` have in common: the variables that the body assigns are the loop state, and the values of the
+//! body are collected.
 
 use std::collections::BTreeMap;
 
@@ -22,29 +22,30 @@ pub(super) struct State {
     pub(super) shape: Shape,
 }
 
-/// The values that make up the loop state.
+/// The values that make up the loop state, as a flat list.
 #[derive(Default)]
 pub(super) struct Leaves {
-    /// The rows that the loop runs on, where rows leave it one by one.
+    /// The row space that the loop runs on, if rows leave it one by one.
     pub(super) rows: Option<RowsId>,
-    /// Numbers that get rows in an iteration of a loop that all rows are in.
+    /// State that is a number before the loop and gets rows in an iteration, with the row space that it gets. The loop
+    /// itself runs on all rows.
     pub(super) grown: BTreeMap<BindingId, RowsId>,
     pub(super) initial: Vec<VarId>,
     pub(super) names: Vec<String>,
-    /// Began as a whole number without a type.
+    /// For each leaf, whether it began as an integer without a type.
     pub(super) whole: Vec<bool>,
 }
 
-/// What a body gives.
+/// The results of a lowered body.
 pub(super) struct Given {
-    /// The state after an iteration, then values that are collected.
+    /// The state after the iteration, followed by the collected values.
     pub(super) results: Vec<VarId>,
-    /// How the collected ones make up the value of the loop; none where it has no value.
+    /// How the collected values make up the value of the loop; `None` if it has no value.
     pub(super) shape: Option<Shape>,
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// The values of variables before the loop, as state.
+    /// Turns the values of variables before the loop into initial state.
     pub(super) fn enter(&mut self, ids: &[BindingId], span: Span, leaves: &mut Leaves) -> Option<Vec<State>> {
         let mut states = Vec::with_capacity(ids.len());
         let mut complete = true;
@@ -95,7 +96,8 @@ impl<'a> Lowering<'a, '_> {
         Some(Shape::Leaf(leaves.initial.len() - 1))
     }
 
-    /// A value before a loop as one for each of its rows. Numbers are there for each; other values have to have the rows.
+    /// Turns a value before the loop into one on the rows of the loop. A number is expanded; any other value has to
+    /// have these rows already.
     fn on_rows(&mut self, var: VarId, rows: RowsId, name: &str, at: Extent) -> Option<VarId> {
         let ty = self.program.ty(var).clone();
         match ty.rows {
@@ -120,7 +122,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Whether a value is a number, or all elements of it are one.
+    /// Whether a value is a number, or a constant with equal elements.
     pub(super) fn is_number(&self, value: &Value<'a>) -> bool {
         match value {
             Value::Constant(_) => true,
@@ -130,7 +132,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The number that all elements of a constant are.
+    /// The number that all elements of a constant are equal to.
     fn number_of(&self, var: VarId) -> Option<Number> {
         let value = self.program.var(var);
         let written = |operator: &&paddle_core::ops::Operator| operator.outputs.first() == Some(&var);
@@ -147,7 +149,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Enters a block of the loop: the state becomes its parameters.
+    /// Enters a block of the loop. Its parameters hold the state.
     pub(super) fn enter_block(
         &mut self,
         block: BlockId,
@@ -183,7 +185,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Lowers the body, in its block, and takes the state and the value after an iteration.
+    /// Lowers the body in its block, and collects the state and the value after an iteration.
     pub(super) fn iterate(
         &mut self,
         body: &'a Block,
@@ -203,7 +205,7 @@ impl<'a> Lowering<'a, '_> {
         (value, complete.then_some(results))
     }
 
-    /// The next state of a variable; it has to be of the type that it began with.
+    /// The next state of a variable. Its type has to be the type before the loop.
     fn next(
         &mut self,
         name: &str,
@@ -266,7 +268,7 @@ impl<'a> Lowering<'a, '_> {
         None
     }
 
-    /// Makes results of the value of a body: one for each row of the iteration.
+    /// Turns the value of a body into results with one value for each row of the iteration.
     pub(super) fn collect(
         &mut self,
         value: &Value<'a>,
@@ -321,7 +323,7 @@ impl<'a> Lowering<'a, '_> {
         Some(Shape::Leaf(results.len() - 1 - first))
     }
 
-    /// What a loop gave, as sequences.
+    /// The collected values of a loop, as sequences.
     pub(super) fn collected(&mut self, given: &[VarId], span: Span) -> Vec<VarId> {
         let site = self.site(span);
         let mut sequences = Vec::with_capacity(given.len());
@@ -334,7 +336,7 @@ impl<'a> Lowering<'a, '_> {
         sequences
     }
 
-    /// Of what a loop gave, values and whether rows came to them, those that they came to.
+    /// Lowers a loop that collects pairs of a value and a flag, and keeps the values whose flag is true.
     pub(super) fn kept(&mut self, repeat: &'a Expr) -> Value<'a> {
         let at = match &repeat.kind {
             ExprKind::For { span, .. } | ExprKind::While { span, .. } => (*span).into(),
@@ -384,12 +386,12 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Where the value of a body stands.
+    /// The place of the value of a body.
     pub(super) fn tail_of(body: &Block) -> Extent {
         body.tail.as_ref().map_or(body.at, |tail| tail.at)
     }
 
-    /// Does something to see what comes of it, and leaves no trace.
+    /// Runs `act` and undoes its effects, to learn its result in advance.
     pub(super) fn rehearse<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
         let (program, env, names) = (self.program.clone(), self.env.clone(), self.names.clone());
         let (uses, named, whole) = (self.first_uses.clone(), self.named.clone(), self.whole_states.clone());
@@ -410,7 +412,7 @@ impl<'a> Lowering<'a, '_> {
 }
 
 impl Constant {
-    /// Whether the value is a whole number that has no type of its own.
+    /// Whether the value is an integer constant without a type.
     fn is_whole(value: &Value<'_>) -> bool {
         matches!(value, Value::Constant(Constant { number: Number::Int(_), dtype: None }))
     }

@@ -1,7 +1,8 @@
-//! What the values of layers are: probabilities, their logarithms, or any numbers. A loss that takes the ones and is given the others
-//! computes something, but nothing that anyone means.
+//! The meaning of values that layers compute: probabilities, their logarithms, logits. If a loss that takes one kind is
+//! given another, its result is a number, but hardly what the user meant, so the front end warns.
 //!
-//! Only what a layer gives is known, and what has merely another shape. `identity(x)` is the user's word that it is meant.
+//! The meaning is known only for results of layers, and for values of another shape made from them. The user writes
+//! `identity(x)` to confirm that the value is meant.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +14,10 @@ use crate::ast::{Call, text};
 use crate::messages::Message;
 use crate::report::Extent;
 
-/// What a layer makes.
+/// The meaning of a layer's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
-    /// Of classes, which add up to 1.
+    /// Probabilities of classes, which add up to 1.
     Distribution,
     Probability,
     Logarithm,
@@ -25,14 +26,14 @@ enum Meaning {
 
 use Meaning::{Any, Distribution, Logarithm, Probability};
 
-/// What a value is, and the layer that made it so.
+/// The meaning of a value, and the layer that computed it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
     meaning: Meaning,
     by: &'static str,
 }
 
-/// By value.
+/// The known meanings, by value.
 pub(super) type Meanings = BTreeMap<VarId, Made>;
 
 const MAKERS: &[(&str, Meaning)] = &[
@@ -53,10 +54,11 @@ const MAKERS: &[(&str, Meaning)] = &[
     ("elu", Any),
 ];
 
-/// What has the elements of its first argument.
+/// Layers whose result has the elements of their first argument, and so its meaning.
 const VIEWS: &[&str] = &["reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "tap", "cast"];
 
-/// A loss or another function: its argument, what it is not to be given, what it takes, and what to do.
+/// A layer with an expectation: its argument, the meanings that are wrong for it, what it takes, and what to do
+/// instead.
 struct Taker {
     layer: &'static str,
     argument: &'static str,
@@ -117,7 +119,7 @@ const TAKERS: &[Taker] = &[
     },
 ];
 
-/// What goes along an axis of classes, of which one alone says nothing.
+/// Functions along an axis of classes. With a single class their result is constant.
 const OF_CLASSES: &[(&str, &str)] = &[
     ("softmax", "a softmax over one class is always 1; for the probability of one class take `sigmoid`"),
     (
@@ -127,7 +129,7 @@ const OF_CLASSES: &[(&str, &str)] = &[
 ];
 
 impl<'a> Lowering<'a, '_> {
-    /// Doubts arguments that are something else than the layer takes. Layers of the library are right in themselves.
+    /// Warns of arguments whose meaning is wrong for the layer. Calls inside of the library are not checked.
     pub(super) fn check_meaning(&mut self, layer: &Layer, call: &'a Call, arguments: &[Passed]) {
         if self.library_call.is_some() {
             return;
@@ -164,7 +166,7 @@ impl<'a> Lowering<'a, '_> {
         self.check_axis(at, words, var, axis.unwrap_or(-1), why);
     }
 
-    /// Doubts an activation of one class; the value is that of the layer with it.
+    /// Warns of an activation over a single class. `value` is the result of the layer with the activation.
     pub(super) fn check_activation(&mut self, call: &'a Call, value: VarId) {
         let act = call.named.iter().find(|named| text(&named.ident) == "act").map(|named| &named.value);
         let Some(act) = act.filter(|_| self.library_call.is_none()) else { return };
@@ -186,7 +188,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The value that an argument is, what it is called, and where it stands.
+    /// The value of an argument, its name in messages, and its place.
     fn passed(
         &self,
         layer: &Layer,
@@ -200,7 +202,7 @@ impl<'a> Lowering<'a, '_> {
         Some((call.positional.get(position)?.at, passed.words.clone(), var))
     }
 
-    /// Notes what the value of a layer is.
+    /// Records the meaning of a layer's result.
     pub(super) fn note_meaning(&mut self, layer: &str, call: &Call, given: Option<VarId>, value: VarId) {
         let act = call.named.iter().find(|named| text(&named.ident) == "act");
         let act = act.map(|named| named.value.words()).filter(|act| act != "`identity`");
@@ -220,7 +222,7 @@ impl<'a> Lowering<'a, '_> {
         };
     }
 
-    /// A value on other rows is what it is.
+    /// A value that is moved to other rows keeps its meaning.
     pub(super) fn keep_meaning(&mut self, of: VarId, value: VarId) {
         if let Some(made) = self.meanings.get(&of).copied() {
             self.meanings.insert(value, made);

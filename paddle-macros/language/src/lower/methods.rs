@@ -1,5 +1,5 @@
-//! The methods of what a `for` goes over: `xs.len()`, `xs.rev()`, `xs.enumerate()`, `xs.zip(ys)`. Sequences have them, and arrays
-//! that are known when the network is compiled.
+//! The methods `xs.len()`, `xs.rev()`, `xs.enumerate()` and `xs.zip(ys)`, of sequences and of arrays known at compile
+//! time.
 
 use paddle_core::layers::Given;
 use paddle_core::ops::Number;
@@ -41,7 +41,7 @@ impl<'a> Lowering<'a, '_> {
                 Value::Unknown => Value::Unknown,
                 found => self.no_method(other, &found, method, other.at),
             },
-            // What a `for` goes along in step has the positions of the first of them.
+            // Sequences in step are numbered by the positions in the first one.
             (Method::Numbered, value) => match self.first_sequence(&value) {
                 Some(var) => {
                     let positions = self.of_sequence("sequence_positions", var, x, at);
@@ -70,12 +70,12 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The first of the sequences that a value is made of, where it is made of sequences only.
+    /// The first sequence of a value that consists of sequences only.
     fn first_sequence(&self, value: &Value<'a>) -> Option<VarId> {
         self.sequences(value).and_then(|found| found.vars.first().copied())
     }
 
-    /// A layer of sequences, of each that a value is made of.
+    /// Applies a layer of sequences to each sequence of a value.
     fn each_sequence(
         &mut self,
         layer: &str,
@@ -94,7 +94,7 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// A layer of a sequence.
+    /// Applies a layer to a sequence.
     fn of_sequence(&mut self, layer: &str, x: VarId, of: &'a Expr, at: Extent) -> Option<VarId> {
         let given = Given::Value(self.localize(x, of.at.start)?);
         self.with_layer(layer, vec![("x", given, of)], at)

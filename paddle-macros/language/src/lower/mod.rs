@@ -1,4 +1,4 @@
-//! Tree → program, with every check of types. Sub-networks are inlined at each call.
+//! Lowering: tree → program, with every check of types. Sub-networks are inlined at each call.
 
 mod along;
 mod argument;
@@ -49,23 +49,23 @@ use sizes::OutsideSymbols;
 pub use sizes::Sizes;
 use types::ITSELF;
 
-/// A topology in its final form.
+/// A lowered topology.
 #[derive(Debug)]
 pub struct Lowered {
     pub inputs: Vec<Input>,
-    /// None where a mistake has been reported.
+    /// `None` if a mistake has been reported.
     pub program: Option<Program>,
-    /// What it has to do with sizes from outside.
+    /// Its outside sizes and constants.
     pub sizes: Sizes,
-    /// Where each name of parameters is first used.
+    /// The place of the first use of each parameter name.
     pub uses: BTreeMap<String, Blame>,
-    /// What its variables are bound to.
+    /// The types that editors show of its variables.
     pub shown: BTreeMap<BindingId, Shown>,
 }
 
-/// Lowers one topology. Where not all `is_known`, mistakes have been reported, and some values are unknown.
+/// Lowers one topology. `is_known` is false if mistakes have been reported that make some names or values unknown.
 pub fn lower(network: &Network, function: FunctionId, is_known: bool, sink: &mut Sink) -> Lowered {
-    // What other topologies report is none of this one's mistakes.
+    // The sink is this topology's own: mistakes of other topologies do not make it incomplete.
     let mut own = Sink::default();
     let mut lowering = Lowering::new(network, is_known, &mut own);
     let mut inputs = lowering.topology(function).unwrap_or_default();
@@ -81,7 +81,7 @@ pub fn lower(network: &Network, function: FunctionId, is_known: bool, sink: &mut
     Lowered { inputs, program: is_right.then_some(program), sizes, uses, shown }
 }
 
-/// The inputs alone, of a network that has mistakes elsewhere.
+/// Lowers only the inputs of a network that has mistakes elsewhere.
 pub fn inputs(network: &Network, function: FunctionId) -> Lowered {
     let mut unseen = Sink::default();
     let mut lowering = Lowering::new(network, false, &mut unseen);
@@ -98,63 +98,63 @@ pub fn inputs(network: &Network, function: FunctionId) -> Lowered {
     Lowered { inputs, program: None, sizes, uses: BTreeMap::new(), shown }
 }
 
-/// What a topology returns.
+/// The place of a topology's result.
 fn result(function: &Function) -> Extent {
     function.body.tail.as_ref().map_or(function.body.at, |tail| tail.at)
 }
 
 struct Lowering<'a, 's> {
     network: &'a Network,
-    /// Whether all names and all source are known.
+    /// Whether all names are known and all source was read.
     is_known: bool,
     sink: &'s mut Sink,
     program: Program,
-    /// Where operators go.
+    /// The block that operators are appended to.
     block: BlockId,
     env: Env<'a>,
-    /// Named dimensions of the sub-network that is being inlined; `None` where a mistake has been reported.
+    /// The dimensions named in the sub-network that is being inlined; `None` for one with a mistake.
     dims: Dims,
     /// The unit of the sub-network that is being inlined.
     unit: UnitId,
-    /// Whether this is the definition of an operator of the user's: the operators in it have no gradient, and of its types
-    /// `_` alone is rows.
+    /// Whether this is the definition of a user's operator. Its operators need no gradient, and only `_` stands for
+    /// rows in its types.
     is_definition: bool,
-    /// The call that led into the library, the unit that it is in, and the layer.
+    /// The call that entered the library: its place, its unit, and the layer.
     library_call: Option<(Span, UnitId, LayerId)>,
     /// The calls that are being inlined, the outermost first.
     calls: Vec<Frame>,
     names: Names,
-    /// How deep the expression at hand is nested, with the calls that led to it.
+    /// The nesting depth of the present expression, including the calls that led to it.
     depth: usize,
-    /// Whether that was too deep.
+    /// Whether the depth limit was exceeded.
     is_too_deep: bool,
-    /// How often bodies of `for` were lowered.
+    /// How many times bodies of `for` have been lowered.
     iterations: usize,
-    /// How many looks in advance this is within.
+    /// How many calls of `rehearse` are active.
     rehearsals: usize,
-    /// How often sub-networks were.
+    /// How many times sub-networks have been inlined.
     inlined: usize,
-    /// The variables of the `for`s that are being unrolled.
+    /// The variables of the `for` loops that are being unrolled.
     loop_variables: Vec<Option<String>>,
-    /// The variable that the expression at hand is bound to; names parameters.
+    /// The binding of the present expression. It names parameters.
     binding: Bound,
-    /// Where each name of parameters was first used.
+    /// The place of the first use of each parameter name.
     first_uses: BTreeMap<String, Blame>,
-    /// Values that have the user's name.
+    /// Values that already have a name from the user.
     named: BTreeSet<VarId>,
-    /// Sizes from outside.
+    /// Outside sizes and their symbols.
     outside: OutsideSymbols,
-    /// Constants from outside, by what they are called in programs.
+    /// Outside constants, by their names in the program.
     outside_constants: Vec<(String, OutsideSize)>,
-    /// What is to blame for each check of the program.
+    /// For each check of the program, the tokens to blame.
     check_blames: Vec<Blame>,
-    /// What values of layers are.
+    /// The meanings of layers' results.
     meanings: Meanings,
-    /// Loop state that began as a whole number, with its variable's name: for a hint.
+    /// Loop state that began as an integer, with the name of its variable, for a hint.
     whole_states: BTreeMap<VarId, String>,
-    /// What the user leaves unused, and where.
+    /// Values that the user leaves unused, and their places.
     left_out: Vec<(VarId, Span)>,
-    /// What variables are bound to.
+    /// The types that editors show of variables.
     shown: BTreeMap<BindingId, Shown>,
 }
 
@@ -226,7 +226,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// A body ends without a value. Where its last statement has one, that has been reported.
+    /// Reports a body without a value, unless its last statement has one, for which that has been reported.
     fn no_value(&mut self, what: &str, body: &Block) {
         let last = body.statements.last().and_then(|statement| match statement {
             Statement::Expr { value, .. } => Some(value.at),
@@ -237,7 +237,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// The body of a sub-network, with its declared result.
+    /// Lowers the body of a sub-network, and checks the declared type of its result.
     fn body(&mut self, body: &'a Block, result: &'a Option<TypeExpr>) -> Value<'a> {
         let value = self.block_with(body, true);
         match (result, &body.tail) {
@@ -251,12 +251,12 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// Statements, then the value of the tail.
+    /// Lowers the statements of a block, then its tail, whose value it returns.
     fn block(&mut self, block: &'a Block) -> Value<'a> {
         self.block_with(block, false)
     }
 
-    /// The same; of a body, which has to have a value.
+    /// Lowers a block. The block of a body has to have a value.
     fn block_with(&mut self, block: &'a Block, is_body: bool) -> Value<'a> {
         let binding = std::mem::take(&mut self.binding);
         let last = block.statements.len().saturating_sub(1);
@@ -276,7 +276,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// An expression whose value nobody takes; it may be meant as the value of the body that it ends.
+    /// Lowers an expression whose value is dropped. If it ends a body, the user may have meant it as the body's value.
     fn statement(&mut self, expr: &'a Expr, ends_body: bool) {
         let taps = self.program.taps().len();
         let value = self.expr(expr);
@@ -319,7 +319,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.bind(pattern, bound, value.at);
     }
 
-    /// Binds a pattern; values take the user's names.
+    /// Binds a pattern to a value. Values take the names of the variables.
     fn bind(&mut self, pattern: &'a Pattern, value: Value<'a>, at: Extent) {
         match &pattern.kind {
             PatternKind::Wildcard => self.leave_out(&value, at.start),
@@ -346,13 +346,13 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// A new variable.
+    /// Declares a variable.
     fn declare(&mut self, binding: BindingId, value: Value<'a>, at: Extent) {
         self.show_binding(binding, &value);
         self.env.insert(binding, Slot { value, at });
     }
 
-    /// The parts of a tuple that `names` names take.
+    /// Splits a tuple into as many parts as there are `names`.
     fn parts(&mut self, value: Value<'a>, names: usize, names_at: Extent, at: Extent) -> Vec<Value<'a>> {
         match value {
             Value::Tuple(values) if values.len() == names => return values,
@@ -375,14 +375,15 @@ impl<'a, 's> Lowering<'a, 's> {
         vec![Value::Unknown; names]
     }
 
-    /// Gives an operator's value the user's name, once.
+    /// Gives the result of an operator the user's name, unless it already has one.
     fn rename(&mut self, var: VarId, name: &str) {
         if self.program.var(var).definition == Definition::Operator && self.named.insert(var) {
             self.program.rename(var, name);
         }
     }
 
-    /// A variable without a value. It may have got one where source is in error.
+    /// Reports a variable that is read before it is assigned. After other mistakes it is not reported, as a failed
+    /// statement may have assigned it.
     fn unassigned(&mut self, at: impl Into<Extent>, name: String) {
         if self.is_known {
             self.error(at, Message::Unassigned { name });
@@ -392,14 +393,14 @@ impl<'a, 's> Lowering<'a, 's> {
     /// Reports a mistake.
     fn error(&mut self, at: impl Into<Extent>, message: Message) {
         let blame = self.blame(at.into());
-        // A layer of the library is right in itself: all that is wrong in it is one mistake of its call.
+        // A library layer is correct in itself, so all mistakes inside of it are one mistake of the call.
         if self.library_call.is_some() && self.sink.blames_call(blame.at) {
             return;
         }
         self.sink.push(Report { message, blame });
     }
 
-    /// Reports what may be meant. Of what other modules have, those who wrote it are told.
+    /// Reports a doubt. Doubts about other modules are reported to those who compile them.
     fn doubt(&mut self, at: Extent, message: Message) {
         if self.network.is_here(self.unit) {
             let blame = self.blame(at);
@@ -407,13 +408,13 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// What is to blame for a mistake.
+    /// The blame for a mistake at these tokens, in the present unit.
     fn blame(&self, at: Extent) -> Blame {
         self.blame_in(&self.calls, at, self.unit)
     }
 
-    /// What is to blame for a mistake in a unit, to which these calls led. In a sub-network of another module it is the call that led
-    /// there: rustc cannot show the other module.
+    /// The blame for a mistake in a unit, with the calls that led there. For a sub-network of another module, the call
+    /// into that module is to blame: rustc cannot show the other module's tokens.
     fn blame_in(&self, calls: &[Frame], at: Extent, unit: UnitId) -> Blame {
         let is_here = |frame: &Frame| self.network.is_here(frame.unit);
         match calls.iter().rposition(is_here).filter(|_| !self.network.is_here(unit)) {
@@ -433,7 +434,7 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// Reports what the program did not accept. `inputs` are the tokens of the operator's inputs.
+    /// Reports an error from the program's construction. `inputs` are the places of the operator's inputs.
     fn build_error(&mut self, error: BuildError, at: Extent, inputs: &[Extent]) {
         let BuildError::Mismatch(Mismatch { input, kind, message: text }) = error else {
             self.error(at, Message::Limit { text: error.to_string() });
@@ -452,7 +453,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.error(at, message);
     }
 
-    /// Rows that were chosen from the batch are still `_` to the user, not `_.3`.
+    /// Replaces names such as `_.3` by `_`: rows chosen from the batch are still `_` to the user.
     fn in_the_users_words(&self, text: String) -> String {
         let mut chosen: Vec<(&str, &str)> = Vec::new();
         for (rows, id) in self.program.row_spaces().iter().zip(0..) {
@@ -467,7 +468,7 @@ impl<'a, 's> Lowering<'a, 's> {
         })
     }
 
-    /// The value on the rows of the present block.
+    /// Brings the value to the rows of the present block.
     fn localize(&mut self, var: VarId, at: Span) -> Option<VarId> {
         let site = self.site(at);
         match self.program.localize(self.block, var, site) {
@@ -486,12 +487,12 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// The place of an operator.
+    /// The site of an operator.
     fn site(&mut self, span: Span) -> Site {
         self.site_in(span, None)
     }
 
-    /// The place of an operator of a layer. One of a layer of the library is where the layer was called.
+    /// The site of an operator of a layer. Inside of the library, it is the place of the call into the library.
     fn site_in(&mut self, span: Span, layer: Option<&str>) -> Site {
         let (mut span, mut unit) = (span, self.unit);
         let mut layer = layer.map(|layer| self.program.create_layer(layer));

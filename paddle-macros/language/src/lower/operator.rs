@@ -1,4 +1,4 @@
-//! Operators of the user's own: what the source declares becomes a definition, which every use of one carries.
+//! The user's own operators: a declaration becomes a definition, which every use of the operator carries.
 
 use paddle_core::ops::{Arguments, Custom, Definition, Kernel, Number};
 use paddle_core::program::{VarId, Words};
@@ -10,12 +10,12 @@ use crate::messages::Message;
 use crate::report::{Extent, Sink};
 use crate::values::{Slot, Value};
 
-/// What the parameters of a gradient stand for beside the inputs and numbers of its operator.
+/// The names that parameters of a gradient may have, apart from the inputs and numbers of the operator: the output, and
+/// its gradient.
 const OUT: &str = "out";
 const GRAD: &str = "grad";
 
-/// The operator that the source declares, with the numbers that it has where a call does not give them; `None` where a
-/// mistake has been reported.
+/// The declared operator, with the default values of its numbers; `None` if a mistake has been reported.
 pub fn declare(network: &Network, function: FunctionId, is_known: bool, sink: &mut Sink) -> Option<Custom> {
     let function = &network.functions[function.0];
     let operator = function.operator.as_ref()?;
@@ -30,7 +30,7 @@ pub fn declare(network: &Network, function: FunctionId, is_known: bool, sink: &m
 type Numbers<'a> = Vec<(String, Value<'a>)>;
 
 impl<'a> Lowering<'a, '_> {
-    /// A call of an operator.
+    /// Lowers a call of an operator.
     pub(super) fn operator_call(
         &mut self,
         function: &'a Function,
@@ -58,7 +58,7 @@ impl<'a> Lowering<'a, '_> {
         self.calls.push(self.frame(call, at));
         let custom = self.custom(function, operator, &numbers);
         self.calls.pop();
-        // Where there are too few or too many, that has been reported.
+        // A wrong number of inputs has been reported.
         let inputs = inputs.into_iter().collect::<Option<Vec<VarId>>>();
         let inputs = inputs.filter(|_| call.positional.len() == function.positional().count());
         let (Some(custom), Some(inputs)) = (custom, inputs) else { return Value::Unknown };
@@ -92,7 +92,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// All numbers of an operator, in the order of their declaration; `None` where a mistake has been reported.
+    /// All numbers of an operator, in the order of their declaration; `None` if a mistake has been reported.
     fn numbers(&mut self, function: &'a Function, mut given: Numbers<'a>) -> Option<Numbers<'a>> {
         let mut numbers = Vec::new();
         for param in function.named() {
@@ -114,7 +114,7 @@ impl<'a> Lowering<'a, '_> {
         Some(numbers)
     }
 
-    /// The operator with these numbers.
+    /// The operator with the given numbers.
     fn custom(
         &mut self,
         function: &'a Function,
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// Makes the program at hand the definition of an operator.
+    /// Lowers the definition of an operator into the present program.
     fn definition(
         &mut self,
         function: &'a Function,
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a, '_> {
         self.program.set_outputs(&outputs).ok()
     }
 
-    /// The value of a gradient whose parameters have the values of these names.
+    /// The value of a gradient function. Its parameters get the values of the same names.
     fn gradient(&mut self, gradient: &'a Function, values: &Numbers<'a>, at: Extent) -> Value<'a> {
         let of = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         self.unit = gradient.unit;

@@ -1,4 +1,4 @@
-//! What a topology returns.
+//! The outputs of a topology.
 
 use paddle_core::ops::Assign;
 use paddle_core::program::{Definition, VarId};
@@ -9,7 +9,7 @@ use crate::report::Extent;
 use crate::values::Value;
 
 impl<'a> Lowering<'a, '_> {
-    /// The values that the network returns, under the names by which the result has them.
+    /// The returned values, under the names that the outputs get.
     pub(super) fn outputs(
         &mut self,
         value: &Value<'a>,
@@ -32,7 +32,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(var) = self.materialize(value, at) else { return };
         let Some(ExprKind::Name { ident, .. }) = kind else { return outputs.push(var) };
         let name = text(ident);
-        // An input, or a value that is returned twice, has a name already.
+        // An input, and a value that is returned twice, already have names.
         let has_name = self.program.var(var).definition != Definition::Operator || outputs.contains(&var);
         let copy = has_name && self.program.var(var).name != name;
         let output = match copy {

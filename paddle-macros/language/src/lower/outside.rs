@@ -1,4 +1,4 @@
-//! Constants of the code around the network: `const GATE: [f32; 4] = crate::GATE;` says their type, and rustc what they are.
+//! Outside constants: `const GATE: [f32; 4] = crate::GATE;` declares the type, and rustc knows the elements.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::report::Extent;
 use crate::values::{OutsideConstant, Value};
 
 impl<'a> Lowering<'a, '_> {
-    /// The value of a `const` that is one of the code around; `None` where it is written in the network.
+    /// The value of a `const` that refers to an outside constant; `None` if its value is written in the network.
     pub(super) fn constant_from_outside(
         &mut self,
         value: &'a Expr,
@@ -21,7 +21,7 @@ impl<'a> Lowering<'a, '_> {
     ) -> Option<Value<'a>> {
         let place = self.outside_place(value)?;
         let Some(place) = place else { return Some(Value::Unknown) };
-        // Other sizes have a name of their own.
+        // Other outside sizes are declared by a name, not a path.
         matches!(place.origin, SizeOrigin::Path(_)).then(|| self.typed_outside(&place, ty, value.at))
     }
 
@@ -59,7 +59,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The type of numbers, or arrays of them, that are no sizes.
+    /// The tensor type of a `const` of numbers or arrays of numbers, unless these are sizes.
     pub(super) fn tensor(&mut self, ty: &'a ConstantType) -> Option<Type> {
         match ty {
             ConstantType::Number { dtype, counts: false } => Some(Type::scalar(*dtype)),
@@ -72,7 +72,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A constant as a value of the program.
+    /// Appends an outside constant to the program.
     pub(super) fn outside_value(&mut self, constant: &OutsideConstant, at: Extent) -> Option<VarId> {
         let OutsideConstant { place, ty } = constant;
         let is_it =
@@ -97,7 +97,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// A name that is not taken: `crate::N` of another crate is another size.
+/// A free name: another crate may have a different `crate::N`.
 pub(super) fn distinct(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut name = name.to_string();
     while is_taken(&name) {
@@ -110,7 +110,7 @@ fn outside<'a>(place: OutsideSize, ty: Type) -> Value<'a> {
     Value::Outside(Rc::new(OutsideConstant { place, ty }))
 }
 
-/// An array of the code around as one of its elements; other values as they are.
+/// An outside array as an array of its elements; any other value unchanged.
 pub(super) fn spread(value: Value<'_>) -> Value<'_> {
     let Value::Outside(constant) = &value else { return value };
     let Some((length, dims)) = constant.ty.dims.split_first() else { return value };

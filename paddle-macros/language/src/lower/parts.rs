@@ -1,4 +1,4 @@
-//! Parts of values: `pair.0`, `xs[i]`, `x[(.., 0, 1..3)]`, and of arrays of Rust, `crate::SIZES[i]`.
+//! Parts of values: `pair.0`, `xs[i]`, `x[(.., 0, 1..3)]`; and of outside arrays, `crate::SIZES[i]`.
 
 use paddle_core::layers::Given;
 use paddle_core::ops::{Number, Reshape, Slice};
@@ -13,21 +13,21 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
 
-/// What programs and messages call it.
+/// The name of the layer in programs and messages.
 const CUT: &str = "[..]";
 
-/// What is taken along one axis.
+/// The elements that are taken along one axis.
 enum Taken<'a> {
     All,
     One(i64),
-    /// To the end, where none is written.
+    /// From a start to an end; without an end, to the end of the axis.
     Range(i64, Option<i64>),
-    /// As numbers of the network say.
+    /// The elements at positions that are a value of the network.
     Gathered(VarId, &'a Expr),
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// A part of a tuple.
+    /// Lowers `pair.0`, a part of a tuple.
     pub(super) fn part(&mut self, x: &'a Expr, at: usize) -> Value<'a> {
         if let Some(place) = self.outside_place(x) {
             let size = place.map(|place| self.outside(&part_of(&place, at)));
@@ -47,7 +47,7 @@ impl<'a> Lowering<'a, '_> {
         Value::Unknown
     }
 
-    /// `x[i]`
+    /// Lowers `x[i]`.
     pub(super) fn index(&mut self, x: &'a Expr, index: &'a Expr) -> Value<'a> {
         if let Some(place) = self.outside_place(x) {
             let element = place.and_then(|place| self.outside_element(&place, index));
@@ -66,7 +66,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// `x[1..3]`, `x[(.., 0)]`
+    /// Lowers `x[1..3]` and `x[(.., 0)]`.
     pub(super) fn cut(&mut self, x: &'a Expr, places: &'a [Place]) -> Value<'a> {
         let found = spread(self.expr(x));
         let taken: Vec<_> = places.iter().map(|place| Some((self.place(place)?, place.at))).collect();
@@ -105,7 +105,7 @@ impl<'a> Lowering<'a, '_> {
         Value::Unknown
     }
 
-    /// The place of an element of an array.
+    /// The index of an element of an array.
     fn place_in_array(&mut self, index: &'a Expr, length: usize) -> Option<usize> {
         match self.taken(index)? {
             Taken::One(at) => {
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a, '_> {
                     Some(end) => Some(self.whole(end)?),
                     None => None,
                 };
-                // Behind the last element is the end.
+                // The end of a range is exclusive.
                 let end = if *inclusive {
                     end.filter(|end| *end != -1).map(|end| end.saturating_add(1))
                 } else {
@@ -150,7 +150,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A whole number that is known when the network is compiled.
+    /// An integer that is known at compile time.
     fn whole(&mut self, expr: &'a Expr) -> Option<i64> {
         match self.taken(expr)? {
             Taken::One(at) => Some(at),
@@ -192,7 +192,7 @@ impl<'a> Lowering<'a, '_> {
         None
     }
 
-    /// A part of a value of the network.
+    /// Takes a part of a value of the network.
     fn cut_value(&mut self, x: &Expr, var: VarId, taken: &[(Taken<'a>, Extent)]) -> Value<'a> {
         let Some(var) = self.localize(var, x.at.start) else { return Value::Unknown };
         let ty = self.program.ty(var).clone();
@@ -213,7 +213,7 @@ impl<'a> Lowering<'a, '_> {
             _ => None,
         });
         let (Some((axis, index, written)), Value::Var(from)) = (gathered, &value) else { return value };
-        // An axis behind one that is gone is nearer.
+        // Axes that were removed before this one shift it.
         let gone = (0..axis).filter(|&before| is_gone(before)).count();
         let arguments = vec![
             ("x", Given::Value(*from), x),
@@ -223,7 +223,8 @@ impl<'a> Lowering<'a, '_> {
         self.with_layer("gather", arguments, written.at).map_or(Value::Unknown, Value::Var)
     }
 
-    /// What numbers and ranges take of a value of this type; `None` when a mistake has been reported.
+    /// The slice that takes the numbers and ranges of `taken` from a value of this type; `None` if a mistake has been
+    /// reported.
     fn slice(&mut self, x: &Expr, ty: &Type, taken: &[(Taken<'a>, Extent)]) -> Option<Slice> {
         self.check_axes(x, ty, taken)?;
         let rows = usize::from(ty.rows.is_some());
@@ -237,7 +238,7 @@ impl<'a> Lowering<'a, '_> {
             let size = &ty.dims[axis - rows];
             let bounds = match size.constant() {
                 Some(size) => inside(start, end, size),
-                // What is not inside is a check.
+                // A range that may be out of bounds becomes a check.
                 None => Some((start, end.unwrap_or(i64::from(i32::MAX)))),
             };
             let Some((start, end)) = bounds else {
@@ -260,7 +261,7 @@ impl<'a> Lowering<'a, '_> {
         Some(slice)
     }
 
-    /// Whether a value of this type has these axes; `None` when a mistake has been reported.
+    /// Checks that a value of this type has these axes; `None` if a mistake has been reported.
     fn check_axes(&mut self, x: &Expr, ty: &Type, taken: &[(Taken<'a>, Extent)]) -> Option<()> {
         let (found, words) = (self.show(ty), x.words());
         if let Some((_, at)) = taken.get(ty.rank()) {
@@ -295,8 +296,8 @@ impl<'a> Lowering<'a, '_> {
         Some(())
     }
 
-    /// The size that stands at a place in an array of Rust, or in a tuple; `None` where the expression is none. Within, `None` where a
-    /// mistake has been reported.
+    /// The outside size at an element of an outside array or tuple. The outer `None` means that the expression is no
+    /// such element; the inner one, that a mistake has been reported.
     pub(super) fn outside_place(&mut self, expr: &'a Expr) -> Option<Option<OutsideSize>> {
         match &expr.kind {
             ExprKind::Outside(size) => Some(Some(size.clone())),
@@ -333,12 +334,12 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// Where rustc is to blame what is written behind a path.
+/// The span for code behind a path. rustc shows its errors there.
 fn end(path: &TokenStream) -> Span {
     path.clone().into_iter().last().map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The length of an array of Rust.
+/// The length of an outside array.
 pub(super) fn length_of(array: &OutsideSize) -> OutsideSize {
     let origin = match &array.origin {
         SizeOrigin::Path(path) => SizeOrigin::Path(quote_spanned!(end(path)=> #path.len())),
@@ -347,7 +348,7 @@ pub(super) fn length_of(array: &OutsideSize) -> OutsideSize {
     OutsideSize { name: format!("{}.len()", array.name), unit: array.unit, origin }
 }
 
-/// An element of an array of Rust.
+/// An element of an outside array.
 pub(super) fn element_of(array: &OutsideSize, at: usize) -> OutsideSize {
     let origin = match &array.origin {
         SizeOrigin::Path(path) => {
@@ -360,7 +361,7 @@ pub(super) fn element_of(array: &OutsideSize, at: usize) -> OutsideSize {
     OutsideSize { name: format!("{}[{at}]", array.name), unit: array.unit, origin }
 }
 
-/// A part of a tuple of Rust.
+/// A part of an outside tuple.
 pub(super) fn part_of(tuple: &OutsideSize, at: usize) -> OutsideSize {
     let origin = match &tuple.origin {
         SizeOrigin::Path(path) => {
@@ -372,7 +373,7 @@ pub(super) fn part_of(tuple: &OutsideSize, at: usize) -> OutsideSize {
     OutsideSize { name: format!("{}.{at}", tuple.name), unit: tuple.unit, origin }
 }
 
-/// A range of so many elements, from the start: it takes some, and is inside.
+/// The range as positions from the start; `None` if it is empty or out of bounds. `size` is the number of elements.
 fn inside(start: i64, end: Option<i64>, size: i64) -> Option<(i64, i64)> {
     let from_start = |bound: i64| if bound < 0 { bound + size } else { bound };
     let (start, end) = (from_start(start), end.map_or(size, from_start));

@@ -14,7 +14,7 @@ use crate::ast::{BindingId, Block, Expr};
 use crate::messages::Message;
 use crate::values::{Slot, Value};
 
-/// How many loops around one another have their bodies looked at in advance.
+/// The deepest nesting of loops whose bodies are rehearsed.
 const MOST_REHEARSALS: usize = 3;
 
 impl<'a> Lowering<'a, '_> {
@@ -35,7 +35,7 @@ impl<'a> Lowering<'a, '_> {
         let states = self.enter(&ids, span, &mut leaves);
         let value = if body.is_statement() { Value::unit() } else { Value::Unknown };
         let Some(states) = states.filter(|states| !states.is_empty()) else {
-            // Look at the loop for its own mistakes. Nothing is known of the state.
+            // The loop is lowered only to find its mistakes, so its state is unknown.
             self.forget(ids.iter().copied());
             let outer = self.env.clone();
             self.expr(condition);
@@ -96,8 +96,8 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The rows of a condition that is one truth value for each: found by evaluating it once before the loop and, as numbers may
-    /// get rows in the body, once behind an iteration. With the numbers that do.
+    /// The row space of a per-row condition. The condition is rehearsed before the loop. If it has no rows there, it is
+    /// rehearsed again behind an iteration, because numbers may get rows in the body; these numbers are returned too.
     fn rows_of_condition(
         &mut self,
         condition: &'a Expr,
@@ -111,7 +111,7 @@ impl<'a> Lowering<'a, '_> {
         if let Some(rows) = self.rehearse(rows) {
             return (Some(rows), BTreeMap::new());
         }
-        // Loops in loops would be lowered twice as often with each.
+        // Each level of nested loops doubles the work of rehearsing.
         if self.rehearsals > MOST_REHEARSALS {
             return (None, BTreeMap::new());
         }
@@ -129,7 +129,7 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// The block of the condition, and its result.
+    /// Lowers the condition in its block.
     fn condition_block(
         &mut self,
         condition: &'a Expr,
@@ -162,7 +162,8 @@ impl<'a> Lowering<'a, '_> {
         None
     }
 
-    /// Whether an iteration may change the condition: it depends on state that the body changes, or draws.
+    /// Whether an iteration may change the condition: the condition depends on state that the body changes, or on
+    /// random numbers.
     fn may_change(&self, test: VarId, [condition, body]: [BlockId; 2], results: &[VarId]) -> bool {
         let changed =
             self.program.block(body).params.iter().zip(results).map(|(before, after)| before != after);
@@ -174,7 +175,7 @@ impl<'a> Lowering<'a, '_> {
             if changing.contains(&var) {
                 return true;
             }
-            // Blocks in the condition are not gone into.
+            // Nested blocks of the condition are not searched.
             let is_inside = self.program.var(var).block == condition;
             let writer = self.program.writer(var).filter(|_| is_inside && seen.insert(var));
             let Some(operator) = writer else { continue };
@@ -187,7 +188,7 @@ impl<'a> Lowering<'a, '_> {
         false
     }
 
-    /// The block of the body, and what it gives.
+    /// Lowers the body in its block.
     fn body_of_while(
         &mut self,
         body: &'a Block,

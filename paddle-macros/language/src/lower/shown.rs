@@ -1,4 +1,4 @@
-//! What editors show of variables: the types of the values that they are bound to.
+//! The types of variables that editors show.
 
 use paddle_core::ops::Program;
 use paddle_core::program::{Dim, Type};
@@ -8,10 +8,10 @@ use crate::ast::{BindingId, Shown, ShownDim};
 use crate::values::Value;
 
 impl Lowering<'_, '_> {
-    /// Notes what a variable is bound to. A sub-network's is bound once for each call.
+    /// Records the type of a variable. A variable of a sub-network is bound once for each call.
     pub(super) fn show_binding(&mut self, binding: BindingId, value: &Value<'_>) {
         let here = self.network.bindings.get(binding.0).is_some_and(|known| self.network.is_here(known.unit));
-        // What is looked at in advance may be of another type in the end.
+        // A rehearsed value may have another type in the end.
         if !here || self.rehearsals > 0 {
             return;
         }

@@ -1,5 +1,5 @@
-//! Sizes that rustc or the caller knows and the macro does not: symbols of the program, arithmetic on them, and the
-//! source places of what has to hold of them.
+//! Outside sizes: they become symbols of the program. This file has the arithmetic on them, and the source places of
+//! the checks on them.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use crate::messages::Message;
 use crate::report::{Blame, Extent};
 use crate::values::Value;
 
-/// What a topology has to do with sizes from outside.
+/// The outside sizes and constants of a topology.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    /// Those that its program depends on, with their symbols, in the order of these.
+    /// The outside sizes that the program depends on, in the order of their symbols.
     pub outside: Vec<(SymbolId, OutsideSize)>,
-    /// The constants that its program has, by what they are called there.
+    /// The outside constants of the program, by their names in it.
     pub constants: Vec<(String, OutsideSize)>,
-    /// What is to blame for each check of the program.
+    /// For each check of the program, the tokens to blame.
     pub blames: Vec<Blame>,
 }
 
-/// The same while it is lowered: symbols by what they are called in which unit.
+/// The outside sizes during lowering, by name and unit.
 pub(super) type OutsideSymbols = BTreeMap<(String, UnitId), (SymbolId, OutsideSize)>;
 
 impl<'a> Lowering<'a, '_> {
-    /// The symbol of a size from outside.
+    /// The symbol of an outside size, as a dimension.
     pub(super) fn outside(&mut self, size: &OutsideSize) -> Dim {
         let key = (size.name.clone(), size.unit);
         if let Some((symbol, _)) = self.outside.get(&key) {
@@ -41,7 +41,7 @@ impl<'a> Lowering<'a, '_> {
         Dim::symbol(symbol)
     }
 
-    /// An operator between two sizes.
+    /// Applies a binary operator to two sizes.
     pub(super) fn size_arithmetic(&mut self, kind: Infix, x: &Dim, y: &Dim, at: Extent) -> Value<'a> {
         let rest = |x: &Dim, y: &Dim| (x - &(&x.floor_div(y)? * y).ok()?).ok();
         let result = match kind {
@@ -74,10 +74,10 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A size as a value of the network, which has it when it runs: the number of elements of a value of that size.
+    /// A size as a value of the network: the number of elements of a value that has this size.
     pub(super) fn size_value(&mut self, size: &Dim, dtype: DType, at: Extent) -> Option<VarId> {
         let size = self.above_zero(size.clone(), at)?;
-        // Whole numbers are exact in double precision.
+        // Double precision holds integers exactly.
         let numbers = if dtype == DType::F32 { DType::F32 } else { DType::F64 };
         let ty = Type { dtype: numbers, rows: None, dims: vec![size] };
         let counted = self.fill(Number::Float(0.0), ty, at)?;
@@ -96,15 +96,15 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A size from outside where its value is wanted.
+    /// Reports a size whose value would have to be known at compile time.
     pub(super) fn undecided(&mut self, size: &Dim, at: Extent) -> Value<'a> {
         self.error(at, Message::UndecidedSize { size: self.program.show_dim(size) });
         Value::Unknown
     }
 
-    /// The size, which has to be above 0; `None` when a mistake has been reported.
+    /// The size, which has to be greater than 0; `None` if a mistake has been reported.
     pub(super) fn above_zero(&mut self, size: Dim, at: Extent) -> Option<Dim> {
-        // What is fed has the size that it has.
+        // The sizes of fed values are known when they are fed.
         if self.program.depends_on_feed(&size) {
             return Some(size);
         }
@@ -122,7 +122,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Whether a condition holds; one that depends becomes a check of the program.
+    /// Tests a condition on sizes. One that depends on symbols becomes a check of the program.
     pub(super) fn test(&mut self, condition: Condition, at: Extent, message: String) -> Answer {
         let place = self.site(at.start).place;
         let answer = self.program.test(condition, place, || message);
@@ -130,14 +130,15 @@ impl<'a> Lowering<'a, '_> {
         answer
     }
 
-    /// Whether the sizes are not provably different.
+    /// Whether two shapes may be equal.
     pub(super) fn may_be_equal(&self, a: &[Dim], b: &[Dim]) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.program.compare(a, b) != Answer::Fails)
     }
 
-    /// The checks that the program has got are about these tokens.
+    /// Records the tokens to blame for the checks that were added since the last call.
     ///
-    /// One that holds for a single value of a dimension, which is fed and may be any, is a mistake.
+    /// Reports a check that holds for only one value of a dimension if what is fed gives that dimension, as then it may
+    /// have any value.
     pub(super) fn note_checks(&mut self, at: Extent) {
         let new = &self.program.checks()[self.check_blames.len()..];
         if new.is_empty() {
@@ -161,7 +162,7 @@ impl<'a> Lowering<'a, '_> {
         self.check_blames.resize(self.program.checks().len(), blame);
     }
 
-    /// Removes the sizes from outside that nothing of the program depends on.
+    /// Removes the outside sizes that the program does not depend on.
     pub(super) fn finish_sizes(&mut self) -> Sizes {
         let used = self.program.used_symbols();
         let mut outside: Vec<(SymbolId, OutsideSize)> =

@@ -1,4 +1,4 @@
-//! Variables from outside that a block assigns, and how their values pass its border.
+//! Variables of the surrounding block that a block assigns, and the passing of their values into and out of the block.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ pub(super) fn assigned(expr: &Expr, env: &Env<'_>) -> BTreeSet<BindingId> {
     assigned_in([expr], env)
 }
 
-/// The same, of a block.
+/// Like [`assigned`], for a block.
 pub(super) fn assigned_in_block(block: &Block, env: &Env<'_>) -> BTreeSet<BindingId> {
     assigned_in(block.parts(), env)
 }
 
-/// A closure cannot assign what it captures, and the variables of blocks further in are not in `env`.
+/// A closure cannot assign what it captures, and variables of inner blocks are not in `env`.
 fn assigned_in<'t>(exprs: impl IntoIterator<Item = &'t Expr>, env: &Env<'_>) -> BTreeSet<BindingId> {
     let mut found = BTreeSet::new();
     let mut left: Vec<&Expr> = exprs.into_iter().collect();
@@ -31,19 +31,20 @@ fn assigned_in<'t>(exprs: impl IntoIterator<Item = &'t Expr>, env: &Env<'_>) -> 
     found
 }
 
-/// How the values that pass a block's border make up a variable: values one by one, tuples and arrays of them.
+/// How the values that pass into or out of a block make up a variable: a leaf is one value; tuples and arrays have
+/// parts.
 pub(super) enum Shape {
     Leaf(usize),
     Tuple(Vec<Shape>),
     Array(Vec<Shape>),
-    /// On no way is there a value.
+    /// No branch gives a value.
     Nothing,
-    /// Not assigned on every way.
+    /// Not every branch assigns the variable.
     Unassigned,
 }
 
 impl Shape {
-    /// The variable's value, with the values that take the places of the leaves.
+    /// The value of this shape whose leaves are `vars`.
     pub(super) fn value<'a>(&self, vars: &[VarId]) -> Value<'a> {
         match self {
             Shape::Leaf(at) => vars.get(*at).map_or(Value::Unknown, |&var| Value::Var(var)),

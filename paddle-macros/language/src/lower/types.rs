@@ -1,4 +1,4 @@
-//! Types that the user declares, of values, arguments and results, against what was found.
+//! Checks of declared types of values, arguments and results.
 
 use paddle_core::ops::{BinaryKind, Number};
 use paddle_core::program::{Answer, Condition, DType, Dim, VarId};
@@ -11,12 +11,12 @@ use crate::messages::Message;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
 
-/// What has the type that is written beside a value.
+/// The word in messages for a type annotation on the value itself.
 pub(super) const ITSELF: &str = "its declared type";
 
 impl<'a> Lowering<'a, '_> {
     /// Checks a value against a declared type, and binds the dimensions that the type names. A constant takes the
-    /// element type. `declared` is what has the type: [`ITSELF`], or a parameter.
+    /// declared element type. `declared` says what declares the type: [`ITSELF`], or a parameter.
     pub(super) fn ascribe(
         &mut self,
         ty: &'a TypeExpr,
@@ -31,7 +31,7 @@ impl<'a> Lowering<'a, '_> {
             }
             (_, value) => value,
         };
-        // What is sequences of what is wanted.
+        // The declared type may be the type of the tokens of the value's sequences.
         let deeper = match (&ty.kind, &value) {
             (TypeKind::Sequence { levels, .. }, Value::Var(var)) => {
                 let found = self.program.depth_of_sequences(self.program.ty(*var));
@@ -110,7 +110,7 @@ impl<'a> Lowering<'a, '_> {
         Value::Unknown
     }
 
-    /// The dimensions that the type of an unknown value names are unknown, too.
+    /// Makes the dimensions unknown that the declared type of an unknown value names.
     fn name_unknown(&mut self, ty: &TypeExpr) {
         match &ty.kind {
             TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
@@ -129,7 +129,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A declared type, and what is known of the dimensions that it names.
+    /// A declared type, with the values of the dimensions that it names.
     fn expected(&self, ty: &TypeExpr) -> String {
         let (TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. }) = &ty.kind else {
             return show(ty);
@@ -158,7 +158,7 @@ impl<'a> Lowering<'a, '_> {
         text
     }
 
-    /// What depends on the values of symbols becomes a check.
+    /// Turns the conditions into checks.
     fn need_dims(&mut self, depends: Vec<Condition>, ty: &TypeExpr, words: [&str; 3], at: Extent) {
         for condition in depends {
             let [what, found, declared] = words.map(str::to_string);
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// The conditions on which a value is of the declared type; `None` if it is not.
+    /// The conditions under which a value has the declared type; `None` if it never has.
     fn matches(&mut self, dtype: DType, dims: &'a [DimExpr], var: VarId) -> Option<Vec<Condition>> {
         let ty = self.program.ty(var).clone();
         if ty.dtype != dtype || self.program.is_sequence(&ty) {
@@ -198,11 +198,11 @@ impl<'a> Lowering<'a, '_> {
         if fits { self.sizes_match(dims, &ty.dims) } else { None }
     }
 
-    /// The conditions on which sizes are the declared ones, of which `_` is any; `None` if they are not. Binds those
-    /// that are named.
+    /// The conditions under which sizes are the declared ones; `_` matches any size. `None` if they never are. Binds
+    /// the names of dimensions.
     fn sizes_match(&mut self, dims: &'a [DimExpr], shape: &[Dim]) -> Option<Vec<Condition>> {
         let mut depends = Vec::new();
-        // Names first: what is computed from them may stand before them.
+        // Names are bound first: a computed dimension may come before the names that it uses.
         let computed = |dim: &DimExpr| matches!(dim.kind, DimKind::Binary(..));
         let (later, first): (Vec<_>, Vec<_>) = dims.iter().zip(shape).partition(|(dim, _)| computed(dim));
         for (expected, found) in first.into_iter().chain(later) {
@@ -223,13 +223,13 @@ impl<'a> Lowering<'a, '_> {
         Some(depends)
     }
 
-    /// A dimension as it is written; `None` when it has been reported.
+    /// The value of a declared dimension; `None` if a mistake has been reported.
     pub(super) fn dim(&mut self, dim: &'a DimExpr) -> Option<Dim> {
         let size = self.size(dim)?;
         self.above_zero(size, dim.at)
     }
 
-    /// What a dimension is made of may be any whole number.
+    /// The value of an operand in a declared dimension, which may also be 0 or negative.
     fn size(&mut self, dim: &'a DimExpr) -> Option<Dim> {
         match &dim.kind {
             DimKind::Size(size) => Some(Dim::from(*size)),
@@ -244,7 +244,7 @@ impl<'a> Lowering<'a, '_> {
                 },
                 None => match self.dims.get(&text(ident)) {
                     Some(dim) => dim.clone(),
-                    // It may be of a type that is in error.
+                    // The dimension may be named by a type with a mistake.
                     None if !self.is_known => None,
                     None => self.no_size(dim, unknown_dimension(ident)),
                 },
@@ -290,7 +290,7 @@ pub(super) fn unknown_dimension(ident: &Ident) -> String {
     format!("no dimension named `{}` is known here", text(ident))
 }
 
-/// A declared type in the form in which found types are shown.
+/// A declared type in the format in which found types are printed.
 fn show(ty: &TypeExpr) -> String {
     match &ty.kind {
         TypeKind::Infer | TypeKind::Invalid => "_".to_string(),

@@ -1,4 +1,4 @@
-//! `for` over what is known when the network is compiled: its body is lowered once for each item.
+//! Unrolled `for`: over items known at compile time. The body is lowered once for each item.
 
 use paddle_core::ops::Number;
 use proc_macro2::Span;
@@ -13,10 +13,11 @@ use crate::names::Nameless;
 use crate::report::{Extent, Frame, Report};
 use crate::values::{Constant, Value};
 
-/// How often bodies of `for`, and of sub-networks, may be lowered in one network, and how long an array may be.
+/// The limit, for one network, on how many times bodies of `for`, and sub-networks, are lowered. It is also the limit
+/// on the length of an array.
 pub(super) const LIMIT: usize = 10_000;
 
-/// How many values arrays and tuples may be made of, with all that is in them.
+/// The most values that an array or tuple may consist of, parts of parts included.
 const VALUES: usize = 100_000;
 
 impl<'a> Lowering<'a, '_> {
@@ -38,7 +39,8 @@ impl<'a> Lowering<'a, '_> {
                                    says, use `while`";
                     self.error(items.at, Message::Static { what, found, instead: instead.into() });
                 }
-                // Look at the body for its own mistakes. Nothing is known of what it assigns, nor whether it is repeated.
+                // The body is lowered only to find its mistakes. What it assigns is unknown, and so is whether it is
+                // repeated.
                 let assigned = assigned_in_block(body, &self.env);
                 let outer = self.env.clone();
                 self.bind(pattern, Value::Unknown, items.at);
@@ -64,7 +66,7 @@ impl<'a> Lowering<'a, '_> {
             let reports = self.sink.len();
             self.bind(pattern, value, items.at);
             given.push(self.block(body));
-            // What the body declares is not there in the next iteration.
+            // Variables of the body end with the iteration.
             self.env.retain(|id, _| outside.binary_search(id).is_ok());
             if self.sink.len() > reports {
                 break;
@@ -126,7 +128,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A tuple or array that has been put together; each may be many times what it is made of.
+    /// Checks the size of a new tuple or array, since repeated nesting multiplies it.
     pub(super) fn bounded(&mut self, value: Value<'a>, at: Extent) -> Value<'a> {
         if value.count() > VALUES { self.too_many_values(at) } else { value }
     }
@@ -137,7 +139,7 @@ impl<'a> Lowering<'a, '_> {
         Value::Unknown
     }
 
-    /// Reports a layer that cannot be named. `layer` is where it stands.
+    /// Reports a layer that cannot be named. `layer` is the layer's name, `at` its place.
     pub(super) fn nameless(&mut self, why: Nameless, layer: &str, at: Extent) {
         match why {
             Nameless::Taken { name } => self.error(at, Message::TakenName { name }),
@@ -160,7 +162,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Reports a mistake in one of the calls that led here; 0 is the outermost.
+    /// Reports a mistake in one of the calls that led here. Call 0 is the outermost.
     fn error_of_call(&mut self, call: usize, message: Message) {
         let Frame { call: at, unit, .. } = self.calls[call];
         let blame = self.blame_in(&self.calls[..call], at, unit);
@@ -168,7 +170,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// The name by which an iteration is told from others.
+/// The variable that names an iteration.
 fn first_name(pattern: &Pattern) -> Option<String> {
     match &pattern.kind {
         PatternKind::Name { ident, .. } => Some(text(ident)),

@@ -1,14 +1,15 @@
-//! Attributes of a network, and inside of one. Each works, or goes to rustc, or is refused where it stands: none is dropped.
+//! Attributes in a network and on it. Each one takes effect, is passed on to rustc, or is refused at its place; none is
+//! dropped silently.
 //!
-//! `cfg` and `cfg_attr` are decided before; see `configure`. In front of a network's `fn` stands what rustc has to do with the
-//! function that makes it. Lints are for the user's source, which the ghost has.
+//! `configure` has already removed `cfg` and `cfg_attr`. Attributes on the `fn` of a network go to the function that
+//! creates the network. Lint attributes are about the user's source, so they go to the ghost.
 
 use syn::visit::{self, Visit};
 
 use super::Parser;
 
-/// The attributes in a body. A `const` keeps its own; other items are refused as they are. Those of a parameter are
-/// for [`Parser::param`].
+/// Refuses attributes inside of a body. A `const` keeps its own; other items are refused as a whole; [`Parser::param`]
+/// handles those of parameters.
 #[derive(Default)]
 struct Attributes(Vec<syn::Attribute>);
 
@@ -20,7 +21,7 @@ impl Visit<'_> for Attributes {
     }
 
     fn visit_local(&mut self, local: &syn::Local) {
-        // A `let` may be kept from `rustfmt`, as in Rust.
+        // A `let` may have `#[rustfmt::skip]`.
         let refused = local.attrs.iter().filter(|attribute| !says_nothing(attribute));
         refused.for_each(|attribute| self.visit_attribute(attribute));
         visit::visit_pat(self, &local.pat);
@@ -36,7 +37,7 @@ impl Visit<'_> for Attributes {
     }
 }
 
-/// Whether it is a comment, or for `rustfmt`, which reads the source itself.
+/// Whether an attribute is a comment, or is for `rustfmt`, which reads the source itself.
 fn says_nothing(attribute: &syn::Attribute) -> bool {
     let path = attribute.path();
     path.is_ident("doc") || path.segments.first().is_some_and(|first| first.ident == "rustfmt")
@@ -46,16 +47,16 @@ fn is_lint(attribute: &syn::Attribute) -> bool {
     ["allow", "warn", "deny", "forbid", "expect"].iter().any(|level| attribute.path().is_ident(level))
 }
 
-/// What stands in front of an item.
+/// The attributes of an item.
 pub(super) struct ItemAttributes {
-    /// What rustc says of the source of the item.
+    /// Lint attributes, which apply to the source of the item.
     pub(super) lints: Vec<syn::Attribute>,
-    /// What it does with the function that makes a network.
+    /// Attributes for the function that creates a network.
     pub(super) others: Vec<syn::Attribute>,
 }
 
 impl Parser<'_> {
-    /// Takes the attributes of an item apart.
+    /// Sorts the attributes of an item.
     pub(super) fn item_attributes(&mut self, attributes: Vec<syn::Attribute>) -> ItemAttributes {
         let (lints, mut others): (Vec<_>, Vec<_>) = attributes.into_iter().partition(is_lint);
         let tests = |attribute: &syn::Attribute| {
@@ -68,7 +69,7 @@ impl Parser<'_> {
         ItemAttributes { lints, others }
     }
 
-    /// Of what becomes no function of Rust: a part of networks, a layer for others, a size.
+    /// Refuses attributes on an item that becomes no function of Rust: a sub-network, a layer, a size.
     pub(super) fn no_function(&mut self, attributes: &[syn::Attribute]) {
         for attribute in attributes.iter().filter(|attribute| !says_nothing(attribute)) {
             let instead = "what it stands before becomes no function of Rust; write it in front of a `pub fn` that is a network, or remove it";
@@ -76,14 +77,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Of the network in the expression form.
+    /// Refuses attributes on the closure of the expression form.
     pub(super) fn no_attributes_in_closure(&mut self, closure: &syn::ExprClosure) {
         let mut found = Attributes::default();
         found.visit_expr_closure(closure);
         self.refuse(found);
     }
 
-    /// Of a `fn`, which keeps those in front of it.
+    /// Refuses attributes inside of a `fn`. The attributes on it are kept.
     pub(super) fn no_attributes_in_function(&mut self, function: &syn::ItemFn) {
         let mut found = Attributes::default();
         found.visit_signature(&function.sig);

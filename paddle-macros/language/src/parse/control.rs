@@ -1,4 +1,4 @@
-//! What is decided while the network is compiled: `for`, `match`, ranges.
+//! Control flow at compile time: `for`, `match`, ranges.
 
 use super::Parser;
 use super::item::names;

@@ -21,7 +21,7 @@ use crate::messages::{Message, did_you_mean};
 use crate::report::Extent;
 
 impl Parser<'_> {
-    /// An expression whose value is used.
+    /// Parses an expression whose value is used.
     pub(super) fn expr(&mut self, expr: syn::Expr) -> Expr {
         if let syn::Expr::Assign(_) = expr {
             let instead = "write it as a statement of its own, ended by `;`; a comparison is `==`";
@@ -31,7 +31,7 @@ impl Parser<'_> {
         self.statement(expr)
     }
 
-    /// An expression, or an assignment.
+    /// Parses an expression or an assignment.
     pub(super) fn statement(&mut self, expr: syn::Expr) -> Expr {
         let at = Extent::of(&expr);
         let kind = self.kind(expr);
@@ -116,7 +116,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is not of the language, or not yet.
+    /// Reports an expression that the language does not have.
     fn rest_of_rust(&mut self, expr: syn::Expr) -> ExprKind {
         match &expr {
             syn::Expr::Macro(call) => {
@@ -202,7 +202,7 @@ impl Parser<'_> {
         let tokens = literal.to_token_stream();
         let (value, suffix) = match &literal {
             syn::Lit::Int(int) => match (int.suffix(), int.base10_parse::<i64>()) {
-                // `1f32` is an integer by its digits only.
+                // `1f32` has digits of an integer, but is a float.
                 (suffix @ ("f32" | "f64"), Ok(value)) => (Number::Float(value as f64), suffix),
                 (suffix, Ok(value)) => (Number::Int(value), suffix),
                 (_, Err(_)) => return self.too_large(&literal),
@@ -360,7 +360,8 @@ impl Parser<'_> {
     }
 }
 
-/// The names that a condition binds by `let`, which the language does not have: their uses are no mistakes of their own.
+/// The names that a `let` in a condition binds. The language has no such `let`; uses of the names are not reported
+/// again.
 fn bound_in(condition: &syn::Expr) -> Vec<Ident> {
     struct Bound(Vec<Ident>);
     impl Visit<'_> for Bound {
@@ -373,7 +374,7 @@ fn bound_in(condition: &syn::Expr) -> Vec<Ident> {
     bound.0
 }
 
-/// Whether this is the right side of `x ** 2`, as Rust reads it: a reference to follow.
+/// Whether this is the right side of `x ** 2`, which Rust parses as a product with a dereferenced value.
 fn is_power(right: &syn::Expr) -> bool {
     matches!(right, syn::Expr::Unary(syn::ExprUnary { op: syn::UnOp::Deref(_), .. }))
 }

@@ -14,13 +14,13 @@ use crate::messages::Message;
 use crate::report::Extent;
 
 impl Parser<'_> {
-    /// The second of a name is left out: rustc would report it as well.
+    /// Reports a second item of a name, and leaves it out so that rustc does not report it again.
     pub(super) fn duplicate(&mut self, ident: &Ident) {
         self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
     }
 
     pub(super) fn function(&mut self, mut item: syn::ItemFn, unit: UnitId, is_operator: bool) -> Function {
-        // `#![..]` stands for `#[..]` before the `fn`.
+        // `#![..]` in the body means the same as `#[..]` on the `fn`.
         item.attrs.iter_mut().for_each(|attribute| attribute.style = syn::AttrStyle::Outer);
         self.no_attributes_in_function(&item);
         let mut tokens = item.clone();
@@ -79,7 +79,7 @@ impl Parser<'_> {
         }
         let vis = item.vis;
         let unknown = std::mem::take(&mut self.generic_constants).into_iter().map(Statement::unknown);
-        // Only the ghost has what an expectation is about.
+        // An `expect` is fulfilled only in the ghost, so only the ghost gets it.
         let shared = lints.iter().filter(|lint| !lint.path().is_ident("expect"));
         let attributes = quote!(#(#others)* #(#shared)*);
         let mut body = self.block(*item.block);
@@ -190,7 +190,7 @@ impl Parser<'_> {
             other => {
                 let instead = "bind a name, `x`, or names, `(a, b)`";
                 self.foreign(&other, "this pattern", instead);
-                // The names that it binds are known, so that their uses are no mistakes of their own.
+                // The names that the pattern binds are declared, so that their uses are not reported again.
                 let name = |ident| PatternKind::Name { ident, mutable: None, binding: None };
                 let parts = names(&other).into_iter().map(|ident| Pattern { kind: name(ident), at });
                 PatternKind::Invalid(parts.collect())
@@ -228,7 +228,7 @@ impl Parser<'_> {
                 syn::Stmt::Item(item) => {
                     let instead = "bind a sub-network with `let f = |x| ..`, or write a `fn` of the module";
                     self.foreign(&item, "an item in a body", instead);
-                    // An item is known before it is declared.
+                    // An item is visible before its declaration.
                     statements.splice(0..0, item_name(&item).map(Statement::unknown));
                 }
                 syn::Stmt::Macro(statement) => {
@@ -242,7 +242,7 @@ impl Parser<'_> {
                 }
             }
         }
-        // What stands for the value, but is not of the language: `return x;`.
+        // A last statement such as `return x;` takes the place of the value.
         if tail.is_none()
             && let Some(Statement::Expr { value: Expr { kind: ExprKind::Invalid, at }, .. }) =
                 statements.last()

@@ -1,4 +1,5 @@
-//! `break` and `continue`: a flag says that a row has left the loop, or the iteration, and what comes behind is for the others.
+//! `break` and `continue`. A flag records that a row has left the loop, or the iteration, and the statements behind run
+//! only for the other rows.
 //!
 //! ```text
 //! while c { a; if d { break; } b; }
@@ -10,8 +11,8 @@
 //! { let mut left = false; while c && !left { a; if d { left = true; } if !left { b; } } }
 //! ```
 //!
-//! Where the loop collects values, an iteration gives a value and whether it came to it. Rows that leave before have nothing
-//! instead, and what is kept of the loop are the values that there are.
+//! If the loop collects values, each iteration gives a value and a flag that says whether the row reached the value. A
+//! row that left before gives a placeholder instead. The loop keeps only the values that were reached.
 
 use paddle_core::ops::{LogicalKind, Number};
 use proc_macro2::{Ident, Span};
@@ -23,12 +24,12 @@ use crate::ast::{
 };
 use crate::report::Extent;
 
-/// The flags are variables whose names nobody writes.
+/// The names of the flags. Users do not write such names.
 const LEFT: &str = "__left_the_loop";
 const SKIPS: &str = "__skips_the_rest";
 
 impl Parser<'_> {
-    /// The body of a loop, with what leaves it.
+    /// Parses the body of a loop, and rewrites its `break` and `continue`.
     pub(super) fn loop_body(&mut self, body: syn::Block) -> (Block, Leaves) {
         let outer = self.innermost.replace(Leaves::default());
         let body = self.block(body);
@@ -43,7 +44,7 @@ impl Parser<'_> {
         (body, leaves)
     }
 
-    /// `break` or `continue`: sets the flag.
+    /// Parses `break` or `continue`, which sets a flag.
     pub(super) fn leave(
         &mut self,
         at: &impl ToTokens,
@@ -80,7 +81,7 @@ impl Parser<'_> {
     }
 }
 
-/// A loop that rows may leave: the flag is declared in front of it.
+/// Declares the flag in front of a loop with `break`.
 pub(super) fn left(repeat: ExprKind, leaves: &Leaves, at: Extent) -> ExprKind {
     if leaves.breaks.or(leaves.continues).is_none() {
         return repeat;
@@ -98,7 +99,7 @@ pub(super) fn left(repeat: ExprKind, leaves: &Leaves, at: Extent) -> ExprKind {
     ExprKind::Block(Block { statements, tail, at })
 }
 
-/// The condition of a loop, for those rows that have not left it.
+/// The condition of a loop, which is false for rows that have left it.
 pub(super) fn staying(condition: Box<Expr>, leaves: &Leaves) -> Box<Expr> {
     let Some(span) = leaves.breaks else { return condition };
     let at = condition.at;
@@ -109,13 +110,13 @@ pub(super) fn staying(condition: Box<Expr>, leaves: &Leaves) -> Box<Expr> {
     })
 }
 
-/// The body of a loop over items, for those rows that have not left it.
+/// The body of a loop over items, which is skipped for rows that have left the loop.
 pub(super) fn for_those_that_stay(body: Block, leaves: &Leaves) -> Block {
     let Some(span) = leaves.breaks else { return body };
     if_not_set(LEFT, body, leaves.collects, span)
 }
 
-/// `if !flag { yes }`, which has a value if `yes` has one that is collected.
+/// `if !flag { yes }`. If values are collected, an `else` gives the placeholder.
 fn if_not_set(flag: &str, yes: Block, collects: bool, span: Span) -> Block {
     let at = yes.at;
     let no = collects.then(|| (span, Box::new(Expr { kind: ExprKind::Block(nothing(at, span)), at })));
@@ -129,7 +130,7 @@ fn if_not_set(flag: &str, yes: Block, collects: bool, span: Span) -> Block {
     }
 }
 
-/// What is collected: a value, and that there is one.
+/// A collected value: the value itself and the flag `true`.
 fn something(value: Expr, span: Span) -> Expr {
     let at = value.at;
     Expr { kind: ExprKind::Tuple(vec![value, truth(true, span)]), at }
@@ -165,8 +166,8 @@ fn not_set(name: &str, span: Span) -> Expr {
     Expr { kind: ExprKind::Not { op: span, x }, at: span.into() }
 }
 
-/// The block, in which what stands behind a `break` or `continue` is for those that have not left. Its value, if that is
-/// collected, says whether there is one.
+/// Rewrites a block so that the statements behind a `break` or `continue` run only for rows that have not left. If
+/// values are collected, the block's value becomes a pair of the value and its flag.
 fn guard(block: Block, leaves: &Leaves, span: Span, collects: bool) -> Block {
     let Block { statements, tail, at } = block;
     let mut statements = statements.into_iter();
@@ -220,12 +221,13 @@ fn guard_expr(expr: Expr, leaves: &Leaves, span: Span, collects: bool) -> Expr {
     Expr { kind, at }
 }
 
-/// `else` is followed by a block, or by another `if`; whether it leaves or not, its value is collected.
+/// Rewrites an `else` branch: a block, or another `if`. If values are collected, its value has to become a pair in any
+/// case.
 fn guard_branch(no: Expr, leaves: &Leaves, span: Span, collects: bool) -> Expr {
     if collects || leaves_in(&no) { guard_expr(no, leaves, span, collects) } else { no }
 }
 
-/// Whether an expression leaves the loop around it.
+/// Whether an expression contains a `break` or `continue` of the surrounding loop.
 fn leaves_in(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Assign { target: Target { kind: TargetKind::Name { ident, .. }, .. }, .. } => {

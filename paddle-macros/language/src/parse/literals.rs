@@ -1,19 +1,19 @@
-//! Long numbers: syn takes time in the square of their digits.
+//! Long number literals, which are shortened: syn takes time quadratic in their digits.
 
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use crate::messages::Message;
 use crate::report::Sink;
 
-/// Hardly a number is written with more characters, and none has to be.
+/// A literal with more characters than this is shortened. Few numbers are that long.
 const LONG: usize = 80;
 
-/// The tokens with long numbers in short. One that is too large is reported, and a zero stands for it.
+/// Shortens the long numbers among the tokens. A number that is too large is reported, and becomes 0.
 pub(super) fn shortened(tokens: TokenStream, sink: &mut Sink) -> TokenStream {
     changed(&tokens, sink).unwrap_or(tokens)
 }
 
-/// `None` where nothing is to be changed: a group that is made anew has lost where it opens and closes.
+/// `None` if nothing changes. A group is rebuilt only if it has to be, because that loses the places of its delimiters.
 fn changed(tokens: &TokenStream, sink: &mut Sink) -> Option<TokenStream> {
     let mut is_changed = false;
     let mut token = |token: TokenTree| {
@@ -33,7 +33,7 @@ fn changed(tokens: &TokenStream, sink: &mut Sink) -> Option<TokenStream> {
     is_changed.then(|| tokens.into_iter().collect())
 }
 
-/// `None` for what is no long number.
+/// `None` if the literal is not a long number.
 fn short(literal: &Literal, sink: &mut Sink) -> Option<Literal> {
     let text = literal.to_string();
     if text.len() <= LONG || !text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -49,13 +49,13 @@ fn short(literal: &Literal, sink: &mut Sink) -> Option<Literal> {
         sink.error(literal.span(), Message::Constant { text });
     }
     let text = value.unwrap_or_else(|| "0".to_string()) + suffix;
-    // A suffix that no number has stays for syn to complain of.
+    // An unknown suffix stays, so that syn reports it.
     let mut short = text.parse::<Literal>().ok()?;
     short.set_span(literal.span());
     Some(short)
 }
 
-/// The number without `_`, and its suffix.
+/// The digits without `_`, and the suffix.
 fn split(text: &str) -> (String, &str) {
     let begins = |c: char| matches!(c, 'u' | 'i') || (c == 'f' && !text.starts_with("0x"));
     let end = text.find(begins).unwrap_or(text.len());
@@ -76,7 +76,7 @@ fn value(number: &str) -> Option<String> {
     };
     let digits = if radix == 10 { number } else { &number[2..] };
     let digits = digits.trim_start_matches('0');
-    // 64 binary digits are the most.
+    // A number has at most 64 binary digits.
     let is_short = digits.len() <= 64;
     match digits {
         "" => Some("0".to_string()),

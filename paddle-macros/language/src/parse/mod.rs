@@ -1,4 +1,4 @@
-//! Tokens → tree. What is not of the language is reported at its tokens and left out; parsing goes on.
+//! The parser: tokens → tree. Anything outside of the language is reported at its tokens and left out; parsing goes on.
 
 mod attributes;
 mod control;
@@ -24,7 +24,7 @@ use crate::import::{Payload, Use};
 use crate::messages::Message;
 use crate::report::{Extent, Sink};
 
-/// What was written: one network as an expression, or a module of them.
+/// The source of an invocation: one network as an expression, or a module of networks.
 #[derive(Debug)]
 pub struct Source {
     pub network: Network,
@@ -33,7 +33,7 @@ pub struct Source {
 
 #[derive(Debug)]
 pub enum Form {
-    /// `network!(|x| ..)`; its function is the only topology.
+    /// `network!(|x| ..)`. The function is the only topology.
     Expression,
     /// `pub mod name { .. }`
     Module { head: TokenStream },
@@ -42,30 +42,30 @@ pub enum Form {
 pub use operator::with_empty_body;
 pub use unit::Syntax;
 
-/// What is to be known of an invocation.
+/// A question about an invocation that only its caller can answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Asked<'a> {
-    /// Whether it holds.
+    /// Whether a predicate holds.
     Predicate(&'a TokenStream),
-    /// Its source.
+    /// The source of an import.
     Import(&'a Use),
 }
 
-/// An invocation and what it imports.
+/// An invocation and its imports.
 pub struct Invocation {
     syntax: Syntax,
-    /// What is asked before the imports.
+    /// The predicates, which are asked before the imports.
     predicates: Vec<TokenStream>,
     pub uses: Vec<Use>,
     configured_out: Vec<ConfiguredOut>,
-    /// Whether an import is left out because it cannot be read.
+    /// Whether an import was left out because it cannot be read.
     has_unknown_imports: bool,
 }
 
 impl Invocation {
-    /// Takes either form apart. `None` when the tokens are not even Rust.
+    /// Reads an invocation of either form. `None` if the tokens are not valid Rust.
     ///
-    /// `answers` says of its predicates whether they hold; those behind the answers are taken to hold.
+    /// `answers` say whether its predicates hold. A predicate without an answer is taken to hold.
     pub fn read(
         tokens: TokenStream,
         answers: impl FnOnce(&[TokenStream]) -> Vec<bool>,
@@ -82,7 +82,7 @@ impl Invocation {
             .into_iter()
             .any(|token| matches!(token, TokenTree::Ident(i) if i == "mod"))
             && !matches!(tokens.clone().into_iter().next(), Some(TokenTree::Punct(p)) if p.as_char() == '|');
-        // Before all that goes through the tokens by recursion.
+        // The other steps go through the tokens by recursion, so this check comes first.
         if let Some(at) = too_deep(tokens.clone(), 0) {
             let text = "this expression is too long, or nests too deep; split it with `let`".to_string();
             sink.error(at, Message::Limit { text });
@@ -120,7 +120,8 @@ impl Invocation {
         }
     }
 
-    /// What is asked next, of which so much is known: answers to its predicates, in order, then the sources of its imports.
+    /// The next question, given the number of questions that have been answered. Predicates are asked first, in order,
+    /// then imports.
     pub fn asks(&self, known: usize) -> Option<Asked<'_>> {
         match (self.predicates.get(known), known.checked_sub(self.predicates.len())) {
             (Some(predicate), _) => Some(Asked::Predicate(predicate)),
@@ -128,17 +129,17 @@ impl Invocation {
         }
     }
 
-    /// How many predicates it has.
+    /// The number of predicates.
     pub fn count_of_predicates(&self) -> usize {
         self.predicates.len()
     }
 
-    /// Whether it is one network, as an expression.
+    /// Whether the invocation is an expression.
     pub fn is_expression(&self) -> bool {
         matches!(self.syntax, Syntax::Expression(_))
     }
 
-    /// What stands before the braces of a module.
+    /// The tokens before the braces of a module.
     pub fn head(&self) -> Option<&TokenStream> {
         match &self.syntax {
             Syntax::Module { head, .. } => Some(head),
@@ -146,7 +147,7 @@ impl Invocation {
         }
     }
 
-    /// The tree, with the sources of what is imported, in order.
+    /// The tree of the invocation. `payloads` are the sources of its imports, in order.
     pub fn parse(self, payloads: Vec<Payload>, files: Files, sink: &mut Sink) -> Source {
         let has_unknown_imports = self.has_unknown_imports;
         let mut parser = Parser {
@@ -164,16 +165,17 @@ impl Invocation {
     }
 }
 
-/// Every operator of an expression may be a level of its tree, and every pair of parentheses is several. The tree is
-/// walked by recursion on the compiler's stack, which has room for more than this.
+/// The deepest nesting of tokens. Each operator of an expression may be a level of its tree, and each pair of
+/// parentheses several. Later phases walk the tree by recursion on the compiler's stack, which has room for more than
+/// this.
 const DEPTH: usize = 1000;
 
-/// The first token behind [`DEPTH`], counted from the begin of a statement or an argument.
+/// The first token that is nested deeper than [`DEPTH`], counted from the start of a statement or an argument.
 fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
     let mut depth = outer;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
-        // What stands before a value takes more room than what stands between two.
+        // A prefix operator takes more stack than a binary one.
         let is_before = matches!(&token, TokenTree::Punct(punct) if "-!*&|?".contains(punct.as_char()));
         depth += if is_before { 2 } else { 1 };
         if depth > DEPTH {
@@ -198,14 +200,14 @@ fn too_deep(tokens: TokenStream, outer: usize) -> Option<Span> {
 
 struct Parser<'a> {
     sink: &'a mut Sink,
-    /// The unit whose items are being parsed.
+    /// The unit that is being parsed.
     unit: UnitId,
     has_unknown_imports: bool,
-    /// What leaves the loop whose body is parsed.
+    /// The `break` and `continue` of the loop that is being parsed.
     innermost: Option<Leaves>,
-    /// The parameters of the present `fn` that stand for types, which have been reported.
+    /// The type parameters of the present `fn`, which have been reported.
     generic_types: Vec<Ident>,
-    /// Const parameters that were refused; likewise.
+    /// The const parameters of the present `fn` that have been reported.
     generic_constants: Vec<Ident>,
 }
 
@@ -214,13 +216,13 @@ struct Parser<'a> {
 struct Leaves {
     breaks: Option<Span>,
     continues: Option<Span>,
-    /// Whether the loop has a value: what its iterations come to.
+    /// Whether the loop collects the values of its iterations.
     collects: bool,
 }
 
 impl Parser<'_> {
-    /// Reports a syntax error at its tokens.
-    /// What tokens are. Of those that are no Rust the error is reported, and the rest is read for editors.
+    /// Parses tokens as `T`, and reports syntax errors at their tokens. After an error the tokens are repaired if
+    /// possible, so that editors see the rest.
     fn read<T: syn::parse::Parse>(&mut self, tokens: TokenStream) -> Option<T> {
         match syn::parse2(tokens.clone()) {
             Ok(parsed) => Some(parsed),
@@ -232,7 +234,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports what the parser of Rust found; of `tokens` that the user wrote, with what may be meant.
+    /// Reports an error of the Rust parser, with what the user may have meant by `tokens`.
     fn syntax(&mut self, error: &syn::Error, tokens: &TokenStream) {
         for error in error.clone() {
             let text = syntax::text(tokens, error.span(), &error.to_string());

@@ -1,4 +1,4 @@
-//! Operators of the user's own: `#[operator(gradient = f)] pub fn swirl(x: ..) -> ..;`.
+//! Declarations of the user's own operators: `#[operator(gradient = f)] pub fn swirl(x: ..) -> ..;`.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::quote;
@@ -12,7 +12,7 @@ const FORM: &str =
     "write `#[operator(gradient = f)] pub fn name(x: Tensor<f32, _, D>) -> Tensor<f32, _, D>;`";
 
 impl Parser<'_> {
-    /// A `fn` without a body, which is an operator; `None` if it is something else.
+    /// Parses a `fn` without a body, which declares an operator; `None` if the tokens are something else.
     pub(super) fn without_body(&mut self, tokens: &TokenStream, unit: UnitId) -> Option<Function> {
         let mut item = with_empty_body(tokens)?;
         let (marks, others): (Vec<_>, Vec<_>) =
@@ -67,7 +67,7 @@ impl Parser<'_> {
         operator
     }
 
-    /// Tensors by position, numbers by name, one tensor as the result.
+    /// Checks the types of an operator: positional tensors, named numbers, and one tensor as the result.
     fn operator_types(&mut self, function: &Function) {
         let mut wrong = |at: Extent, what: &str, instead: &str| {
             let (what, instead) = (what.to_string(), instead.to_string());
@@ -105,7 +105,7 @@ impl Parser<'_> {
     }
 }
 
-/// A `fn` that ends with `;`, with an empty body in its place.
+/// Parses a `fn` that ends with `;` as one with an empty body.
 pub fn with_empty_body(tokens: &TokenStream) -> Option<syn::ItemFn> {
     let mut tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let end = match tokens.pop() {

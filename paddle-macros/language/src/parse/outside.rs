@@ -1,4 +1,4 @@
-//! Sizes from outside: paths to `const`s of Rust, const parameters, and sizes that are known at run time.
+//! Outside sizes: paths to `const`s of Rust, const parameters, and sizes that are given at run time.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
@@ -13,14 +13,14 @@ impl Parser<'_> {
     /// A path to a `const` of Rust: `crate::WIDTH`.
     pub(super) fn outside(&mut self, qself: &Option<syn::QSelf>, path: &syn::Path) -> Option<OutsideSize> {
         let plain = path.segments.iter().all(|segment| segment.arguments.is_none());
-        // A path that is imported begins with `$crate`.
+        // Imported paths begin with `$crate`.
         let name = path.to_token_stream().to_string().replace([' ', '$'], "");
         if qself.is_some() || !plain {
             let instead = self::instead(path);
             self.error(path, Message::RustPath { path: name, instead });
             return None;
         }
-        // A constant of these would be no size.
+        // A path to one of these types cannot be a size.
         if path
             .segments
             .first()
@@ -33,7 +33,7 @@ impl Parser<'_> {
         Some(OutsideSize { name, unit: self.unit, origin: SizeOrigin::Path(path.to_token_stream()) })
     }
 
-    /// The const parameters of a topology.
+    /// Parses the const parameters of a topology.
     pub(super) fn generics(&mut self, generics: &syn::Generics, topology: bool) -> Vec<Constant> {
         let mut sizes = Vec::new();
         self.generic_types.clear();
@@ -76,7 +76,7 @@ impl Parser<'_> {
         sizes
     }
 
-    /// `const V: usize;`, a size that is known at run time; `None` if it is something else.
+    /// Parses `const V: usize;`, a size that is given at run time; `None` if the tokens are something else.
     pub(super) fn run_time_size(&mut self, tokens: &TokenStream) -> Option<Constant> {
         let (attributes, ident, ty) = without_value.parse2(tokens.clone()).ok()?;
         self.no_function(&attributes);
@@ -97,7 +97,7 @@ fn is_usize(ty: &syn::Type) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.is_ident("usize"))
 }
 
-/// Attributes, name and type.
+/// Parses a `const` without a value: attributes, name and type.
 fn without_value(input: ParseStream<'_>) -> syn::Result<(Vec<syn::Attribute>, Ident, syn::Type)> {
     let attributes = input.call(syn::Attribute::parse_outer)?;
     input.parse::<syn::Visibility>()?;
@@ -109,7 +109,7 @@ fn without_value(input: ParseStream<'_>) -> syn::Result<(Vec<syn::Attribute>, Id
     Ok((attributes, ident, ty))
 }
 
-/// What to write instead of a path to something of Rust.
+/// The advice for a path to something of Rust.
 pub(super) fn instead(path: &syn::Path) -> String {
     let habit = path.segments.first().and_then(|first| habits::of_path(&text(&first.ident)));
     habit.unwrap_or("use layers, the `fn`s of this network and its `const`s").to_string()

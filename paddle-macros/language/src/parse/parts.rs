@@ -1,17 +1,17 @@
-//! Parts of values, `x[(.., 1..3)]`, and the methods of what a `for` goes over, `xs.rev()`.
+//! Parts of values, `x[(.., 1..3)]`, and methods, `xs.rev()`.
 
 use super::Parser;
 use crate::ast::{ExprKind, Method, Place, PlaceKind};
 use crate::messages::Message;
 use crate::report::Extent;
 
-/// Methods that change nothing: a `for` goes over sequences and arrays as they are.
+/// Methods that have no effect: a `for` iterates over sequences and arrays directly.
 const ITERATORS: [&str; 2] = ["iter", "into_iter"];
 
 /// The methods of the language, with the number of their arguments.
 const METHODS: [(&str, usize); 4] = [("len", 0), ("enumerate", 0), ("rev", 0), ("zip", 1)];
 
-/// Whether a call of a method is one of the language.
+/// Whether a method call is valid in the language.
 pub(super) fn is_method(call: &syn::ExprMethodCall) -> bool {
     let name = call.method.to_string();
     let fits = |arguments: usize| call.turbofish.is_none() && call.args.len() == arguments;
@@ -19,7 +19,7 @@ pub(super) fn is_method(call: &syn::ExprMethodCall) -> bool {
     is_iterator || METHODS.iter().any(|(known, arguments)| *known == name && fits(*arguments))
 }
 
-/// What is wrong with a call of a method that the language has.
+/// The message for a method of the language with the wrong arguments.
 pub(super) fn wrong_arguments(call: &syn::ExprMethodCall) -> Option<Message> {
     let name = call.method.to_string();
     let iterators = ITERATORS.iter().map(|name| (*name, 0));
@@ -34,7 +34,7 @@ pub(super) fn wrong_arguments(call: &syn::ExprMethodCall) -> Option<Message> {
 }
 
 impl Parser<'_> {
-    /// A call of a method that is one.
+    /// Parses a valid method call.
     pub(super) fn method(&mut self, call: syn::ExprMethodCall) -> ExprKind {
         let at = Extent { start: call.method.span(), end: call.paren_token.span.close() };
         let x = self.boxed(*call.receiver);
@@ -49,7 +49,7 @@ impl Parser<'_> {
         ExprKind::Method { x, method, at }
     }
 
-    /// `x[i]`, or with ranges `x[1..3]`, `x[(.., 0)]`.
+    /// Parses `x[i]`, and with ranges `x[1..3]` and `x[(.., 0)]`.
     pub(super) fn indexed(&mut self, x: syn::Expr, index: syn::Expr) -> ExprKind {
         let x = self.boxed(x);
         let places = match index {

@@ -1,8 +1,8 @@
-//! Tokens that are not Rust: what was meant, where that can be told from the tokens around.
+//! Tokens that are not valid Rust: better messages, and repairs for editors.
 
 use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// A message of the parser of Rust, or a better one.
+/// The message for a syntax error: the Rust parser's, or a better one.
 pub(super) fn text(tokens: &TokenStream, at: Span, said: &str) -> String {
     let around = around(tokens.clone(), None, at);
     match around.as_ref().and_then(|around| around.meant()) {
@@ -11,11 +11,11 @@ pub(super) fn text(tokens: &TokenStream, at: Span, said: &str) -> String {
     }
 }
 
-/// How many tokens are put into source that is half typed.
+/// The most tokens that a repair inserts.
 const MOST_REPAIRS: usize = 16;
 
-/// Source that is half typed with the tokens that the parser of Rust misses, so that editors see the rest of it; `None` where more is
-/// wrong than that.
+/// Repairs incomplete source: inserts the tokens that the Rust parser misses, so that editors see the rest. `None` if
+/// that does not suffice.
 pub fn repaired<T: syn::parse::Parse>(mut tokens: TokenStream) -> Option<T> {
     for _ in 0..MOST_REPAIRS {
         let error = match syn::parse2::<T>(tokens.clone()) {
@@ -40,7 +40,7 @@ pub fn repaired<T: syn::parse::Parse>(mut tokens: TokenStream) -> Option<T> {
     None
 }
 
-/// The tokens with another one in front of that which begins, or behind all of a group that ends, at a place.
+/// Inserts a token in front of the token that begins at `at`, or at the end of the group that ends there.
 fn with_token(tokens: TokenStream, at: Span, token: &TokenTree) -> Option<TokenStream> {
     let here = printed(at);
     let mut made: Vec<TokenTree> = tokens.into_iter().collect();
@@ -67,14 +67,14 @@ fn with_token(tokens: TokenStream, at: Span, token: &TokenTree) -> Option<TokenS
     None
 }
 
-/// A place by which tokens are told apart: editors do not tell lines and columns.
+/// The debug form of a span, which tells tokens apart. Lines and columns do not: in editors all spans have the same.
 fn printed(span: Span) -> String {
     format!("{span:?}")
 }
 
-/// A token, and those beside it.
+/// A token and its neighbours.
 struct Around {
-    /// The delimiter of the group that it is in.
+    /// The delimiter of the surrounding group.
     inside: Option<Delimiter>,
     before: Option<TokenTree>,
     at: TokenTree,

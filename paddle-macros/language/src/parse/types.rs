@@ -103,7 +103,7 @@ impl Parser<'_> {
         dtype
     }
 
-    /// The type of a `const`; `usize` counts.
+    /// Parses the type of a `const`. `usize` marks a size.
     pub(super) fn constant_type(&mut self, ty: &syn::Type) -> ConstantType {
         match ty {
             syn::Type::Paren(paren) => return self.constant_type(&paren.elem),
@@ -154,7 +154,7 @@ impl Parser<'_> {
         None
     }
 
-    /// A size: a number, a name, `{ 2 * T }`.
+    /// Parses a size: a number, a name, `{ 2 * T }`.
     fn size(&mut self, expr: &syn::Expr) -> Option<DimExpr> {
         let at = Extent::of(expr);
         let kind = match expr {
@@ -201,7 +201,7 @@ fn is_text(reference: &syn::TypeReference) -> bool {
         && matches!(&*reference.elem, syn::Type::Path(path) if path.path.is_ident("str"))
 }
 
-/// The type of numbers of this name.
+/// The number type of this name.
 fn number(name: &str) -> Option<ConstantType> {
     match name {
         "usize" => Some(ConstantType::Number { dtype: DType::I64, counts: true }),

@@ -1,4 +1,4 @@
-//! What is written in one place: a closure, the items of a module, of an imported one, or of a file of the library.
+//! Units: a closure, or the items of a module, of an imported source, or of a library file.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -13,12 +13,12 @@ use crate::report::Extent;
 pub(super) const CLOSURE_FORM: &str =
     "write `network!(|x: Tensor<f32, _, 13>| { .. })`, or a module of `pub fn`s";
 
-/// An invocation that is valid Rust, taken apart.
+/// An invocation that is valid Rust, split into its parts.
 #[derive(Clone)]
 pub enum Syntax {
     Expression(syn::ExprClosure),
     Module {
-        /// What stands before the braces.
+        /// The tokens before the braces.
         head: TokenStream,
         ident: Ident,
         items: Vec<syn::Item>,
@@ -26,7 +26,7 @@ pub enum Syntax {
 }
 
 impl Parser<'_> {
-    /// The expression form: a closure whose parameters are the inputs.
+    /// Reads the expression form: a closure whose parameters are the inputs.
     pub(super) fn expression(&mut self, expr: syn::Expr) -> Option<Syntax> {
         match expr {
             syn::Expr::Closure(closure) => Some(Syntax::Expression(closure)),
@@ -37,9 +37,9 @@ impl Parser<'_> {
         }
     }
 
-    /// The module form.
+    /// Reads the module form.
     pub(super) fn module(&mut self, mut item: syn::ItemMod) -> Option<Syntax> {
-        // `//!` and `#![..]` stand before the module that is emitted.
+        // `//!` and `#![..]` become outer attributes, which stand in front of the emitted module.
         for attribute in &mut item.attrs {
             attribute.style = syn::AttrStyle::Outer;
         }
@@ -52,7 +52,7 @@ impl Parser<'_> {
         Some(Syntax::Module { head, ident: item.ident, items })
     }
 
-    /// What the invocation imports, in order.
+    /// The imports of the invocation, in order.
     pub(super) fn uses(&mut self, syntax: &mut Syntax) -> Vec<Use> {
         let mut imports = Vec::new();
         match syntax {
@@ -78,7 +78,7 @@ impl Parser<'_> {
         imports.iter().flat_map(|import| self.use_item(import)).collect()
     }
 
-    /// The tree of an invocation with everything that it imports.
+    /// The tree of an invocation with all of its imports.
     pub(super) fn source(&mut self, syntax: Syntax, uses: &[Use], payloads: Vec<Payload>) -> Source {
         let mut network = Network::default();
         let names = uses.iter().map(|import| (import.name.clone(), import.tokens())).collect();
@@ -183,7 +183,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The units behind imported names.
+    /// Adds the units of imported names.
     fn imports(
         &mut self,
         names: Vec<(Ident, TokenStream)>,
@@ -219,7 +219,7 @@ impl Parser<'_> {
         imports
     }
 
-    /// Adds the files of the library whose layers these tokens may call.
+    /// Adds the library files whose layers these tokens may call.
     fn library(&mut self, tokens: &TokenStream, network: &mut Network) {
         for name in library::named(tokens) {
             let known = |function: &Function| network.is_library(function.unit) && function.ident == name;
@@ -239,7 +239,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether an item of the unit has this name.
+/// Whether the unit has an item of this name.
 fn declares(network: &Network, unit: UnitId, ident: &Ident) -> bool {
     let functions = network.functions.iter().map(|function| (function.unit, &function.ident));
     let constants = network.constants.iter().map(|constant| (constant.unit, &constant.ident));

@@ -1,4 +1,4 @@
-//! `use` in a network: which names of which modules.
+//! `use` declarations in a network.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -8,7 +8,7 @@ use super::Parser;
 use crate::import::Use;
 
 impl Parser<'_> {
-    /// Every name that the item imports.
+    /// All names that a `use` imports.
     pub(super) fn use_item(&mut self, item: &syn::ItemUse) -> Vec<Use> {
         if !matches!(item.vis, syn::Visibility::Inherited) {
             let instead = "write `pub use` outside of the network";

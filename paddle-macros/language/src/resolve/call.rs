@@ -10,7 +10,7 @@ use crate::messages::{Message, did_you_mean, one_of};
 use crate::report::Extent;
 use crate::resolve::cycles::Edge;
 
-/// What to do about a function that is none of the network's.
+/// The advice for an unknown function.
 const NO_FUNCTION: &str = "; functions of Rust cannot be called in a network: write it as a closure here, or as a `fn` of a `#[network]` module";
 
 const BY_POSITION: &str = "; it is given by its position, without a name";
@@ -30,7 +30,7 @@ impl Resolver<'_> {
                 for argument in &mut call.positional {
                     self.expr(argument);
                 }
-                // What a named argument may be is not known.
+                // If the callee is unknown, its named arguments may be of any kind.
                 for Named { value, .. } in &mut call.named {
                     match value.kind {
                         ExprKind::Text { .. } | ExprKind::Name { .. } => self.mention(value),
@@ -61,7 +61,7 @@ impl Resolver<'_> {
                 self.count(call, name, &arguments, |named| named == "param");
                 return Meaning::Variable(id);
             }
-            // Whether it is an activation is known where it is bound.
+            // Whether the parameter is an activation is checked where it is bound.
             Some((Entry::Keyword(id), _)) => {
                 self.bindings[id.0].read = true;
                 self.count(call, name, &[String::new()], |_| false);
@@ -86,7 +86,7 @@ impl Resolver<'_> {
             }
             if let Some(last) = arguments.last_mut().filter(|_| layer.has_operands()) {
                 last.push_str(", ..");
-                // As many as there are.
+                // The call accepts as many arguments as it has.
                 arguments.resize(call.positional.len().max(arguments.len()), String::new());
             }
             self.count(call, name, &arguments, |named| layer.named(named).is_some());
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         Meaning::Function(to)
     }
 
-    /// Arguments of a sub-network: values, and names of activations.
+    /// Resolves the arguments of a sub-network: values, and names of activations.
     fn function_arguments(&mut self, call: &mut Call, to: FunctionId) {
         let callee = self.functions[to.0].name.clone();
         let keyword = |arguments: &[Parameter], at: usize| {
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A name that stands for itself, or a parameter that stands for such a name.
+    /// Resolves an argument that is a name: an activation or word, or a parameter that holds one.
     pub(super) fn keyword(&mut self, keyword: Keyword, callee: &str, argument: &str, value: &mut Expr) {
         let ExprKind::Name { ident, meaning } = &mut value.kind else {
             if !matches!(value.kind, ExprKind::Invalid) {
@@ -221,21 +221,21 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports a mistake that an expression is; nothing is known of its value.
+    /// Reports a mistake. The value of the expression becomes unknown.
     pub(super) fn refuse(&mut self, value: &mut Expr, message: Message) {
         self.sink.error(value.at, message);
         self.mention(value);
         match &mut value.kind {
-            // Editors complete it.
+            // Editors complete an unresolved name.
             ExprKind::Name { meaning, .. } => *meaning = Meaning::Unresolved,
             kind => *kind = ExprKind::Invalid,
         }
     }
 
-    /// The number of arguments. Names are empty where messages are not to list them.
+    /// Checks the number of arguments. Arguments with empty names are not listed in messages.
     fn count(&mut self, call: &Call, callee: &str, arguments: &[String], has_named: impl Fn(&str) -> bool) {
         let (expected, found) = (arguments.len(), call.positional.len());
-        // One that is given by a wrong name is not missing as well.
+        // An argument under a wrong name is not reported as missing too.
         let misnamed = call.named.iter().filter(|named| !has_named(&text(&named.ident))).count();
         if found == expected || (found < expected && found + misnamed >= expected) {
             return;
@@ -261,7 +261,7 @@ impl Resolver<'_> {
         self.sink.error(at, Message::ArgumentCount { callee: callee.into(), takes, found: is });
     }
 
-    /// A sub-network has one named argument, the name of its parameters.
+    /// Checks the named arguments of a sub-network: it has only `param`, the name of its parameters.
     fn param_only(&mut self, callee: &str, named: &mut [Named]) {
         let mut seen = false;
         for Named { ident, value } in named {
@@ -355,7 +355,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A call of an initialiser; its arguments are numbers.
+    /// Resolves a call of an initialiser, whose arguments are numbers.
     fn initializer(&mut self, call: &mut Call) {
         let name = text(&call.ident);
         let Some(initializer) = Initializer::find(&name) else {
@@ -382,7 +382,7 @@ impl Resolver<'_> {
     }
 }
 
-/// What stands where a word is wanted.
+/// The words for an expression where an activation or word is expected.
 fn found(value: &Expr) -> String {
     match &value.kind {
         ExprKind::Text { .. } => "a text; write it without quotes".to_string(),

@@ -1,4 +1,4 @@
-//! Things that are made of themselves: recursion of `fn`s, and of `const`s.
+//! Cycles: recursion of `fn`s, and of `const`s.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) struct Edge {
     pub(super) at: Extent,
 }
 
-/// Reports each cycle of calls once, at the call that closes it. Returns whether there is one.
+/// Reports each cycle of calls once, at the call that closes it. Returns whether there is a cycle.
 pub(super) fn report_recursion(functions: &[Signature], edges: &[Edge], sink: &mut Sink) -> bool {
     let before = sink.len();
     let mut done = vec![false; functions.len()];
@@ -55,7 +55,7 @@ fn visit(
     path.pop();
 }
 
-/// Puts each `const` behind those that it is made of.
+/// Sorts the `const`s so that each one follows those that it uses.
 pub(super) fn order_constants(constants: &mut Vec<Constant>, sink: &mut Sink) {
     let mut ordered: Vec<Constant> = Vec::with_capacity(constants.len());
     while !constants.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn order_constants(constants: &mut Vec<Constant>, sink: &mut Sink) {
     *constants = ordered;
 }
 
-/// Marks the `const`s of a unit, which may be made of each other in any order.
+/// Marks the `const`s of a unit that depend on sizes of the caller. They may use each other in any order.
 pub(super) fn mark_all_by_caller<'c>(
     constants: impl Iterator<Item = &'c mut Constant>,
     by_caller: &mut BTreeSet<BindingId>,
@@ -91,7 +91,7 @@ pub(super) fn mark_all_by_caller<'c>(
     }
 }
 
-/// Marks a `const` that a size of the caller's is in. `by_caller` has those that it may be made of.
+/// Marks a `const` that depends on a size of the caller. `by_caller` has the marked ones so far.
 pub(super) fn mark_by_caller(constant: &mut Constant, by_caller: &mut BTreeSet<BindingId>) {
     constant.by_caller = match &constant.value.kind {
         ExprKind::Outside(size) => !matches!(size.origin, SizeOrigin::Path(_)),
@@ -102,7 +102,7 @@ pub(super) fn mark_by_caller(constant: &mut Constant, by_caller: &mut BTreeSet<B
     }
 }
 
-/// The names in the value of a `const`, and in its type.
+/// The names in the value and in the type of a `const`.
 fn mentioned(constant: &Constant) -> Vec<BindingId> {
     let mut names = Vec::new();
     let mut left = vec![&constant.value];

@@ -1,4 +1,4 @@
-//! The items that a unit sees: its own, those that it imports, and the library's.
+//! The items that a unit sees: its own, its imports, and the library.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use proc_macro2::TokenStream;
 use crate::ast::{Function, FunctionId, Keyword, Network, Param, UnitId, text};
 use crate::messages::did_you_mean;
 
-/// What a name of an item stands for.
+/// The meaning of an item's name.
 #[derive(Clone, Copy)]
 pub(super) enum Item {
     Function(FunctionId),
-    /// Imported from a module that has mistakes of its own.
+    /// Imported from a module with mistakes.
     Broken,
 }
 
-/// What a call of a `fn` looks like.
+/// The signature of a `fn`.
 pub(super) struct Signature {
     pub(super) name: String,
-    /// The parameters that are given by position; a pattern has no name.
+    /// The positional parameters. A parameter that is a pattern has no name.
     pub(super) positional: Vec<Argument>,
-    /// Those that a call may name.
+    /// The named parameters.
     pub(super) named: Vec<Argument>,
-    /// Whether a call may name its parameters: an operator has none.
+    /// Whether a call may have `param`. Operators have no parameters.
     pub(super) has_parameters: bool,
 }
 
@@ -44,17 +44,17 @@ impl Signature {
     }
 }
 
-/// The `fn`s of every unit by the names that they have there.
+/// The `fn`s of every unit, by their names in it.
 pub(super) struct Items {
     units: Vec<BTreeMap<String, Item>>,
     library: BTreeMap<String, Item>,
-    /// Whether any other name may be one that is imported.
+    /// Whether an unknown name may come from an import that could not be read.
     has_unknown_imports: bool,
-    /// Why there are no items of these names.
+    /// The names of items that are configured out, with the reason.
     configured_out: BTreeMap<String, String>,
 }
 
-/// A predicate as it is written.
+/// The text of a predicate.
 fn predicate(tokens: &TokenStream) -> String {
     tokens.to_string().replace(" (", "(")
 }
@@ -80,7 +80,7 @@ impl Items {
                 items.library.insert(text(&function.ident), item);
             }
         }
-        // What is imported from a unit stands before those that import it.
+        // A unit follows the units that it imports from.
         for (at, unit) in network.units.iter().enumerate() {
             for import in &unit.imports {
                 let item = match &import.item {
@@ -95,24 +95,24 @@ impl Items {
         items
     }
 
-    /// The item of this name that a unit sees, but for the library's.
+    /// The item of this name that a unit sees, without the library.
     pub(super) fn find(&self, unit: UnitId, name: &str) -> Option<Item> {
         self.units[unit.0].get(name).copied()
     }
 
-    /// The layer of the library.
+    /// The library layer of this name.
     pub(super) fn in_library(&self, name: &str) -> Option<Item> {
         self.library.get(name).copied()
     }
 
-    /// Whether a name that is nothing else may be imported all the same.
+    /// Whether an unknown name may be an import.
     pub(super) fn may_have_others(&self) -> bool {
         self.has_unknown_imports
     }
 
-    /// Why there is no item of a name, or else which name may be meant.
+    /// The hint for an unknown name: why there is no such item, or a similar name.
     ///
-    /// `habit` is what the language has instead of what others call so; `otherwise` what to say where nothing is known.
+    /// `habit` is the hint for what others call so, and `otherwise` the hint if nothing else is known.
     pub(super) fn hint<'c>(
         &self,
         name: &str,
@@ -126,7 +126,7 @@ impl Items {
         if hint.is_empty() { otherwise.to_string() } else { hint }
     }
 
-    /// The names that a unit sees, but for the library's.
+    /// The names that a unit sees, without the library.
     pub(super) fn names(&self, unit: UnitId) -> impl Iterator<Item = &str> {
         self.units[unit.0].keys().map(String::as_str)
     }

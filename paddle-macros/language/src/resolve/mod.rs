@@ -1,6 +1,6 @@
-//! Names: what each one stands for, and whether a call fits what it calls. Fills in the tree.
+//! Name resolution: what each name means, and whether a call fits what it calls. It fills in the tree.
 //!
-//! Every `fn` is looked at once, whether it is called or not.
+//! Every `fn` is resolved once, whether it is called or not.
 
 mod call;
 mod cycles;
@@ -24,35 +24,35 @@ use crate::report::Sink;
 use cycles::{Edge, mark_all_by_caller, mark_by_caller};
 use items::{Item, Items, Signature};
 
-/// What to do about a variable that is none of the network's.
+/// The advice for an unknown variable.
 const NO_VARIABLE: &str = "; of the Rust code around it a network sees `const`s, by their paths (`crate::SIZE`), and sizes that are captured, \
      `network!(move |..| ..)?`; \
      what changes is fed as an input";
 
-/// What a name in scope is.
+/// The meaning of a name in scope.
 #[derive(Clone, Copy)]
 enum Entry {
     Variable(BindingId),
     Constant(BindingId),
-    /// A parameter that stands for the name of an activation, or for a word.
+    /// A parameter that holds the name of an activation, or a word.
     Keyword(BindingId),
-    /// A closure that takes so many arguments.
+    /// A closure, and the number of its arguments.
     Closure(BindingId, usize),
-    /// A variable whose value is in error; it may have been meant as anything.
+    /// A variable whose value has a mistake, so that it may be of any kind.
     Unknown(BindingId),
 }
 
 struct Scope {
     names: BTreeMap<String, Entry>,
-    /// Variables of the scopes further out are captured by value.
+    /// Whether the scope is a closure, which captures variables of outer scopes by value.
     closure: bool,
     /// The line on which the block begins.
     line: usize,
 }
 
-/// A loop whose body is looked at.
+/// A loop whose body is being resolved.
 struct Loop {
-    /// How many scopes are around it.
+    /// The number of scopes around it.
     scopes: usize,
     /// The names that it assigns.
     assigned: BTreeSet<String>,
@@ -61,32 +61,33 @@ struct Loop {
 struct Resolver<'a> {
     sink: &'a mut Sink,
     bindings: Vec<Binding>,
-    /// The `fn`s of all units.
+    /// The signatures of the `fn`s of all units.
     functions: Vec<Signature>,
     items: Items,
-    /// The unit that is looked at.
+    /// The unit that is being resolved.
     unit: UnitId,
-    /// What was written here.
+    /// The unit of the invocation.
     here: UnitId,
     scopes: Vec<Scope>,
     /// Variables whose block has ended, and the line on which it began.
     ended: Vec<(String, usize)>,
     /// The dimensions that types of the present `fn` have named so far.
     dimensions: BTreeSet<String>,
-    /// The `fn` that is looked at.
+    /// The `fn` that is being resolved.
     current: FunctionId,
-    /// Closures whose definition is looked at.
+    /// The closures whose definitions are being resolved.
     defining: Vec<String>,
-    /// The loops around, in the present `fn` or closure.
+    /// The loops around the present expression, in the present `fn` or closure.
     loops: Vec<Loop>,
     edges: Vec<Edge>,
-    /// The `const`s that sizes of the caller's are in.
+    /// The `const`s that depend on sizes of the caller.
     by_caller: BTreeSet<BindingId>,
-    /// The variables of Rust that are captured, where they may be.
+    /// The captured variables of Rust; `None` if nothing may be captured.
     captured: Option<Vec<(Ident, BindingId)>>,
 }
 
-/// Resolves every name of the network. Returns whether sub-networks can be inlined: none calls itself.
+/// Resolves every name of the network. Returns whether sub-networks can be inlined, that is, whether there is no
+/// recursion.
 pub(crate) fn resolve(network: &mut Network, sink: &mut Sink) -> bool {
     let mut resolver = Resolver {
         sink,
@@ -175,7 +176,7 @@ impl Resolver<'_> {
         self.scopes.pop();
     }
 
-    /// The `fn` that is the gradient of an operator.
+    /// Resolves the gradient function of an operator.
     fn gradient(&mut self, ident: &Ident) -> Option<FunctionId> {
         let name = text(ident);
         match self.items.find(self.unit, &name) {
@@ -193,7 +194,7 @@ impl Resolver<'_> {
         self.scopes.push(Scope { names: BTreeMap::new(), closure, line });
     }
 
-    /// Ends a block; its variables are remembered for a better message.
+    /// Ends a block. Its variables are remembered for a better message.
     fn end(&mut self) {
         if let Some(scope) = self.scopes.pop() {
             self.ended.extend(scope.names.into_keys().map(|name| (name, scope.line)));
@@ -210,7 +211,7 @@ impl Resolver<'_> {
         id
     }
 
-    /// What the name stands for, and whether it is captured by a closure.
+    /// The meaning of a name, and whether a closure captures it.
     fn find(&self, name: &str) -> Option<(Entry, bool)> {
         let mut captured = false;
         for scope in self.scopes.iter().rev() {
@@ -222,7 +223,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// An expression of which nothing is known: the variables in it are not unused.
+    /// Marks the variables in an expression as used, though its meaning is unknown.
     fn mention(&mut self, expr: &Expr) {
         if let ExprKind::Name { ident, .. } = &expr.kind
             && let Some((Entry::Variable(id) | Entry::Unknown(id), _)) = self.find(&text(ident))
@@ -253,7 +254,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A name in a type is a `const`, or else a dimension that it names.
+    /// Resolves a name in a type: a `const`, or else a dimension.
     fn dim(&mut self, dim: &mut DimExpr) {
         match &mut dim.kind {
             DimKind::Name { ident, constant } => {
@@ -349,7 +350,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// In a loop, a variable that is computed from the one outside that it hides, where nothing in the loop assigns that.
+    /// Reports a `let` in a loop that hides the variable it is computed from, unless the loop assigns that variable.
     fn shadowed_state(&mut self, pattern: &Pattern, value: &Expr) {
         match &pattern.kind {
             PatternKind::Tuple(parts) => parts.iter().for_each(|part| self.shadowed_state(part, value)),
@@ -360,7 +361,7 @@ impl Resolver<'_> {
                 let Some(Entry::Variable(outer)) = declared.map(|at| self.scopes[at].names[&name]) else {
                     return;
                 };
-                // The outermost loop behind whose beginning it is not declared.
+                // The outermost loop that began after the declaration.
                 let around = self.loops.iter().find(|around| declared < Some(around.scopes));
                 if around.is_some_and(|around| !around.assigned.contains(&name)) && value.reads(outer) {
                     self.sink.error(ident.span(), Message::ShadowedState { name });
@@ -406,7 +407,7 @@ impl Resolver<'_> {
                 }
             }
             ExprKind::Assign { target, value, .. } => {
-                // One mistake: a closure cannot be assigned, and is no value.
+                // One mistake: a closure cannot be assigned, and is not a value.
                 let name = target.name().unwrap_or_default();
                 let to_closure = matches!(self.find(&name), Some((Entry::Closure(..), _)));
                 if !(to_closure && matches!(value.kind, ExprKind::Closure(_))) {
@@ -464,7 +465,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A name that is read.
+    /// Resolves a name that is read.
     fn name(&mut self, ident: &Ident) -> Meaning {
         let name = text(ident);
         let item = self.items.find(self.unit, &name);
@@ -477,7 +478,7 @@ impl Resolver<'_> {
                 return Meaning::Variable(id);
             }
             Some((Entry::Closure(..), _)) => Message::NotAValue { name, what: "a closure".into() },
-            // It may be a constant; its module says what is wrong.
+            // The name may be a constant of a module with mistakes, which has its own messages.
             None if matches!(item, Some(Item::Broken)) => return Meaning::Unresolved,
             None if item.is_some() => Message::NotAValue { name, what: "a `fn`".into() },
             None if self.dimensions.contains(&name) => return Meaning::Dimension,
@@ -497,7 +498,7 @@ impl Resolver<'_> {
         Meaning::Unresolved
     }
 
-    /// A variable of the Rust code around, which rustc looks up.
+    /// Resolves a variable of the surrounding Rust code. rustc checks that it exists.
     fn capture(&mut self, ident: &Ident) -> Meaning {
         let id = BindingId(self.bindings.len());
         self.bindings.push(Binding { name: text(ident), read: true, unit: self.here, shown: None });

@@ -1,4 +1,4 @@
-//! Patterns: the variables that they declare.
+//! Patterns, and the variables that they declare.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Resolver<'_> {
         self.no_duplicates(params.iter().map(|param| &param.pattern));
     }
 
-    /// Names that are bound together have to be told apart.
+    /// Reports a name that occurs twice among patterns that are bound together.
     pub(super) fn no_duplicates<'p>(&mut self, patterns: impl Iterator<Item = &'p Pattern>) {
         let mut seen = BTreeMap::new();
         let mut left: Vec<&Pattern> = patterns.collect();
@@ -38,7 +38,7 @@ impl Resolver<'_> {
                 PatternKind::Name { ident, binding, .. } => {
                     if let Some(first) = seen.insert(text(ident), *binding) {
                         self.sink.error(ident.span(), Message::Duplicate { name: text(ident) });
-                        // What reads the name may mean either.
+                        // A use of the name may mean either variable, so the first one counts as read.
                         first.iter().for_each(|id| self.bindings[id.0].read = true);
                     }
                 }
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The pattern of an arm; one of several alternatives binds nothing.
+    /// Resolves the pattern of an arm. Alternatives bind nothing.
     pub(super) fn case(&mut self, case: &mut Case, binds: bool) {
         match &mut case.kind {
             CaseKind::Name { ident, constant, binding } => match self.find(&text(ident)) {

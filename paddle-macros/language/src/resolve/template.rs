@@ -1,4 +1,4 @@
-//! Names of parameters: texts in which `{i}` stands for a constant.
+//! Templates of parameter names: texts in which `{i}` stands for a constant.
 
 use paddle_core::layers::Kind;
 
@@ -8,7 +8,7 @@ use crate::messages::{Message, did_you_mean};
 use crate::names::is_path;
 
 impl Resolver<'_> {
-    /// The argument `param` of a call.
+    /// Resolves the argument `param` of a call.
     pub(super) fn parameter_name(&mut self, callee: &str, value: &mut Expr) {
         match &mut value.kind {
             ExprKind::Text { value: name, literal } => match self.pieces(name) {
@@ -53,7 +53,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Splits a text at its `{name}`s; `{{` and `}}` are braces.
+    /// Splits a text at its `{name}`s. `{{` and `}}` stand for braces.
     fn pieces(&mut self, text: &str) -> Result<Vec<Piece>, Message> {
         let wrong = |why: &str| Message::Template { found: text.to_string(), why: why.to_string() };
         let (mut pieces, mut plain) = (Vec::new(), String::new());

@@ -1,8 +1,8 @@
-//! Names of parameters: the path of the calls around a layer, and what it is bound to.
+//! Tests of parameter names: the path of the calls around a layer, and its binding.
 
 use super::programs::parameters;
 
-/// The layers that have weights, in the order in which they are made.
+/// The names of layers with weights, in the order of creation.
 fn layers(functions: &str, body: &str) -> Vec<String> {
     let source = format!(
         "pub mod m {{ {functions} pub fn net(x: Tensor<f32, _, 3>, c: Tensor<bool, _>, n: Tensor<i64>) -> _ {{

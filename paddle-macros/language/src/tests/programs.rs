@@ -1,10 +1,10 @@
-//! The programs that models become, as text.
+//! Tests of the programs that networks are lowered to, as text.
 
 use paddle_core::ops::Program;
 
 use crate::tests::analyse;
 
-/// The program of the only network, or of the first.
+/// The program of the only network, or of the first one.
 fn program(source: &str) -> Program {
     let analysis = analyse(source.parse().unwrap());
     let messages: Vec<String> = analysis.reports.iter().map(|report| report.message.to_string()).collect();
@@ -143,7 +143,7 @@ program {
     assert_program(source, expected);
 }
 
-/// The names of the parameters of a network.
+/// The names of a network's parameters.
 pub(super) fn parameters(source: &str) -> Vec<String> {
     let program = program(source);
     program.parameters().map(|id| program.var(id).name.clone()).collect()
@@ -255,7 +255,7 @@ fn every_operator_has_its_place() {
         .iter()
         .map(|operator| operator.site.place.map(|place| (place.line, place.column)).unwrap())
         .collect();
-    // Both operators of `fc`, then `+`, then `mean`.
+    // The places of the two operators of `fc`, of `+`, and of `mean`.
     assert_eq!(places, [(3, 9), (3, 9), (2, 15), (4, 5)]);
 }
 
