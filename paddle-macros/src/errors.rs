@@ -1,4 +1,4 @@
-//! Reports → tokens that make rustc print them: each is a `compile_error!` whose tokens have its place.
+//! Reports → `compile_error!`s, whose tokens have the places of the mistakes.
 
 use paddle_language::report::{Extent, Report};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
@@ -6,12 +6,13 @@ use quote::{quote, quote_spanned};
 
 use crate::files::files;
 
-/// Errors that can stand for an item or for a value.
+/// Errors that are valid both as items and as values.
 pub(crate) fn tokens(reports: &[Report]) -> Vec<TokenStream> {
     reports.iter().map(|report| compile_error(&report.text(&files()), report.blame.at)).collect()
 }
 
-/// Has rustc warn at the first of the tokens: of the use of something deprecated, the one warning that macros can give.
+/// Makes rustc print a warning at the first of the tokens. It is about the use of something deprecated, the only
+/// warning that a macro can cause.
 pub(crate) fn warning(report: &Report) -> TokenStream {
     let (text, Extent { start, .. }) = (report.text(&files()), report.blame.at);
     let name = Ident::new("doubtful", Span::mixed_site());
@@ -32,14 +33,14 @@ pub(crate) fn compile_error(message: &str, at: Extent) -> TokenStream {
     quote!(#head #body)
 }
 
-/// A panic whose range of tokens is that of the source.
+/// A panic at the place of the source's tokens.
 pub(crate) fn panic(at: Extent, arguments: &TokenStream) -> TokenStream {
     let head = quote_spanned!(at.start=> ::core::panic!);
     let body = group(Delimiter::Parenthesis, arguments.clone(), at.end);
     quote!(#head #body)
 }
 
-/// A call whose range of tokens is that of the source. Unlike a panic, rustc shows it there from other crates, too.
+/// A call at the place of the source's tokens. Unlike a panic's, rustc also shows its place from other crates.
 pub(crate) fn call(at: Extent, function: &TokenStream, arguments: &TokenStream) -> TokenStream {
     let head = function.clone().into_iter().map(|mut token| {
         token.set_span(at.start);

@@ -1,4 +1,4 @@
-//! From tokens to tokens: what the front end makes of an invocation, emitted.
+//! Expansion: tokens → tokens, by the front end and `emit`.
 
 use paddle_language::analyse;
 use paddle_language::messages::Message;
@@ -12,25 +12,25 @@ use crate::errors;
 use crate::files::files;
 use crate::protocol::{self, payloads};
 
-/// Nothing has been asked yet.
+/// The answers before any question was asked.
 fn unasked(_: &[TokenStream]) -> Vec<bool> {
     Vec::new()
 }
 
-/// Expands `network!(..)`, or a module behind `#[network]`.
+/// Expands `network!(..)`, or a module with `#[network]`.
 pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
     let mut sink = Sink::default();
     let invocation = Invocation::read(tokens.clone(), unasked, &mut sink);
     expand_read(invocation, sink, tokens)
 }
 
-/// Expands what these tokens were read as. `sink` has what was wrong with them.
+/// Expands an invocation that has been read. `sink` has the mistakes of reading it.
 fn expand_read(invocation: Option<Invocation>, mut sink: Sink, tokens: TokenStream) -> TokenStream {
     let nothing = TokenStream::new();
     let head = invocation.as_ref().and_then(Invocation::head);
     let continuation = match head {
         None => quote!(::paddle::__import),
-        // The paths are those that the module sees.
+        // The paths are resolved in the module.
         Some(_) => quote!(::paddle::__import_items),
     };
     let next = invocation
@@ -39,7 +39,7 @@ fn expand_read(invocation: Option<Invocation>, mut sink: Sink, tokens: TokenStre
     let Some(next) = next else {
         return compile(invocation, nothing, sink, true);
     };
-    // What is wrong with it is reported when everything is known.
+    // These mistakes are reported again once everything is known.
     sink.finish();
     match head {
         None => next,
@@ -47,7 +47,7 @@ fn expand_read(invocation: Option<Invocation>, mut sink: Sink, tokens: TokenStre
     }
 }
 
-/// Goes on with an invocation of which some names have been imported.
+/// Continues an invocation after a question has been answered.
 pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: bool) -> TokenStream {
     let Some((done, rest)) = protocol::called_back(tokens) else { return TokenStream::new() };
     let mut sink = Sink::default();
@@ -64,7 +64,7 @@ pub(crate) fn continued(tokens: TokenStream, continuation: TokenStream, shell: b
     }
 }
 
-/// Compiles an invocation of which everything is known. Without `shell`, a module's items alone are emitted.
+/// Compiles an invocation when everything is known. Without `shell`, only the items of a module are emitted.
 fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell: bool) -> TokenStream {
     let imported =
         invocation.as_ref().map(|invocation| protocol::sources(invocation, done)).unwrap_or_default();
@@ -78,13 +78,13 @@ fn compile(invocation: Option<Invocation>, done: TokenStream, sink: Sink, shell:
     }
 }
 
-/// The attribute form: the module is what the attribute stands before.
+/// The attribute form: `item` is the module behind the attribute.
 pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if arguments.is_empty() {
-        // rustc reads what it gives to an attribute, and has said what is not Rust. The module stays, for those who name it.
+        // rustc has already reported syntax errors in the item. The module stays, for code that names it.
         let mut sink = Sink::default();
         let invocation = Invocation::read(item.clone(), unasked, &mut sink);
-        // What is Rust, but no module, is told so.
+        // Valid Rust that is not a module is reported.
         if !sink.is_closed() || syn::parse2::<syn::Item>(item.clone()).is_ok() {
             return expand_read(invocation, sink, item);
         }
@@ -101,7 +101,7 @@ pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStrea
     errors::compile_error(&message.to_string(), Extent::of(&arguments))
 }
 
-/// A module with nothing in it.
+/// An empty module in place of the item.
 fn without_body(item: TokenStream) -> TokenStream {
     let is_body =
         |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);

@@ -1,8 +1,9 @@
-//! What the files of the crate that is compiled are called.
+//! The names of the files of the crate that is being compiled.
 
 use paddle_language::files::Files;
 
-/// As rustc names them; of a crate outside of the workspace, whose files have absolute names, beginning with the crate's name.
+/// Files keep the names that rustc gives them. In a crate outside of the workspace these are absolute; then they begin
+/// with the crate's name instead.
 pub(crate) fn files() -> Files {
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let name = std::env::var("CARGO_PKG_NAME").unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The procedural macros of `paddle`. Editors show users what is said of [`network!`] here; the facade adds links to it.
+//! The procedural macros of `paddle`. Editors show the documentation of [`network!`] from this file; the facade adds
+//! links.
 //!
 //! | module | |
 //! | --- | --- |
@@ -227,21 +228,21 @@ pub fn network(input: TokenStream) -> TokenStream {
     expand::expand(input.into()).into()
 }
 
-/// The layers of the library as documented functions.
+/// The library layers as documented functions.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __library(_: TokenStream) -> TokenStream {
     emit::library::functions().into()
 }
 
-/// Goes on with a closure of which some names have been imported.
+/// Continues a closure after a question has been answered.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __import(input: TokenStream) -> TokenStream {
     expand::continued(input.into(), quote::quote!(::paddle::__import), true).into()
 }
 
-/// Goes on with a module of which some names have been imported.
+/// Continues a module after a question has been answered.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __import_items(input: TokenStream) -> TokenStream {

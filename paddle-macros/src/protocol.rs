@@ -1,12 +1,12 @@
-//! What the front end is to be told, and rustc knows: the sources of imports, and whether predicates hold.
+//! Questions to rustc: the sources of imports, and whether predicates of `#[cfg(..)]` hold.
 //!
 //! A `pub fn` or `pub const` of a module is exported as a macro of its name that carries its source (`emit::export`).
-//! An invocation that imports expands to a call of that macro, which calls `network!` again with the source and the
-//! rest of the invocation; so any order of modules and crates will do.
+//! An invocation with imports expands to a call of such a macro, which calls `network!` again with the source and the
+//! rest of the invocation. So any order of modules and crates works.
 //!
-//! A macro cannot ask rustc whether a predicate of `#[cfg(..)]` holds, either. So an invocation that has some expands to two small
-//! macros of one name, the second behind `#[cfg(predicate)]`, and to a call of that name: rustc takes the last that is there, and it
-//! calls the front end again with the answer, as the macro of an imported name does with its source.
+//! A macro cannot ask rustc whether a predicate holds either. So an invocation with predicates expands to two small
+//! macros of one name, the second behind `#[cfg(predicate)]`, and to a call of that name. rustc takes the last macro
+//! that exists, and that calls the front end again with the answer, as the macro of an import does with its source.
 
 use paddle_language::ast;
 use paddle_language::import::{ImportedSource, Payload, Use};
@@ -14,8 +14,8 @@ use paddle_language::parse::{Asked, Invocation};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 
-/// The call that asks for what is not known yet of an invocation. It calls `continuation` again, with the answers so far, this one, and
-/// the rest.
+/// The macro call that asks the next question about an invocation. It calls `continuation` with the answers so far, its
+/// own answer, and the rest of the invocation.
 pub(crate) fn next(
     invocation: &Invocation,
     continuation: TokenStream,
@@ -28,18 +28,18 @@ pub(crate) fn next(
     })
 }
 
-/// The answers to these predicates among what is known.
+/// The answers to these predicates, among the answers so far.
 pub(crate) fn answers(done: &TokenStream, predicates: &[TokenStream]) -> Vec<bool> {
     done.clone().into_iter().take(predicates.len()).map(|answer| is_yes(&answer)).collect()
 }
 
-/// The sources of an invocation's imports among what is known.
+/// The payloads of an invocation's imports, among the answers so far.
 pub(crate) fn sources(invocation: &Invocation, done: TokenStream) -> TokenStream {
     done.into_iter().skip(invocation.count_of_predicates()).collect()
 }
 
 /// Reads `{ "src/models.rs" vector { items } { name { payload } .. } }` for each import; `{ "why" }` for one that is
-/// refused, `{}` for one that is broken.
+/// refused; `{}` for one whose module has mistakes.
 pub(crate) fn payloads(groups: TokenStream) -> Vec<Payload> {
     let groups = groups.into_iter().filter_map(|token| match token {
         TokenTree::Group(group) => Some(payload(group.stream())),
@@ -73,13 +73,13 @@ fn payload(tokens: TokenStream) -> Payload {
     }
 }
 
-/// A call of the macro of an imported name, which calls `continuation` with the sources so far, its own, and the rest.
+/// A call of the macro of an imported name. It calls `continuation` with the answers so far, its source, and the rest.
 fn call(import: &Use, continuation: TokenStream, done: &TokenStream, rest: &TokenStream) -> TokenStream {
     let path = &import.path;
     quote!(#path! { { #continuation } { #done } { #rest } })
 }
 
-/// What an imported name's macro calls back with: the sources, and the rest of the invocation.
+/// Splits the tokens of a call-back: the answers, and the rest of the invocation.
 pub(crate) fn called_back(tokens: TokenStream) -> Option<(TokenStream, TokenStream)> {
     let mut groups = tokens.into_iter().filter_map(|token| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(Group::stream(&group)),
@@ -88,7 +88,8 @@ pub(crate) fn called_back(tokens: TokenStream) -> Option<(TokenStream, TokenStre
     Some((groups.next()?, groups.next()?))
 }
 
-/// Asks rustc whether a predicate holds, and calls `continuation` with the answers so far, this one, and the rest.
+/// Asks rustc whether a predicate holds. rustc's answer calls `continuation` with the answers so far, this one, and the
+/// rest.
 fn ask(
     predicate: &TokenStream,
     continuation: TokenStream,
@@ -115,7 +116,7 @@ fn ask(
     }
 }
 
-/// The answer that came back.
+/// Whether the answer is yes.
 fn is_yes(answer: &TokenTree) -> bool {
     matches!(answer, TokenTree::Group(group) if group.stream().to_string() == "true")
 }

@@ -1,4 +1,4 @@
-//! Tests of the macros without rustc.
+//! Tests of the macros that need no rustc.
 
 mod ghost;
 mod mutations;
@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 
 use crate::files::files;
 
-/// What the front end makes of tokens that import nothing and have no predicates.
+/// Analyses tokens without imports and predicates.
 fn analyse(tokens: TokenStream) -> Analysis {
     let mut sink = Sink::default();
     let invocation = Invocation::read(tokens, |_| Vec::new(), &mut sink);

@@ -1,4 +1,4 @@
-//! Constants of the code around: their elements, for the runtime to bind.
+//! Outside constants: code that gives their elements to the runtime.
 
 use paddle_core::program::{DType, Type};
 use paddle_language::ast::{OutsideSize, SizeOrigin};
@@ -6,7 +6,8 @@ use paddle_language::lower::Lowered;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The constants of all topologies, each once. Like the paths of sizes they are evaluated where the user wrote the network.
+/// The outside constants of all topologies, without duplicates. They are evaluated where the user wrote the network,
+/// like the paths of sizes.
 pub(super) struct Constants<'a> {
     known: Vec<(&'a OutsideSize, Type)>,
 }
@@ -32,7 +33,7 @@ impl<'a> Constants<'a> {
         format_ident!("__PADDLE_CONSTANT_{at}", span = Span::mixed_site())
     }
 
-    /// The items that have them.
+    /// The items that hold the values.
     pub(super) fn items(&self) -> TokenStream {
         let items = self.known.iter().enumerate().filter_map(|(at, (place, ty))| {
             let SizeOrigin::Path(path) = &place.origin else { return None };
@@ -45,7 +46,7 @@ impl<'a> Constants<'a> {
         items.collect()
     }
 
-    /// One of them, in the module that has the items, or in one inside of it.
+    /// The value of an outside constant, for code in the module of the items, or with `inside` in a module within that.
     pub(super) fn value(&self, place: &OutsideSize, inside: bool) -> Option<TokenStream> {
         let name = Constants::name(self.known.iter().position(|(known, _)| is_same(known, place))?);
         Some(if inside { quote!(super::#name) } else { quote!(#name) })
@@ -56,7 +57,8 @@ fn is_same(a: &OutsideSize, b: &OutsideSize) -> bool {
     (&a.name, a.unit) == (&b.name, b.unit)
 }
 
-/// The elements of a constant, the last axis fastest. rustc compares its type with the declared one at its path.
+/// The elements of a constant as a list; the last axis varies fastest. rustc compares the constant's type with the
+/// declared one, and reports a mistake at the path.
 fn elements(path: &TokenStream, ty: &Type) -> TokenStream {
     let (element, variant) = match ty.dtype {
         DType::Bool => (quote!(bool), quote!(Bool)),

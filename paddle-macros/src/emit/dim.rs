@@ -1,10 +1,10 @@
-//! Symbolic sizes → Rust expressions that rustc evaluates.
+//! Symbolic sizes → Rust expressions, which rustc evaluates.
 
 use paddle_core::program::{Arithmetic, Dim, SymbolId};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// The size as an expression of type `i64`; `None` if `symbol` has no expression for a symbol in it.
+/// The size as an expression of type `i64`; `None` if `symbol` has no expression for one of its symbols.
 pub(super) fn tokens(dim: &Dim, symbol: &dyn Fn(SymbolId) -> Option<TokenStream>) -> Option<TokenStream> {
     dim.compute(&Expressions { symbol })
 }

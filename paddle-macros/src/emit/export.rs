@@ -1,4 +1,4 @@
-//! `pub fn`s and `pub const`s for other networks: each becomes a hidden macro of its name that carries its source.
+//! Export: each `pub fn` and `pub const` becomes a hidden macro of the same name that carries its source.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -9,8 +9,8 @@ use quote::quote;
 
 use crate::files::files;
 
-/// The macros of a module. `imported` are the sources of its imports, as they came; `broken` is a module with mistakes,
-/// whose networks are exported without source so that importing them is no second mistake.
+/// The macros of a module. `imported` are the payloads of its imports, as tokens. If the module is `broken`, because it
+/// has mistakes, the macros carry no source, so that importing from it is not a second mistake.
 pub(super) fn exports(network: &Network, imported: &TokenStream, broken: bool) -> TokenStream {
     let imported: Vec<TokenTree> = imported.clone().into_iter().collect();
     let exports = exported(network).into_iter().map(|ident| {
@@ -36,7 +36,7 @@ fn hidden(ident: &Ident, carried: &TokenStream) -> TokenStream {
     }
 }
 
-/// `"src/models.rs" vector { items } { name { source } .. }`, or why there is no source.
+/// `"src/models.rs" vector { items } { name { source } .. }`, or the reason why the item cannot be imported.
 fn carried(network: &Network, ident: &Ident, imported: &[TokenTree]) -> TokenStream {
     match export(network, ident) {
         Err(why) => quote!(#why),
@@ -51,7 +51,7 @@ fn carried(network: &Network, ident: &Ident, imported: &[TokenTree]) -> TokenStr
     }
 }
 
-/// Whether there is something to close: tokens that stay as they are need not be taken apart.
+/// Whether [`closed`] would change the tokens. Tokens that need no change keep their places.
 fn is_open(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => is_open(group.stream()),
@@ -60,8 +60,8 @@ fn is_open(tokens: TokenStream) -> bool {
     })
 }
 
-/// `crate` as other crates have to write it, `$crate`. In `pub(crate)` they cannot: it is left out, since what has come
-/// here is visible.
+/// Replaces `crate` by `$crate`, so that the tokens mean the same in other crates. `$crate` is not allowed in
+/// `pub(crate)`, which is left out: exported items are visible anyway.
 fn closed(tokens: TokenStream) -> TokenStream {
     let mut is_visibility = false;
     let tokens = tokens.into_iter().flat_map(|token| {
@@ -85,10 +85,10 @@ fn closed(tokens: TokenStream) -> TokenStream {
     tokens.collect()
 }
 
-/// Exported macros are all at the root of their crate, so each needs a name of its own.
+/// A unique name: all exported macros are at the root of their crate.
 fn unique(ident: &Ident, tokens: &TokenStream) -> Ident {
     let mut hasher = DefaultHasher::new();
-    // The debug form tells apart what a macro of the user makes several times at one place.
+    // The debug form of the span tells apart items that a user's macro generates at one place.
     let (span, at) = (ident.span(), ident.span().start());
     (files().name(span), at.line, at.column, format!("{span:?}"), tokens.to_string()).hash(&mut hasher);
     let name = format!("__paddle_{}_{:016x}", text(ident), hasher.finish());

@@ -1,11 +1,11 @@
-//! The layers of the library as documented functions, for editors: what the ghost of a model calls.
+//! The library layers as documented functions for editors, which the ghosts of networks call.
 
 use paddle_core::layers::LIBRARY;
 use paddle_language::names;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-/// `pub mod library`, of the crate's module `ghost`.
+/// The content of `paddle::ghost::library`.
 pub(crate) fn functions() -> TokenStream {
     let files = LIBRARY.iter().filter_map(|layer| {
         let file = syn::parse_str::<syn::File>(layer.source).ok()?;

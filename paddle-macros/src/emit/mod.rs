@@ -1,4 +1,4 @@
-//! Lowered networks → Rust: data and types, no code that builds anything.
+//! Lowered networks → Rust. The output is data and types; it has no code that builds programs.
 
 mod constants;
 mod dim;
@@ -27,25 +27,27 @@ use row::{column, row_alias, row_struct, tuple};
 use sizes::{Paths, Sizes};
 use spec::Spec;
 
-/// The expansion. The ghost is compiled only when there are no mistakes; editors see it in any case.
+/// The expansion of an invocation. rustc sees the ghost only if there are no mistakes; editors always see it.
 ///
-/// `imported` are the sources of its imports, as they came. Without `shell`, the items of a module alone.
+/// `imported` are the payloads of its imports, as tokens. With `shell`, a module is emitted with its head and braces,
+/// otherwise only its items.
 pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream, shell: bool) -> TokenStream {
     let Analysis { lowered, operators, reports, doubts, .. } = analysis;
     let network = &source.network;
-    // Networks are not compared where one has mistakes.
+    // If a network has mistakes, its parameters are not compared with those of others.
     let broken = !reports.is_empty() || network.is_incomplete();
     let doubts = doubts.iter().map(errors::warning);
     let errors = errors::tokens(reports);
     let ghost = ghost(network);
     let paths = Paths::of(lowered);
-    // What a module in error has may be a constant, and of one that is itself in error rustc cannot know what it uses.
+    // An import from a module with mistakes may be a constant, so it is kept. If this module has mistakes, rustc cannot
+    // know which imports it uses.
     let may_be_unused = broken.then(|| quote!(#[allow(unused_imports)]));
     let constants = network.imports().filter(|import| import.item.is_none() || network.is_constant(import));
     let uses = constants.map(|Import { tokens, .. }| quote!(#may_be_unused #tokens));
     let uses = quote!(#(#uses)*);
     let uses = quote!(#uses #(#doubts)*);
-    // Of a network with mistakes rustc only says what follows from them.
+    // rustc could only report consequences of the mistakes, so it does not see the ghost.
     let read = if broken { Some(Vec::new()) } else { quiet(network) };
     let ghost = item(&ghost, read.as_deref());
     match &source.form {
@@ -54,7 +56,7 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
             expression(network, lowered, &paths, &operators, &errors, &quote!(#uses #ghost))
         }
         Form::Module { head } => {
-            // One that is wrong would be reported by rustc as well.
+            // rustc would report a constant with a mistake a second time.
             let wrong = |constant: &Constant| {
                 reports.iter().any(|report| constant.value.at.contains(report.blame.at))
             };
@@ -71,18 +73,19 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
                 .iter()
                 .map(|(at, lowered)| topology(function(at), lowered, &paths, &operators, broken));
             let programs = lowered.iter().filter_map(|(_, lowered)| lowered.program.as_ref());
-            // A network of that name has been reported.
+            // A topology of that name has been reported.
             let reserved = lowered.iter().any(|(at, _)| network.functions[*at].ident == sharing::NAMES);
             let params = (!reserved).then(|| Names::of(programs).module());
             let agreement = sharing::is_open(lowered).then(|| agreement(network, lowered));
             let exports = export::exports(network, imported, broken);
             let sizes = paths.item();
             let operators = operators.items();
-            // rustc says of an item that it is configured out.
+            // The stub lets rustc say that the item is configured out.
             let out = network.configured_out.iter().filter(|out| out.public);
             let out = out
                 .map(|ConfiguredOut { ident, predicate, .. }| quote!(#[cfg(#predicate)] pub fn #ident() {}));
-            // The ghost first: an editor compares it with that of the same source with a longer name, place by place.
+            // The ghost comes first: an editor compares the expansion with that of the same source with a longer name,
+            // position by position.
             let items = quote! {
                 #ghost
                 #(#out)*
@@ -101,7 +104,8 @@ pub(crate) fn emit(source: &Source, analysis: &Analysis, imported: &TokenStream,
     }
 }
 
-/// Lets rustc compare the parameters of the networks of a module whose sizes it knows, at the name of the later of two.
+/// Lets rustc compare the parameters of the module's networks, whose sizes it knows. A mistake is shown at the name of
+/// the later network.
 fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
     let functions = lowered.iter().map(|(at, _)| &network.functions[*at]);
     let topologies: Vec<&Ident> =
@@ -116,10 +120,11 @@ fn agreement(network: &Network, lowered: &[(usize, Lowered)]) -> TokenStream {
     quote!(#(const _: () = #checks;)*)
 }
 
-/// The ghost as an item; for editors only where rustc is to be told no more than which `const`s it reads: rust-analyzer sets the
-/// `cfg`, rustc drops the item.
+/// The ghost as an item. With `read`, only editors see it, and rustc sees uses of these `const`s instead: rust-analyzer
+/// sets the `cfg`, rustc drops the item.
 ///
-/// Both take as many characters: an editor looks up where it is in what was right by where it is in what is typed.
+/// Both forms have the same number of characters: an editor locates the cursor in the expansion of incomplete source by
+/// its position in the expansion of the correct source.
 fn item(ghost: &TokenStream, read: Option<&[Ident]>) -> TokenStream {
     let attribute = match read {
         Some(_) => quote!(#[cfg(rust_analyzer)]),
@@ -144,7 +149,7 @@ fn expression(
     errors: &[TokenStream],
     ghost: &TokenStream,
 ) -> TokenStream {
-    // An error as the value keeps rustc from complaining about what is done with it.
+    // An error as the value stops rustc from reporting what is done with the value.
     if let Some((last, others)) = errors.split_last() {
         return quote!({ #ghost #(#others)* #last });
     }
@@ -172,7 +177,7 @@ fn expression(
     let (count, values) = (Literal::usize_unsuffixed(sizes.values().len()), sizes.values());
     let (field, made) = match network.captures {
         None => (None, quote!(::paddle::Network::new(#name { params: #param_names }))),
-        // What is captured is read where the network is made.
+        // Captured variables are read where the network is created.
         Some(_) => {
             let made = quote! {{
                 struct Captured { #(#captured: usize),* }
@@ -182,7 +187,7 @@ fn expression(
             (Some(quote!(sizes: [i64; #count],)), made)
         }
     };
-    // With braces, the type's name is no value, so that an input may have it.
+    // A struct with braces does not occupy its name as a value, so an input may have that name.
     quote! {{
         #ghost
         #table
@@ -259,13 +264,13 @@ fn topology(
     }
 }
 
-/// How a network of a module is made.
+/// The code that creates a network of a module.
 struct Constructor {
-    /// Beside the module of the network.
+    /// Code next to the module of the network.
     outside: TokenStream,
-    /// The type that stands for the network.
+    /// The type of the network.
     declaration: TokenStream,
-    /// In the module of the network.
+    /// Code inside the module of the network.
     inside: TokenStream,
 }
 
@@ -274,7 +279,7 @@ fn constructor(function: &Function, spec: &Spec<'_>) -> Constructor {
     let Spec { generics: (declared, arguments), name, sizes, .. } = spec;
     let network_doc = format!("The network `{name}`.");
     let run_time: Vec<&Ident> = sizes.run_time().collect();
-    // Without const parameters rustc evaluates the checks in any case, else when the network is instantiated.
+    // Without const parameters rustc evaluates the checks in any case; with them, when the network is instantiated.
     let (assertions, checks, check) = match function.generics.is_empty() {
         true => (sizes.assertions(), None, None),
         false => {

@@ -1,22 +1,21 @@
-//! Operators of the user's own: the types that stand for them, and the lists by which networks find them.
+//! The user's own operators: their types, and the lists by which networks find them.
 //!
-//! A name under which a network imports has in Rust an `OPERATORS` of its own: a constant of the type that stands for an
-//! operator, or of the module of a network. So whoever imports `models::vector` finds `models::vector::OPERATORS`, by
-//! whichever path.
+//! Every name that networks import also has a constant `OPERATORS` in Rust: it belongs to the type of an operator, or
+//! to the module of a network. So an import of `models::vector` finds `models::vector::OPERATORS`, whatever the path.
 
 use paddle_core::ops::Custom;
 use paddle_language::ast::{Function, Import, Network, UnitId, text};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote;
 
-/// The operators that a module, or a network in the expression form, may use.
+/// The user's operators that a module, or a network in the expression form, may use.
 pub(super) struct Operators<'a> {
     network: &'a Network,
-    /// Those that it declares; `None` for one that has mistakes.
+    /// The operators that it declares; `None` for one with mistakes.
     own: &'a [(usize, Option<Custom>)],
-    /// The imports through which it may use others.
+    /// The imports that may bring other operators.
     imports: Vec<&'a Import>,
-    /// Whether there are mistakes: then the list is empty, so that it is no second one if kernels are missing.
+    /// Whether there are mistakes. Then the list is empty, so that missing kernels are not reported too.
     broken: bool,
 }
 
@@ -35,7 +34,7 @@ impl<'a> Operators<'a> {
         Ident::new("__PADDLE_OPERATORS", Span::mixed_site())
     }
 
-    /// The list as a value; `None` without operators.
+    /// The list as an expression; `None` if there are no operators.
     pub(super) fn value(&self) -> Option<TokenStream> {
         if self.is_empty() {
             return None;
@@ -52,13 +51,13 @@ impl<'a> Operators<'a> {
         }})
     }
 
-    /// The same inside of a module of the module that has [`Operators::items`].
+    /// The list as an expression for a module within the one that has [`Operators::items`].
     pub(super) fn inside(&self) -> Option<TokenStream> {
         let table = Operators::table();
         (!self.is_empty()).then(|| quote!(super::#table))
     }
 
-    /// What the module of a network has for those that import it.
+    /// The constant in the module of a network, for networks that import it.
     pub(super) fn of_export(&self) -> Option<TokenStream> {
         let value = self.inside()?;
         Some(quote! {
@@ -67,7 +66,7 @@ impl<'a> Operators<'a> {
         })
     }
 
-    /// The items of a module: its list, the types of its operators, and modules for the layers that others import.
+    /// The items of a module: its list, the types of its operators, and a module for each layer that others may import.
     pub(super) fn items(&self) -> Option<TokenStream> {
         let (table, value) = (Operators::table(), self.value()?);
         let types =
@@ -101,7 +100,7 @@ fn has_operators(network: &Network, unit: UnitId) -> bool {
     declares || imports.any(|(unit, _)| has_operators(network, *unit))
 }
 
-/// The type that stands for an operator.
+/// The type of an operator.
 fn declared(function: &Function, custom: Option<&Custom>) -> TokenStream {
     let Function { ident, attributes, visibility, .. } = function;
     let doc = match custom {

@@ -1,4 +1,4 @@
-//! Parameters: what is written down of them for rustc to compare, and their names as items or fields.
+//! Parameters: the data that rustc compares, and their names as items or fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,9 @@ use quote::{format_ident, quote};
 
 use super::sizes::Sizes;
 
-/// What is written down of the parameters of a network: names and places as one text, where they begin as one string of bytes, and
-/// each way of using a parameter once. (As a struct for each they would be a quarter of what rustc does for a network.)
+/// The data about the parameters of a network: names and places in one text, the start of each as bytes of one string,
+/// and each distinct use of a parameter once. (A struct for each parameter would be a quarter of rustc's work on a
+/// network.)
 pub(super) fn constants(program: Option<&Program>, sizes: &Sizes<'_>) -> TokenStream {
     let Some(program) = program else { return TokenStream::new() };
     let mut parameters: Vec<VarId> = program.parameters().collect();
@@ -28,7 +29,7 @@ pub(super) fn constants(program: Option<&Program>, sizes: &Sizes<'_>) -> TokenSt
         if known.is_none() {
             uses.push(parameter);
         }
-        // No text is too long for four bytes.
+        // No text is longer than four bytes can count.
         parts.extend([name, place, usage].into_iter().flat_map(|part| (part as u32).to_le_bytes()));
     }
     let (parts, uses) = (Literal::byte_string(&parts), uses.iter().map(|usage| self::usage(usage, sizes)));
@@ -68,12 +69,12 @@ fn optional(text: Option<String>) -> TokenStream {
     }
 }
 
-/// The names of parameters as a tree: those below `D.` are the children of `D`.
+/// The names of parameters as a tree: names that begin with `D.` are below `D`.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// With the `.` behind it; empty for the root.
+    /// The name with a `.` behind it; empty for the root.
     prefix: String,
-    /// Whether this is itself the name of a parameter.
+    /// Whether the name itself is a parameter.
     parameter: bool,
     children: BTreeMap<String, Names>,
 }
@@ -99,7 +100,7 @@ impl Names {
         at.parameter = true;
     }
 
-    /// The children under names that Rust accepts, each one once.
+    /// The children under names that Rust accepts, without duplicates.
     fn items(&self) -> Vec<(Ident, &Names)> {
         let (mut taken, mut items) = (BTreeSet::new(), Vec::new());
         for (segment, names) in &self.children {
@@ -112,7 +113,7 @@ impl Names {
         items
     }
 
-    /// The type of its name, that of a parameter or a group, and the text of that.
+    /// The type of the name, for a parameter or for a group, and its text.
     fn value(&self) -> (Ident, &str) {
         let (ty, text) = match self.parameter {
             true => ("ParameterName", self.prefix.trim_end_matches('.')),
@@ -121,9 +122,9 @@ impl Names {
         (Ident::new(ty, Span::mixed_site()), text)
     }
 
-    /// The module `params`: a constant for each name, and a module of that name for what is below.
+    /// The module `params`: a constant for each name, and a module of the same name for the names below it.
     ///
-    /// There may be hundreds of them, and rustc checks each: so they are literals, without documentation of their own.
+    /// There may be hundreds of names, and rustc checks each one, so they are plain literals without documentation.
     pub(super) fn module(&self) -> TokenStream {
         let items = self.module_items();
         quote! {
@@ -148,7 +149,7 @@ impl Names {
         self.items().into_iter().map(item).collect()
     }
 
-    /// The same as fields: the structs, the type of the root, and its value.
+    /// The names as fields: the structs, the type of the root, and its value.
     pub(super) fn fields(&self) -> (TokenStream, Ident, TokenStream) {
         let mut structs = Vec::new();
         let (ty, value) = self.field_struct(&mut structs);

@@ -1,4 +1,4 @@
-//! The typed row of a network: what one sample is.
+//! The typed row of a network: one sample.
 
 use paddle_core::program::{DType, Dim};
 use paddle_language::ast::text;
@@ -8,7 +8,7 @@ use quote::quote;
 
 use super::sizes::Sizes;
 
-/// The type of a row without names, and its value from variables of the inputs' names.
+/// The type of a row as a tuple, and its value, made from variables with the names of the inputs.
 pub(super) fn tuple(inputs: &[Input], columns: &[TokenStream]) -> (TokenStream, TokenStream) {
     let names: Vec<&Ident> = inputs.iter().map(|input| &input.ident).collect();
     match (columns, &names[..]) {
@@ -24,8 +24,8 @@ pub(super) fn row_alias(column: &TokenStream) -> TokenStream {
     }
 }
 
-/// The struct. It derives what rows need in a reader and no more: for each trait that a crate implements, rustc looks at
-/// every implementation in the crates below, ndarray's hundreds too.
+/// The struct of a row. It derives only the traits that readers need: for each trait that a crate implements, rustc
+/// looks at every implementation in the crates below it, such as ndarray's hundreds.
 pub(super) fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &TokenStream) -> TokenStream {
     let docs = names.iter().map(|name| format!("The input `{}`.", text(name)));
     let parts = (0..names.len()).map(Literal::usize_unsuffixed);
@@ -58,7 +58,7 @@ pub(super) fn row_struct(names: &[&Ident], columns: &[TokenStream], tuple: &Toke
     }
 }
 
-/// The type of an input's value in one row.
+/// The type of an input in one row.
 pub(super) fn column(input: &Input, sizes: &Sizes<'_>) -> TokenStream {
     let element = match input.dtype {
         DType::Bool => quote!(bool),
@@ -67,7 +67,7 @@ pub(super) fn column(input: &Input, sizes: &Sizes<'_>) -> TokenStream {
         DType::F32 => quote!(f32),
         DType::F64 => quote!(f64),
     };
-    // `[_, 1]` is one element per row.
+    // For `[_, 1]` a row has the element itself.
     let row = if input.dims == [Dim::from(1)] { element } else { array(input, element, sizes) };
     let levels = input.levels + usize::from(input.has_own_rows);
     (0..levels).fold(row, |row, _| quote!(::std::vec::Vec<#row>))

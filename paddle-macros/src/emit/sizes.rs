@@ -1,4 +1,4 @@
-//! Sizes from outside: where generated code takes their values, and what rustc has to find true of them.
+//! Outside sizes: the code that gives their values, and the conditions on them that rustc checks.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use super::dim;
 use crate::errors;
 use crate::files::files;
 
-/// The paths of all topologies, each once. They are evaluated where the user wrote the network, so that `super::N` is
-/// what it is there.
+/// The paths of all topologies, without duplicates. They are evaluated where the user wrote the network, so that
+/// `super::N` has its meaning there.
 pub(super) struct Paths<'a> {
     paths: Vec<&'a OutsideSize>,
     at: BTreeMap<(&'a str, UnitId), usize>,
@@ -41,7 +41,7 @@ impl<'a> Paths<'a> {
         Ident::new("__PADDLE_SIZES", Span::mixed_site())
     }
 
-    /// The items that have their values.
+    /// The item that holds the values.
     pub(super) fn item(&self) -> TokenStream {
         let constants = self.constants.items();
         if self.paths.is_empty() {
@@ -62,7 +62,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The value of one of them, in the module that has the item, or in one inside of it.
+    /// The value of an outside size, for code in the module of the item, or with `inside` in a module within that.
     fn value(&self, size: &OutsideSize, inside: bool) -> Option<TokenStream> {
         let at = *self.at.get(&(size.name.as_str(), size.unit))?;
         let (table, at) = (Paths::table(), Literal::usize_unsuffixed(at));
@@ -70,14 +70,14 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// The sizes from outside of one topology.
+/// The outside sizes of one topology.
 pub(super) struct Sizes<'a> {
     outside: &'a [(SymbolId, OutsideSize)],
     constants: &'a [(String, OutsideSize)],
     blames: &'a [Blame],
     program: Option<&'a Program>,
     paths: &'a Paths<'a>,
-    /// Whether the code stands in a module inside of that with the paths.
+    /// Whether the code is in a module within that of the paths.
     inside: bool,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Sizes<'a> {
         Sizes { outside, constants, blames, program: lowered.program.as_ref(), paths, inside }
     }
 
-    /// The constants of the code around that the program has: what they are called there, and their elements.
+    /// The outside constants of the program: their names in it, and their elements.
     pub(super) fn constants(&self) -> Vec<TokenStream> {
         let known = self.constants.iter();
         known
@@ -98,7 +98,7 @@ impl<'a> Sizes<'a> {
             .collect()
     }
 
-    /// Those that the caller gives at run time.
+    /// The sizes that the caller gives at run time.
     pub(super) fn run_time(&self) -> impl Iterator<Item = &'a Ident> {
         self.outside.iter().filter_map(|(_, size)| match &size.origin {
             SizeOrigin::RunTime(ident) => Some(ident),
@@ -106,7 +106,7 @@ impl<'a> Sizes<'a> {
         })
     }
 
-    /// A size of the program as an array's length; `None` unless rustc knows it wherever the type is mentioned.
+    /// A size of the program as the length of an array; `None` unless rustc knows it wherever the type is used.
     pub(super) fn length(&self, size: &Dim) -> Option<TokenStream> {
         if let Some(size) = size.constant() {
             let size = Literal::i64_unsuffixed(size);
@@ -119,7 +119,7 @@ impl<'a> Sizes<'a> {
         Some(quote!({ #value as usize }))
     }
 
-    /// A size of the program as an expression of type `i64`; `None` where it is known at run time only.
+    /// A size of the program as an expression of type `i64`; `None` if it is known only at run time.
     pub(super) fn value(&self, size: &Dim) -> Option<TokenStream> {
         dim::tokens(size, &|symbol| {
             let size = self.size(symbol)?;
@@ -131,12 +131,12 @@ impl<'a> Sizes<'a> {
         })
     }
 
-    /// The values, in the order of the program's symbols.
+    /// The values of the outside sizes, in the order of the program's symbols.
     pub(super) fn values(&self) -> Vec<TokenStream> {
         let value = |(_, size): &(SymbolId, OutsideSize)| match &size.origin {
             SizeOrigin::Path(_) => self.paths.value(size, self.inside),
             SizeOrigin::Generic(ident) => Some(quote!(#ident as i64)),
-            // What is too large for any memory is refused when it is bound.
+            // A size too large for any memory is refused when it is bound.
             SizeOrigin::RunTime(ident) => Some(
                 quote!(::core::primitive::i64::try_from(sizes.#ident).unwrap_or(::core::primitive::i64::MAX)),
             ),
@@ -148,7 +148,7 @@ impl<'a> Sizes<'a> {
         self.outside.iter().find(|(outside, _)| *outside == symbol).map(|(_, size)| size)
     }
 
-    /// The same, with a number for those that rustc does not know.
+    /// Like [`values`](Self::values), with a number in place of values that rustc does not know.
     pub(super) fn known_values(&self) -> Vec<TokenStream> {
         let values = self.outside.iter().zip(self.values());
         let known = |((_, size), value): (&(SymbolId, OutsideSize), TokenStream)| match size.origin {
@@ -158,7 +158,7 @@ impl<'a> Sizes<'a> {
         values.map(known).collect()
     }
 
-    /// What rustc evaluates, of a topology without const parameters: items.
+    /// The items by which rustc checks the conditions of a topology without const parameters.
     pub(super) fn assertions(&self) -> Vec<TokenStream> {
         let values = self.known_values();
         let assertion = |statement| {
@@ -172,12 +172,12 @@ impl<'a> Sizes<'a> {
         self.checks(&|origin| matches!(origin, SizeOrigin::Path(_))).into_iter().map(assertion).collect()
     }
 
-    /// What rustc evaluates when a topology is instantiated: statements over `sizes: &[i64]`.
+    /// The statements, over `sizes: &[i64]`, by which rustc checks the conditions when a topology is instantiated.
     pub(super) fn instance_assertions(&self) -> Vec<TokenStream> {
         self.checks(&|origin| !matches!(origin, SizeOrigin::RunTime(_)))
     }
 
-    /// The checks all of whose symbols are known when `known` ones are.
+    /// The checks of the program whose symbols are all known, according to `known`.
     fn checks(&self, known: &dyn Fn(&SizeOrigin) -> bool) -> Vec<TokenStream> {
         let Some(program) = self.program else { return Vec::new() };
         let is_known = |symbol: SymbolId| self.size(symbol).is_some_and(|size| known(&size.origin));
@@ -217,7 +217,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// The const parameters of a topology: as declared, and as arguments.
+/// The const parameters of a topology: their declarations, and as arguments.
 pub(super) fn generics(function: &Function) -> (TokenStream, TokenStream) {
     if function.generics.is_empty() {
         return (TokenStream::new(), TokenStream::new());

@@ -1,4 +1,4 @@
-//! The program of a network as data, and the type that stands for it.
+//! The type of a network, and its program as data.
 
 use paddle_core::convert::to_wire;
 use paddle_language::lower::Lowered;
@@ -11,32 +11,33 @@ use super::params;
 use super::sizes::Sizes;
 use crate::errors;
 
-/// The type that stands for a network.
+/// The type of a network.
 pub(super) struct Spec<'a> {
     pub(super) ident: &'a Ident,
-    /// What the user knows it by: its name, or its closure.
+    /// The tokens to blame: its name, or its closure.
     pub(super) at: Extent,
-    /// Its const parameters, as declared and as arguments.
+    /// Its const parameters: their declarations, and as arguments.
     pub(super) generics: (TokenStream, TokenStream),
     /// The name of the topology.
     pub(super) name: &'a str,
     pub(super) row: TokenStream,
     pub(super) sizes: &'a Sizes<'a>,
-    /// The operators of the user's own that it may use; none are left out.
+    /// The user's operators that it may use; `None` if there are none.
     pub(super) operators: Option<TokenStream>,
-    /// Whether one of the networks of its module has mistakes: then its parameters are compared with no others.
+    /// Whether a network of its module has mistakes. Then its parameters are not compared with others.
     pub(super) broken: bool,
 }
 
 impl Spec<'_> {
-    /// The program as data. One that has mistakes is left empty: it is there so that its users are not in error too.
+    /// The implementation of the type, with the program as data. The program of a network with mistakes is empty: the
+    /// implementation is there so that code that uses the network is not in error too.
     pub(super) fn implementation(&self, lowered: &Lowered) -> TokenStream {
         let Spec { ident, generics: (declared, arguments), name, row, sizes, operators, .. } = self;
         let operators = operators
             .as_ref()
             .map(|operators| quote!(const OPERATORS: ::paddle::operator::Operators = #operators;));
         let wire = lowered.program.as_ref().map(to_wire).unwrap_or_default();
-        // As `&*`: what is no more than a literal is printed once more for the crate's metadata.
+        // With `&*`, because a plain literal would be stored once more in the crate's metadata.
         let [main, startup] = [wire.main.encode_to_vec(), wire.startup.encode_to_vec()].map(|bytes| {
             let bytes = Literal::byte_string(&bytes);
             quote!(&*#bytes)
@@ -89,7 +90,8 @@ impl Spec<'_> {
         }
     }
 
-    /// It beside another one, at the place of its name: the type, and what stands before the implementation.
+    /// The comparison with another network, shown at this network's name: its type, and the items in front of the
+    /// implementation.
     fn beside(&self) -> (TokenStream, TokenStream) {
         let beside = Ident::new("Beside", Span::mixed_site());
         let params = quote!(&[Other::PARAMS], &This::PARAMS);
@@ -104,7 +106,8 @@ impl Spec<'_> {
         (quote!(#beside<Other, Self>), items)
     }
 
-    /// Whether it can be trained, as bounds: where rustc finds one that does not hold, it shows the user's own line, and why.
+    /// Whether the network can be trained, as implementations of traits. If a required one does not hold, rustc shows
+    /// the user's own line and the reason.
     fn training(&self, refusal: Option<&Refusal>) -> TokenStream {
         let Spec { ident, generics: (declared, arguments), name, .. } = self;
         let [whole, part] = [quote!(::paddle::Trainable), quote!(::paddle::TrainableInPart)];
@@ -114,13 +117,13 @@ impl Spec<'_> {
                 impl #declared #whole for #ident #arguments {}
             };
         };
-        // What the attribute would fill in.
+        // The attribute would fill in names in braces, so braces are doubled.
         let verbatim = |text: &str| text.replace('{', "{{").replace('}', "}}");
         let (message, label) = (verbatim(&why.message), format!("`{name}` cannot be trained like this"));
         let note = why.place.as_ref().map(|place| verbatim(&format!("see {place}")));
         let note = note.map(|note| quote!(, note = #note));
-        // It never holds. Of a bound behind `for<..>` rustc does not say so before it is asked for.
-        // Not of `Self`: then rustc would say what it says of all networks.
+        // The bound never holds. `for<..>` makes rustc check it only where it is needed. It is not a bound on `Self`,
+        // for which rustc would print what it prints for all networks.
         let possible = Ident::new("Possible", Span::mixed_site());
         let refused = quote!(where for<'never> ::paddle::Training: #possible);
         let part_refused = (!unless_frozen).then(|| refused.clone());

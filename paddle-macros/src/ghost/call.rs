@@ -11,7 +11,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
     let arguments = call.positional.iter().enumerate();
     let arguments = arguments.map(|(at, argument)| self::argument(call, at, argument, network));
     let named = call.named.iter().map(|named| self::value(call, named, network));
-    // With its parenthesis in its place, an editor knows which argument it is at.
+    // The parenthesis has its place, so that an editor knows which argument the cursor is at.
     let called = |name: TokenStream, arguments: TokenStream| {
         let arguments = delimited(Delimiter::Parenthesis, arguments, call.parens.start);
         quote!(#name #arguments)
@@ -21,12 +21,12 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let name = language(layer.name, call.ident.span());
             let known = |name: &str| layer.named(name).is_some();
             let mut arguments: Vec<TokenStream> = arguments.collect();
-            // A function of Rust has one argument for all that is left.
+            // A Rust function takes the operands of such a layer as one argument.
             if layer.has_operands() {
                 let left = arguments.split_off(layer.positional.len() - 1);
                 arguments.push(helper("v", quote!((#(#left,)*))));
             }
-            // And needs what may be left out.
+            // A Rust function has no optional arguments, so those that are left out are filled in.
             arguments.resize_with(layer.positional.len(), || helper("v", quote!(())));
             let called = called(name, quote!(#(#arguments),*));
             let called =
@@ -59,7 +59,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let ident = &call.ident;
             let arguments = arguments.map(|argument| helper("bound", argument));
             let called = called(ident.to_token_stream(), quote!(#(#arguments),*));
-            // The only named argument of a closure is the name of its parameters.
+            // The only named argument of a closure is `param`.
             named.fold(called, |called, name| helper("named_by", quote!(#called, #name)))
         }
         Meaning::Activation(_) => {
@@ -76,7 +76,7 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
             let Some(names) = names(call) else {
                 return helper("v", quote!((#callee, #(#arguments,)* #(#named,)*)));
             };
-            // A layer with other arguments than it takes: more of them may be on their way.
+            // The call has the wrong number of arguments; the user may be typing more of them.
             let arguments = call.positional.iter().map(|argument| expr(argument, network));
             let given = helper("v", quote!((#(#arguments,)* #(#named,)* #callee)));
             quote!({ #names #given })
@@ -85,11 +85,11 @@ pub(super) fn call(call: &Call, network: &Network) -> TokenStream {
     }
 }
 
-/// A call behind whose last comma an editor offers the named arguments.
+/// A call whose last argument has a comma behind it. Editors offer the named arguments there.
 fn open(called: TokenStream, call: &Call) -> TokenStream {
     match names(call).filter(|_| call.open) {
         Some(names) => {
-            // What stands here is longer than what stands before another argument.
+            // This name has to be longer than what stands before other arguments, see `emit::item`.
             let value = Ident::new("called_with_these", Span::mixed_site());
             quote!({ #[cfg(rust_analyzer)] #names let #value = #called; #value })
         }
@@ -103,7 +103,7 @@ fn names(call: &Call) -> Option<TokenStream> {
     Some(quote!(use #scope::{#named::*};))
 }
 
-/// Where the named arguments of a layer are.
+/// The module of a layer's named arguments.
 fn named_arguments(layer: &str) -> Option<TokenStream> {
     let module = match Layer::find(layer) {
         Some(layer) if layer.named.is_empty() => return None,
@@ -115,7 +115,7 @@ fn named_arguments(layer: &str) -> Option<TokenStream> {
     Some(quote!(#module::#layer))
 }
 
-/// An argument by position. What is no value may become an argument by name.
+/// A positional argument. A name without meaning may become a named argument.
 fn argument(call: &Call, at: usize, argument: &Expr, network: &Network) -> TokenStream {
     match &argument.kind {
         ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
@@ -136,13 +136,13 @@ fn takes_words(kind: Kind) -> bool {
     matches!(kind, Kind::Choice(_) | Kind::IntsOr(_))
 }
 
-/// Where the words are that an argument of a layer takes.
+/// The modules of the words that an argument of a layer takes.
 fn words(layer: &str, argument: &str) -> Vec<TokenStream> {
     let [layer, argument] = [layer, argument].map(|name| Ident::new(name, Span::mixed_site()));
     vec![quote!(choice::#layer::#argument)]
 }
 
-/// The value of an argument by name. Some take words.
+/// The value of a named argument. Some arguments take words.
 fn value(call: &Call, named: &Named, network: &Network) -> TokenStream {
     match &named.value.kind {
         ExprKind::Name { ident, meaning: Meaning::Unresolved } => {
@@ -159,8 +159,8 @@ fn value(call: &Call, named: &Named, network: &Network) -> TokenStream {
     }
 }
 
-/// A call of a layer with its named arguments, each a documented function of the module `named`. (A struct of them reads
-/// better, but rustc then checks a dozen moves for every call.)
+/// A call of a layer with its named arguments, each of which is a documented function of the module `named`. (A struct
+/// would read better, but rustc would check a dozen moves for every call.)
 fn with(
     called: TokenStream,
     call: &Call,

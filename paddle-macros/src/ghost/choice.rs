@@ -1,4 +1,4 @@
-//! `match`: an expression of the ghost whose arms compare.
+//! `match` in the ghost: an expression whose arms compare.
 
 use paddle_language::ast::{Arm, Case, CaseKind, Expr, Network};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 
 use super::{expr, helper, language, valued, var};
 
-/// `match`: literals are no patterns of a `Var`, so that they stand in guards.
+/// The ghost of a `match`. Literals are not patterns of a `Var`, so the comparisons are in guards.
 pub(super) fn choice(span: Span, value: &Expr, arms: &[Arm], network: &Network) -> TokenStream {
     let keyword = Ident::new("match", span);
     let statement = arms.iter().all(|arm| arm.body.is_statement());
@@ -54,7 +54,7 @@ fn case_type(case: &Case) -> TokenStream {
     }
 }
 
-/// The pattern of an arm. What it compares with goes into `conditions`.
+/// The pattern of an arm. Its comparisons are added to `conditions`.
 fn case(case: &Case, network: &Network, conditions: &mut Vec<TokenStream>) -> TokenStream {
     match &case.kind {
         CaseKind::Name { ident, constant: false, .. } => return ident.to_token_stream(),

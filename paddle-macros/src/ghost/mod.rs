@@ -1,8 +1,8 @@
 //! The ghost: a function that never runs, made of the user's tokens, each once and with its place. Editors get hover,
-//! completion and definitions from it, and rustc its lints on unused variables and on `mut`.
+//! completion and definitions from it, and rustc its lints on unused variables and `mut`.
 //!
-//! Variables have the types that editors show, everything else is a `Var`, and functions take anything, so no mistake of the model is
-//! reported a second time.
+//! Variables have the types that editors show, everything else is a `Var`, and functions take anything. So the ghost
+//! never reports a mistake of the network a second time.
 
 mod call;
 mod choice;
@@ -21,12 +21,12 @@ use paddle_core::ops::{BinaryKind, CompareKind, LogicalKind};
 
 pub(crate) use quiet::quiet;
 
-/// The ghosts of all functions.
+/// The ghosts of all functions of an invocation.
 pub(crate) fn ghost(network: &Network) -> TokenStream {
     let here = network.functions.iter().filter(|function| network.is_here(function.unit));
     let functions = here.map(|function| self::function(function, network));
     let imports = network.imports().filter(|import| !network.is_constant(import)).map(import);
-    // The caller's sizes have no value here, and nothing that is made of them is evaluated.
+    // Sizes of the caller have no value here, and nothing made of them is evaluated.
     let by_caller =
         network.constants.iter().filter(|constant| network.is_here(constant.unit) && constant.by_caller);
     let sizes = by_caller.filter(|constant| !constant.is_captured()).map(
@@ -34,7 +34,7 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     );
     let types = shown::types(network);
     let scope = language_scope();
-    // What is not written yet may be a layer, wherever it will be.
+    // Editors complete incomplete names with layers, so these are in scope.
     quote! {
         #[cfg(rust_analyzer)]
         #[allow(unused_imports)]
@@ -46,13 +46,13 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     }
 }
 
-/// Stands for an imported sub-network.
+/// The stand-in for an imported sub-network.
 fn import(import: &Import) -> TokenStream {
     let (name, var, none) = (&import.ident, var(), helper("v", quote!(())));
     quote!(fn #name<T>(_: T) -> #var { #none })
 }
 
-/// A function of `paddle::ghost`. The last segment has the place of what it stands for.
+/// A path to a function of `paddle::ghost`. The last segment has the place of the tokens that it stands for.
 fn language(name: &str, at: Span) -> TokenStream {
     let name = Ident::new(name, at);
     let here = Span::mixed_site();
@@ -69,8 +69,8 @@ fn helper(name: &str, argument: impl ToTokens) -> TokenStream {
     quote!(#name(#argument))
 }
 
-/// A name that stands for nothing: perhaps the beginning of one, which an editor is to complete, by a variable, a layer, or a function
-/// of one of these modules of `paddle::ghost`. Of a network with mistakes the ghost is seen by editors only.
+/// A name without meaning. It may be the beginning of a variable, a layer, or a function of one of these modules of
+/// `paddle::ghost`, which an editor completes. Only editors see the ghost of a network with mistakes.
 fn unfinished(name: &Ident, modules: &[TokenStream]) -> TokenStream {
     if modules.is_empty() {
         return helper("v", name);
@@ -106,7 +106,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
         quote!(let #name: #ty = #default;)
     });
     let types = params.iter().flat_map(|param| &param.ty).chain(result).map(|ty| constants(ty, network));
-    // A variable of the network may have the name of a captured one, but not that of an item.
+    // A local variable may hide a captured variable, but not an item.
     let captured = network.constants.iter().filter(|constant| constant.is_captured());
     let captured = captured.map(|Constant { ident, .. }| quote!(let #ident: usize = 0;));
     let body = value_block(body, network);
@@ -123,7 +123,7 @@ fn function(function: &Function, network: &Network) -> TokenStream {
     }
 }
 
-/// An operator has no body; its gradient is used.
+/// The ghost of an operator: it has no body, but uses its gradient.
 fn declared_operator(function: &Function, operator: &CustomOperator, network: &Network) -> TokenStream {
     let ident = &function.ident;
     let inputs = function.positional().map(|param| self::param(param, network));
@@ -172,7 +172,7 @@ fn pattern_type(pattern: &Pattern, network: &Network) -> TokenStream {
     }
 }
 
-/// Reads the `const`s that a type mentions.
+/// Statements that read the `const`s in a type.
 fn constants(ty: &TypeExpr, network: &Network) -> TokenStream {
     match &ty.kind {
         TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
@@ -198,7 +198,7 @@ fn constants_of_dim(dim: &DimExpr, network: &Network) -> TokenStream {
             let part = expr(part, network);
             quote!(#part;)
         }
-        // rustc reads paths where their values are taken.
+        // rustc reads paths where their values are used.
         DimKind::Name { .. } | DimKind::Any | DimKind::Size(_) | DimKind::Outside(_) => TokenStream::new(),
     }
 }
@@ -210,7 +210,7 @@ fn block(block: &Block, network: &Network) -> TokenStream {
     quote!({ #body #tail })
 }
 
-/// The same, with a value in any case.
+/// A block that always has a value.
 fn value_block(block: &Block, network: &Network) -> TokenStream {
     let body = statements(block, network);
     match &block.tail {
@@ -239,7 +239,7 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
         Statement::Expr { value, semicolon } => {
             let ghost = expr(value, network);
             match value.kind {
-                // Rust wants such a statement to have no value; the language does not mind.
+                // Rust requires such a statement to have no value; the language does not.
                 ExprKind::If { .. }
                 | ExprKind::While { .. }
                 | ExprKind::For { .. }
@@ -277,7 +277,7 @@ fn statement(statement: &Statement, network: &Network) -> TokenStream {
     }
 }
 
-/// The ghost of an expression, as a `Var` in any case.
+/// The ghost of an expression, always as a `Var`.
 fn valued(expr: &Expr, network: &Network) -> TokenStream {
     let ghost = self::expr(expr, network);
     if expr.is_statement() {
@@ -308,7 +308,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Template { pieces, literal } => {
             let is_variable = |piece: &Piece| matches!(piece, Piece::Variable(_));
             match pieces.iter().any(is_variable) {
-                // Reads the variables that the text names.
+                // `format_args!` reads the variables that the text names.
                 true => helper("v", quote!(::core::format_args!(#literal))),
                 false => literal.to_token_stream(),
             }
@@ -332,7 +332,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Name { ident, meaning } => match meaning {
             Meaning::Variable(_) | Meaning::Activation(_) => ident.to_token_stream(),
-            // By itself a function that takes anything has no type.
+            // A generic function needs type arguments to be a value.
             Meaning::Layer(layer) => {
                 let (name, arguments) =
                     (language(layer.name, ident.span()), layer.positional.iter().map(|_| quote!(())));
@@ -348,7 +348,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             Meaning::Unresolved => unfinished(ident, &[]),
             Meaning::Function(_) | Meaning::Initializer(_) => helper("v", quote!(())),
         },
-        // Of nothing rustc could not infer the type.
+        // rustc cannot infer the element type of an empty array.
         ExprKind::Array(parts) if parts.is_empty() => helper("v", quote!(())),
         ExprKind::Array(parts) | ExprKind::Tuple(parts) => {
             let parts = parts.iter().map(ghost);
@@ -369,7 +369,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         }
         ExprKind::Assign { target, op, value } => {
             let (names, value) = (self::target(target), helper("bound", ghost(value)));
-            // What rustc says of an assignment as a whole is about the user's tokens, when the last one is.
+            // rustc shows a lint about a whole assignment at the user's source if the last token has its place.
             let value = delimited(Delimiter::Parenthesis, value, expr.at.end);
             quote!(#names #op #value)
         }
@@ -377,7 +377,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
             let name = format!("{}_assign", function_of(Infix::Arithmetic(*kind)));
             let (name, names, value) = (operator(&name, first(op)), self::target(target), ghost(value));
             let changed = quote_spanned!(target.at.start=> &mut);
-            // The value first: it may read the variable.
+            // The value comes first, because it may read the variable.
             quote!(#name(#value, #changed #names))
         }
         ExprKind::Call(call) => call::call(call, network),
@@ -391,7 +391,7 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::If { span, condition, yes, no } => {
             let keyword = Ident::new("if", *span);
             let condition = helper("cond", ghost(condition));
-            // The compiler may choose between a statement and a value.
+            // An `if` that is decided at compile time may be a statement or a value.
             let (yes, no) = match expr.is_statement() {
                 true => (block(yes, network), no.as_ref().map(|(span, no)| (span, ghost(no)))),
                 false => {
@@ -419,12 +419,12 @@ fn expr(expr: &Expr, network: &Network) -> TokenStream {
         ExprKind::Match { span, value, arms } => choice::choice(*span, value, arms, network),
         ExprKind::Block(inner) => block(inner, network),
         ExprKind::Kept(inner) => ghost(inner),
-        // rustc reads paths where their values are taken.
+        // rustc reads paths where their values are used.
         ExprKind::Outside(_) | ExprKind::Nothing | ExprKind::Invalid => helper("v", quote!(())),
     }
 }
 
-/// A loop, whose value in Rust is none, and in the language what its iterations give.
+/// The ghost of a loop. In Rust a loop has no value; in the language it has the collected values.
 fn repeated(head: TokenStream, body: &Block, network: &Network) -> TokenStream {
     if body.is_statement() {
         let body = block(body, network);
@@ -434,7 +434,7 @@ fn repeated(head: TokenStream, body: &Block, network: &Network) -> TokenStream {
     quote!({ #head { let _ = { #body }; } #value })
 }
 
-/// A function of `paddle::ghost::operator`, in the place of the sign.
+/// A path to a function of `paddle::ghost::operator`, with the place of the operator's token.
 fn operator(name: &str, at: Span) -> TokenStream {
     let (module, name) = (language("operator", Span::mixed_site()), Ident::new(name, at));
     quote!(#module::#name)
@@ -462,7 +462,7 @@ fn function_of(kind: Infix) -> &'static str {
             CompareKind::NotEqual => "ne",
         },
         Infix::Logical(LogicalKind::And) => "and",
-        // "One or the other" has no sign of its own in the language.
+        // The language has no operator tokens of their own for these.
         Infix::Logical(LogicalKind::Or | LogicalKind::Xor) => "or",
     }
 }

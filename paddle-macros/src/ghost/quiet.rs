@@ -1,8 +1,9 @@
-//! Whether rustc would say nothing of a ghost. Then editors alone get it: to check it is a fifth of what a network costs.
+//! Proves that rustc has nothing to say about a ghost. Then only editors get it: checking it would be a fifth of
+//! rustc's work on a network.
 //!
-//! This is a proof, for source as it mostly is: names are lower case, each value that a variable gets may be read later on, what is
-//! assigned is `mut`, what is `mut` is assigned, and each `fn` is called. Where that is not so, or not seen here, rustc gets the
-//! ghost and judges by itself.
+//! The proof covers source as it usually is: names are lower case, each value of a variable may be read later on, what
+//! is assigned is `mut`, what is `mut` is assigned, and each `fn` is called. If the proof fails, rustc gets the ghost
+//! and judges by itself.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use paddle_language::ast::{
 };
 use proc_macro2::{Ident, Span};
 
-/// The `const`s of a quiet ghost: that they are read is what rustc still has to know. Nothing of one that is not quiet.
+/// The `const`s that a quiet ghost reads, which rustc still has to know; `None` if the ghost is not quiet.
 pub(crate) fn quiet(network: &Network) -> Option<Vec<Ident>> {
     let is_here = |id: &FunctionId| network.is_here(network.functions[id.0].unit);
     let here: BTreeSet<FunctionId> = (0..network.functions.len()).map(FunctionId).filter(is_here).collect();
@@ -37,7 +38,7 @@ pub(crate) fn quiet(network: &Network) -> Option<Vec<Ident>> {
     })
 }
 
-/// What a `const` is called here. It does not stand where the user wrote it: an editor is to find that once.
+/// The name of a `const`, without its place: an editor should find the user's token only once.
 fn name(Constant { ident, unit, .. }: &Constant, network: &Network) -> Option<Ident> {
     let item = Some((*unit, text(ident)));
     let ident = match network.is_here(*unit) {
@@ -49,21 +50,21 @@ fn name(Constant { ident, unit, .. }: &Constant, network: &Network) -> Option<Id
     Some(name)
 }
 
-/// Loops in more loops than that are left to rustc: each is read twice as often as what is around it.
+/// More deeply nested loops are left to rustc: each loop is read twice for each reading of the loop around it.
 const MOST_LOOPS: usize = 4;
 
-/// Goes through functions, each from its end to its start.
+/// The walk over functions, each from its end to its start.
 #[derive(Default)]
 struct Reading {
-    /// Something is there that rustc may speak of.
+    /// Whether rustc may have something to say.
     loud: bool,
-    /// The variables whose values may be read behind this place.
+    /// The variables whose values may be read behind the present place.
     live: BTreeSet<BindingId>,
     mutable: BTreeSet<BindingId>,
     assigned: BTreeSet<BindingId>,
-    /// How many loops are around.
+    /// The number of loops around the present expression.
     loops: usize,
-    /// All that was read so far.
+    /// The variables that have been read so far.
     read: BTreeSet<BindingId>,
     /// The functions that were called since the last one was read, and the names of all calls.
     called: BTreeSet<FunctionId>,
@@ -96,7 +97,7 @@ impl Reading {
                 ty.iter().for_each(|ty| self.ty(ty));
             }
             Statement::Expr { value, .. } => {
-                // Of what only computes, rustc may say that it has no effect.
+                // rustc may warn that a computation without effect is unused.
                 self.loud |= !matches!(value.kind, ExprKind::Call(_)) && !value.is_control_flow();
                 self.expr(value);
             }
@@ -104,7 +105,7 @@ impl Reading {
         }
     }
 
-    /// Variables get their first value.
+    /// Handles the declaration of variables.
     fn declare(&mut self, pattern: &Pattern) {
         match &pattern.kind {
             PatternKind::Name { ident, mutable, binding: Some(binding) } => {
@@ -120,7 +121,7 @@ impl Reading {
         }
     }
 
-    /// Variables get another value.
+    /// Handles an assignment.
     fn assign(&mut self, target: &Target) {
         match &target.kind {
             TargetKind::Name { binding: Some(binding), .. } => {
@@ -166,7 +167,7 @@ impl Reading {
                 match call.callee {
                     Meaning::Function(id) => drop(self.called.insert(id)),
                     Meaning::Activation(binding) => self.read(binding),
-                    // A closure captures variables as they are where it stands.
+                    // A closure captures the values of variables at its definition.
                     Meaning::Variable(_) | Meaning::Unresolved => self.loud = true,
                     _ => {}
                 }
@@ -200,7 +201,7 @@ impl Reading {
         }
     }
 
-    /// What may be done several times: what is read at its start may be read behind its end.
+    /// Reads a body that may run several times: a variable read at its start may be read after its end.
     fn repeated(&mut self, iteration: impl Fn(&mut Self)) {
         self.loops += 1;
         if self.loops > MOST_LOOPS {
@@ -214,7 +215,7 @@ impl Reading {
         self.loops -= 1;
     }
 
-    /// The `const`s in a type.
+    /// Reads the `const`s in a type.
     fn ty(&mut self, ty: &TypeExpr) {
         match &ty.kind {
             TypeKind::Tensor { dims, .. } | TypeKind::Sequence { dims, .. } => {
@@ -239,7 +240,7 @@ impl Reading {
     }
 }
 
-/// Whether rustc has nothing to say of the name of a variable or function.
+/// Whether rustc accepts the name of a variable or function without a warning.
 fn is_usual(ident: &Ident) -> bool {
     let name = text(ident);
     let name = name.trim_start_matches('_');

@@ -9,10 +9,10 @@ use quote::{format_ident, quote};
 
 use super::{language, var};
 
-/// The most dimensions of a type in `paddle::ghost::tensor`.
+/// The highest rank of the types in `paddle::ghost::tensor`.
 const MOST_DIMS: usize = 5;
 
-/// A module with each type once: numbers in types are looked at wherever they stand.
+/// A module with each type once, so that the numbers in a type are checked once and not at every variable.
 pub(super) fn types(network: &Network) -> Option<TokenStream> {
     let mut names = BTreeSet::new();
     network.shown.iter().for_each(|shown| collect_names(shown, &mut names));
@@ -54,7 +54,7 @@ fn collect_names<'n>(shown: &'n Shown, names: &mut BTreeSet<&'n str>) {
     }
 }
 
-/// The type of the name of a size, `2 * T` too.
+/// The marker type for the name of a size, which may be computed, as `2 * T` is.
 fn marker(name: &str) -> Ident {
     let word = name.replace(|c: char| !c.is_alphanumeric(), "_");
     match word.starts_with(|c: char| c.is_ascii_digit()) {

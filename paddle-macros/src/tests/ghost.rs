@@ -1,4 +1,4 @@
-//! The ghost has the user's tokens: each once, in its place.
+//! Tests that the ghost has each of the user's tokens once, with its place.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use super::mutations::MODELS;
 use crate::expand::expand;
 use crate::ghost::{ghost, quiet};
 
-/// Words of Rust, of types and of the language's own grammar, which stand for nothing that an editor could show.
+/// Words of Rust's grammar, of types, and of the language's own grammar. Editors have nothing to show for them.
 const GRAMMAR: [&str; 13] =
     ["pub", "mod", "fn", "in", "Tensor", "bool", "f32", "i64", "K", "T", "param", "line", "_"];
 
-/// The names, numbers and texts with their bytes in the source.
+/// Collects the names, numbers and texts with their byte ranges in the source.
 fn words(tokens: TokenStream, found: &mut Vec<(Range<usize>, String)>) {
     for token in tokens {
         match token {
@@ -35,7 +35,7 @@ fn each_token_of_the_user_stands_once_in_its_place() {
         let source = analyse(tokens).source.unwrap();
         let mut stands = Vec::new();
         words(ghost(&source.network), &mut stands);
-        // The `const`s of a module stand in the module, not in the ghost.
+        // The `const`s of a module are emitted in the module, not in the ghost.
         let is_constant = |at: &Range<usize>| {
             let of_module = source.network.constants.iter();
             of_module.map(|constant| constant.tokens.clone()).any(|tokens| {
@@ -53,7 +53,7 @@ fn each_token_of_the_user_stands_once_in_its_place() {
     }
 }
 
-/// Whether it is a number in a type, or the `if` of a guard.
+/// Whether the token is a number in a type, or the `if` of a guard.
 fn is_size(model: &str, at: &Range<usize>) -> bool {
     let line = model[..at.start].rfind('\n').map_or(0, |end| end + 1);
     let before = &model[line..at.start];
@@ -76,7 +76,7 @@ fn an_editor_sees_the_ghost_of_a_broken_network() {
     }
 }
 
-/// What rustc may have something to say of comes to it, and what it surely has not does not.
+/// rustc gets a ghost that it may warn about, and does not get one that it cannot warn about.
 #[test]
 fn rustc_sees_a_ghost_that_it_may_speak_of() {
     let reads = |source: &str| {

@@ -1,12 +1,12 @@
-//! Whatever is written, the front end answers: a program that is well-formed, or at least one message, and always
-//! tokens that are Rust.
+//! Random changes to models. The front end always answers with a well-formed program or at least one message, and
+//! expands to valid Rust.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 
 use super::analyse;
 use crate::expand::expand;
 
-/// Models with everything that the language has.
+/// Models that use all of the language.
 pub(super) const MODELS: [&str; 3] = [
     "|x: Tensor<f32, _, 4>, n: Tensor<i64>, c: Tensor<bool, _>| {
         const LIMIT: f32 = 2.5;
@@ -100,7 +100,7 @@ fn each_mutation(mutate: &dyn Fn(&mut Vec<TokenTree>, usize)) {
     assert!(count > 300, "{count}");
 }
 
-/// The tokens with one of them changed, at any depth.
+/// Every result of `mutate` on one token, at any depth.
 fn mutations(tokens: TokenStream, mutate: &dyn Fn(&mut Vec<TokenTree>, usize)) -> Vec<TokenStream> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut all = Vec::new();
