@@ -1,4 +1,4 @@
-//! Some of the rows of a batch, as they are fed.
+//! A part of the rows of a batch, as a shard is fed.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use paddle_core::plan::Feed;
 
 use super::Table;
 
-/// Rows of a table that follow on each other. It keeps its memory.
+/// A run of consecutive rows of a table. It keeps its memory from one run to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
     inputs: Vec<Piece>,
 }
 
-/// What is fed of one input.
+/// The part of one input.
 #[derive(Debug, Default)]
 struct Piece {
     shape: Vec<usize>,
-    /// Of sequences, where each begins among the tokens of the piece, and their number; for each level.
+    /// For sequences, the offsets of each level within the piece, ending with the number of tokens.
     offsets: Vec<Vec<i64>>,
-    /// Which elements of the input.
+    /// The range of elements in the input.
     elements: Range<usize>,
-    /// Which of its rows; of sequences, of its tokens.
+    /// The range of rows in the input; for sequences, of tokens.
     rows: Range<usize>,
 }
 
 impl Cut {
-    /// Takes the rows of this range, which has to be within those of the table. Inputs without rows are taken as they are.
+    /// Takes the rows of this range, which has to be within the table. Inputs without rows are taken as a whole.
     pub(crate) fn take(&mut self, table: &Table, rows: &Range<usize>) -> Result<(), OutOfMemory> {
         self.inputs.resize_with(table.len(), Piece::default);
         for (k, piece) in self.inputs.iter_mut().enumerate() {
@@ -52,13 +52,13 @@ impl Cut {
         Ok(())
     }
 
-    /// What is fed to input `k`, of the table that it was taken of.
+    /// The part of input `k`. `table` has to be the one that the rows were taken from.
     pub(crate) fn feed<'a>(&'a self, table: &'a Table, k: usize) -> Feed<'a> {
         let Piece { shape, offsets, elements, .. } = &self.inputs[k];
         Feed { values: table.part(k, elements.clone()), shape, offsets }
     }
 
-    /// The rows of input `k` that were taken; of sequences, the tokens.
+    /// The range of rows of input `k`; for sequences, of tokens.
     pub(crate) fn rows(&self, k: usize) -> Range<usize> {
         self.inputs[k].rows.clone()
     }

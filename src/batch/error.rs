@@ -1,4 +1,4 @@
-//! What can be wrong with a batch.
+//! Errors in the rows or arrays of a batch.
 
 use std::error::Error;
 use std::fmt;
@@ -21,7 +21,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Why rows or arrays are not a batch of a network. Rows count from 0.
+/// The reason why rows or arrays are not a batch of a network. Rows count from 0.
 ///
 /// ```
 /// use paddle::{BatchError, Error, network};
@@ -39,19 +39,19 @@ impl fmt::Display for Shape {
 pub enum BatchError {
     /// The rows have more or fewer columns than the network has inputs.
     Columns {
-        /// The columns of a row.
+        /// The number of columns of a row.
         found: usize,
-        /// The network's inputs.
+        /// The names of the network's inputs.
         inputs: Vec<String>,
     },
     /// The network has no input of this name.
     NoSuchInput {
-        /// The name.
+        /// The name that was asked for.
         input: String,
-        /// The names that there are.
+        /// The names of the network's inputs.
         inputs: Vec<String>,
     },
-    /// An input was given nothing.
+    /// An input has no value.
     NoValue {
         /// The input.
         input: String,
@@ -62,16 +62,16 @@ pub enum BatchError {
     Type {
         /// The input.
         input: String,
-        /// The value's.
+        /// The element type of the value.
         found: DType,
-        /// The input's.
+        /// The element type of the input.
         expected: DType,
     },
     /// A value has another shape than its input.
     Shape {
         /// The input.
         input: String,
-        /// The row; none for an array of all rows.
+        /// The row; `None` for an array of all rows.
         row: Option<usize>,
         /// The value's shape.
         found: Shape,
@@ -84,21 +84,21 @@ pub enum BatchError {
         input: String,
         /// The row.
         row: usize,
-        /// The sequence's shape, its tokens first.
+        /// The shape of the sequence, with the number of tokens first.
         found: Shape,
         /// The input's type.
         expected: String,
     },
-    /// The offsets of sequences do not fit.
+    /// The offsets of sequences are wrong.
     Offsets {
         /// The input.
         input: String,
         /// Its type.
         expected: String,
-        /// What is wrong.
+        /// The mistake in the offsets.
         error: OffsetsError,
     },
-    /// A size that the network leaves open differs between the rows of one batch.
+    /// A size that the network leaves open differs between rows of one batch.
     Ragged {
         /// The input.
         input: String,
@@ -109,31 +109,31 @@ pub enum BatchError {
         /// The shape in row 0.
         first: Shape,
     },
-    /// An input that has one value for all rows was given different ones.
+    /// An input with one value for all rows has different ones.
     RowsDiffer {
         /// The input.
         input: String,
-        /// A row.
+        /// The first of two rows that differ.
         first: usize,
-        /// The first row that differs from it.
+        /// The second of them.
         second: usize,
     },
-    /// Two inputs were given different numbers of rows.
+    /// Two inputs have different numbers of rows.
     Rows {
         /// An input.
         input: String,
-        /// Its rows.
+        /// The number of its rows.
         found: usize,
-        /// An input before it.
+        /// The input that it was compared with.
         first: String,
-        /// The rows of that.
+        /// The number of rows of that input.
         expected: usize,
     },
-    /// The batch was made for another network.
+    /// The batch is for another network.
     OtherNetwork {
-        /// The network that it was made for.
+        /// The network of the batch.
         found: String,
-        /// The network that it was given to.
+        /// The network that the batch was given to.
         expected: String,
     },
     /// There is no memory for the values.

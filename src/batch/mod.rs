@@ -1,4 +1,4 @@
-//! Batches: the rows of a step in the form in which the runtime wants them.
+//! Batches: the rows of a step as columns, which the runtime takes.
 
 mod cut;
 mod error;
@@ -21,10 +21,10 @@ use crate::element::Element;
 use crate::network::{Network, Spec};
 use crate::reader::{IntoItem, Item};
 
-/// A batch of the network `S`: for each input the values of all rows, side by side.
+/// A batch of the network `S`: for each input, the values of all rows.
 ///
-/// Everything that takes rows takes a `&Batch` as well, and then copies nothing but what it hands to the device.
-/// A batch can be filled again; it keeps its memory.
+/// Every function that takes rows also takes a `&Batch`, and then copies only what it sends to the device. A batch can
+/// be filled again and keeps its memory.
 ///
 /// ```
 /// use ndarray::array;
@@ -48,7 +48,7 @@ pub struct Batch<S: Spec> {
 }
 
 impl<S: Spec> Batch<S> {
-    /// A batch without values, to be [set](Batch::set) or [filled](Batch::fill).
+    /// A batch without values. [`set`](Batch::set) or [`fill`](Batch::fill) adds them.
     ///
     /// # Errors
     /// Those of [`Network::program`].
@@ -59,7 +59,7 @@ impl<S: Spec> Batch<S> {
     /// A batch of these rows.
     ///
     /// # Errors
-    /// [`Error::Batch`], as of [`fill`](Self::fill), and those of [`Network::program`].
+    /// [`Error::Batch`] as for [`fill`](Self::fill), and those of [`Network::program`].
     pub fn from_rows<R: Borrow<S::Row>>(
         net: &Network<S>,
         rows: impl IntoIterator<Item = R>,
@@ -69,14 +69,14 @@ impl<S: Spec> Batch<S> {
         Ok(batch)
     }
 
-    /// A batch of what can be trained on.
+    /// A batch of rows of any accepted form.
     pub(crate) fn of(net: &Network<S>, rows: &impl Rows<S>) -> Result<Self, Error> {
         let mut scratch = Table::new(&net.model()?.signature);
         let table = rows.columns(&mut scratch)?.try_clone()?;
         Ok(Batch { table, spec: PhantomData })
     }
 
-    /// The same with the first row's value of input `k` in all rows; nothing where that changes nothing.
+    /// A copy whose input `k` has the first row's value in all rows; `None` if that changes nothing.
     pub(crate) fn with_first(&self, k: usize) -> Result<Option<Self>, BatchError> {
         Ok(self.table.with_first(k)?.map(|table| Batch { table, spec: PhantomData }))
     }
@@ -84,17 +84,19 @@ impl<S: Spec> Batch<S> {
     /// Replaces the values by those of `rows`. After an error the batch is empty.
     ///
     /// # Errors
-    /// If a size that a type leaves open differs between rows, an input without rows has different values, or there is no memory; of a
-    /// [`Dynamic`](crate::Dynamic) network also if rows have other columns, element types or shapes than its inputs.
+    /// A size that a type leaves open differs between rows, an input without rows has different values, or memory runs
+    /// out. For a [`Dynamic`](crate::Dynamic) network, also rows whose columns, element types or shapes are not those
+    /// of its inputs.
     pub fn fill<R: Borrow<S::Row>>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), BatchError> {
         self.table.fill::<S::Row>(rows)
     }
 
-    /// Gives an input the values of all rows: an array of any layout whose first dimension are the rows. For `[_, 1]` an array of
-    /// `[rows]` will do as well, and for `[_]` one of `[rows, 1]`.
+    /// Sets the values of an input for all rows. `array` may have any layout; its first dimension is that of the rows.
+    /// For `[_, 1]` the shape `[rows]` is accepted too, and for `[_]` the shape `[rows, 1]`.
     ///
     /// # Errors
-    /// If there is no such input, the array has another element type or shape, or there is no memory; then the input has no value.
+    /// There is no such input, the array has another element type or shape, or memory runs out. Then the input has no
+    /// value.
     pub fn set<T, A, D>(&mut self, input: &str, array: &ArrayBase<A, D>) -> Result<(), BatchError>
     where
         T: Element,
@@ -104,14 +106,15 @@ impl<S: Spec> Batch<S> {
         self.table.set(input, array, &[])
     }
 
-    /// Gives an input of sequences the tokens of all rows: an array whose first dimension are the tokens, and where
-    /// each sequence begins among them, followed by their number.
+    /// Sets the tokens of an input of sequences for all rows. The first dimension of `array` is that of the tokens;
+    /// `offsets` has the start of each sequence, and at the end the number of tokens.
     ///
-    /// `batch.set_sequences("words", &array![5, 7, 7, 2], &[0, 3, 3, 4])?`: three sequences, of which the second is
+    /// `batch.set_sequences("words", &array![5, 7, 7, 2], &[0, 3, 3, 4])?` sets three sequences, the second of which is
     /// empty.
     ///
     /// # Errors
-    /// If there is no such input, the array has another element type or shape, offsets do not begin with 0, descend or do not end with the number of tokens, or there is no memory; then the input has no value.
+    /// There is no such input, the array has another element type or shape, memory runs out, or the offsets do not
+    /// begin with 0, descend, or do not end with the number of tokens. Then the input has no value.
     pub fn set_sequences<T, A, D>(
         &mut self,
         input: &str,
@@ -126,14 +129,15 @@ impl<S: Spec> Batch<S> {
         self.table.set(input, tokens, &[offsets])
     }
 
-    /// Gives an input of sequences of sequences, `Seq<Seq<i64>>`, the tokens of all rows, and for each level where each
-    /// sequence begins: the outermost ones first, which begin among those in them.
+    /// Sets the tokens of an input of sequences of sequences, `Seq<Seq<i64>>`, for all rows. `offsets` has those of
+    /// each level, the outermost first; the offsets of a level count sequences of the next one.
     ///
-    /// `batch.set_nested_sequences("text", &array![5, 7, 7, 2], &[&[0, 2], &[0, 3, 4]])?`: one text of two sentences, of three
-    /// words and of one.
+    /// `batch.set_nested_sequences("text", &array![5, 7, 7, 2], &[&[0, 2], &[0, 3, 4]])?` sets one text of two
+    /// sentences, with three words and one.
     ///
     /// # Errors
-    /// If there is no such input, the array has another element type or shape, offsets do not fit it or each other, or there is no memory; then the input has no value.
+    /// There is no such input, the array has another element type or shape, the offsets do not fit the array or each
+    /// other, or memory runs out. Then the input has no value.
     pub fn set_nested_sequences<T, A, D>(
         &mut self,
         input: &str,
@@ -148,7 +152,7 @@ impl<S: Spec> Batch<S> {
         self.table.set(input, tokens, offsets)
     }
 
-    /// The same, for a batch that is made in one expression.
+    /// Like [`set`](Self::set), for a batch that is built in one expression:
     ///
     /// `Batch::new(&net)?.with("x", &x)?.with("y", &y)?`
     ///
@@ -167,7 +171,7 @@ impl<S: Spec> Batch<S> {
     /// The number of rows.
     ///
     /// # Errors
-    /// If an input has no value, or other rows than the rest.
+    /// An input has no value, or another number of rows than the rest.
     pub fn rows(&self) -> Result<usize, BatchError> {
         self.table.rows()
     }
@@ -221,9 +225,9 @@ pub(crate) mod sealed {
     use super::{Batch, BatchError, Table};
     use crate::network::Spec;
 
-    /// The passage from rows to columns.
+    /// The conversion of rows to columns.
     pub trait Fill<S: Spec> {
-        /// The columns of `scratch`'s network: those that are there, or `scratch` filled with them.
+        /// The columns of these rows: existing ones, or `scratch` filled with the rows.
         fn columns<'a>(&'a self, scratch: &'a mut Table) -> Result<&'a Table, BatchError>;
     }
 

@@ -1,9 +1,9 @@
-//! Rows: what one sample of a network is in Rust.
+//! Rows: one sample of a network as a Rust value.
 //!
-//! A row has one column for each input of the network, in their order. `x: Tensor<f32, _, 13>` is a `[f32; 13]`,
-//! `y: Tensor<i64, _, 1>` an `i64`, `w: Tensor<f32, _, T>` a `Vec<f32>`: a size that is bound at run time. A sequence is
-//! a `Vec` or a slice: `words: Seq<i64>` a `Vec<i64>`, `Seq<Tensor<f32, 64>>` a `Vec<[f32; 64]>`. An input
-//! without rows, `rate: Tensor<f32>`, is a column too, whose value has to be the same in all rows of a batch.
+//! A row has one column for each input of the network, in order. `x: Tensor<f32, _, 13>` is a `[f32; 13]`, `y:
+//! Tensor<i64, _, 1>` an `i64`. `w: Tensor<f32, _, T>`, whose size is known only at run time, is a `Vec<f32>`. A
+//! sequence is a `Vec` or a slice: `words: Seq<i64>` a `Vec<i64>`, `Seq<Tensor<f32, 64>>` a `Vec<[f32; 64]>`. An input
+//! without rows, `rate: Tensor<f32>`, is a column too; its value has to be the same in all rows of a batch.
 
 use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::program::DType;
@@ -16,12 +16,13 @@ use crate::reader::{IntoItem, Item};
 
 /// One sample: a value for each input of a network.
 ///
-/// Tuples of columns are rows, and so are the structs that `#[network]` makes of a topology's inputs.
+/// Tuples of columns are rows, and so are the structs that `#[network]` generates for the inputs of a topology.
 ///
-/// What the columns are follows from the types of the inputs; [`network!`](crate::network!) has the table. Of a [`Dynamic`](crate::Dynamic) network any row will
-/// do that fits when a batch is made, and dimensions of 1 at the end may be left out.
+/// The types of the inputs determine the types of the columns; [`network!`](crate::network!) has the table. A
+/// [`Dynamic`](crate::Dynamic) network accepts any row that fits when a batch is made. Dimensions of 1 at the end may
+/// be left out.
 ///
-/// A row of a type of your own hands on its columns:
+/// A row type of your own passes on its columns:
 ///
 /// ```
 /// use paddle::{Columns, Dynamic, Network, Parameters, Row, infer, network};
@@ -46,7 +47,7 @@ use crate::reader::{IntoItem, Item};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Row {
-    /// Hands each column to `columns`, in the order of the network's inputs.
+    /// Passes each column to `columns`, in the order of the network's inputs.
     fn write(&self, columns: &mut Columns<'_>);
 }
 
@@ -63,13 +64,13 @@ pub trait Column {
     /// The element type.
     const DTYPE: DType;
 
-    /// Appends the dimensions to `dims`, as far as one can know them from the first of each.
+    /// Appends the dimensions to `dims`, as far as the first element of each dimension determines them.
     fn dims(&self, dims: &mut Vec<usize>);
 
-    /// Hands the elements to `cell`, outer dimension first.
+    /// Passes the elements to `cell`, the outer dimension first.
     fn write(&self, cell: &mut Cell<'_>);
 
-    /// The same for several values side by side; elements do it in one piece.
+    /// Like [`write`](Self::write), for several values side by side. Plain elements are passed in one piece.
     fn write_all(values: &[Self], cell: &mut Cell<'_>)
     where
         Self: Sized,
@@ -80,17 +81,17 @@ pub trait Column {
     }
 }
 
-/// Takes the columns of one row.
+/// The receiver of the columns of one row.
 ///
 /// [`Row`] has an example.
 pub struct Columns<'a> {
     pub(crate) specs: &'a [InputSpec],
     pub(crate) inputs: &'a mut [InputValues],
-    /// The number of the row within its batch.
+    /// The index of the row in its batch.
     pub(crate) row: usize,
-    /// The number of columns so far.
+    /// The number of columns received so far.
     pub(crate) count: usize,
-    /// The first thing that did not fit.
+    /// The first mistake.
     pub(crate) error: Option<BatchError>,
 }
 
@@ -102,7 +103,7 @@ impl Columns<'_> {
         if self.error.is_some() {
             return;
         }
-        // A column too many shows in the count.
+        // `count` tells later that there is a column too many.
         let (Some(spec), Some(values)) = (self.specs.get(at), self.inputs.get_mut(at)) else { return };
         if let Err(misfit) = values.push(spec, self.row, column) {
             self.error = Some(misfit);
@@ -110,9 +111,9 @@ impl Columns<'_> {
     }
 }
 
-/// Takes the elements of one column of one row, and compares its shape with what the network declares.
+/// The receiver of the elements of one column in one row. It compares the shape with the network's input.
 ///
-/// A [`Column`] hands its elements to it:
+/// A [`Column`] passes its elements to it:
 ///
 /// ```
 /// use paddle::core::program::DType;
@@ -148,15 +149,15 @@ impl Columns<'_> {
 pub struct Cell<'a> {
     pub(crate) spec: &'a InputSpec,
     pub(crate) values: &'a mut InputValues,
-    /// How many arrays are open.
+    /// The number of arrays that are open.
     pub(crate) depth: usize,
     pub(crate) fits: bool,
-    /// There is no memory for the elements.
+    /// The failed request for memory.
     pub(crate) error: Option<OutOfMemory>,
 }
 
 impl Cell<'_> {
-    /// Takes an array of `len` items, which `write` hands over.
+    /// Receives an array of `len` items, which `write` passes.
     pub fn array(&mut self, len: usize, write: impl FnOnce(&mut Self)) {
         match self.values.bind(self.spec, self.depth, len) {
             Ok(fits) => self.fits = self.fits && fits,
@@ -169,11 +170,11 @@ impl Cell<'_> {
         }
     }
 
-    /// Takes elements, as many as the innermost array has.
+    /// Receives the elements of the innermost array.
     pub fn elements<T: Element>(&mut self, elements: &[T]) {
-        // The first arrays of a sequence are those of its tokens.
+        // The outermost arrays of a sequence hold its tokens.
         let depth = self.depth.checked_sub(self.spec.levels);
-        // An element stands for `[1]` as well.
+        // An element is accepted for `[1]`.
         let scalar = depth.is_some_and(|depth| {
             self.spec.dims[depth.min(self.spec.dims.len())..].iter().all(|&dim| dim == Some(1))
         });

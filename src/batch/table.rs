@@ -1,4 +1,4 @@
-//! The columns of a batch: for each input of a network, the values of all rows side by side.
+//! The table of a batch: for each input of a network, the values of all rows.
 
 use std::borrow::Borrow;
 use std::ops::Range;
@@ -13,24 +13,24 @@ use super::{BatchError, Shape};
 use crate::element::{Element, Values};
 use crate::model::{InputSpec, Signature};
 
-/// A size that no row has bound yet.
+/// A size that no row has determined yet.
 const UNBOUND: usize = usize::MAX;
 
-/// There is no memory for the values of an input.
+/// The error for an input whose values find no memory.
 fn of_input(spec: &InputSpec, error: OutOfMemory) -> BatchError {
     BatchError::OutOfMemory(error.wanted_for(format_args!("input `{}` of a batch", spec.name)))
 }
 
-/// What is fed to one input.
+/// The values of one input.
 #[derive(Debug)]
 pub(crate) struct InputValues {
     pub(crate) values: Values,
-    /// The rows of the batch first, where the input has them; of sequences, their tokens.
+    /// The shape. The first dimension is that of the batch, if the input has rows; for sequences, that of the tokens.
     shape: Vec<usize>,
-    /// Of sequences, where each begins among the tokens, and the number of tokens; of sequences of sequences, those of the
-    /// outer ones first, whose tokens are the inner ones.
+    /// For sequences, the offsets of each level, the outermost first. The offsets of a level count the sequences of the
+    /// next one, and those of the last level count tokens; the last offset is the total.
     offsets: Vec<Vec<i64>>,
-    /// Whether there is anything to be fed.
+    /// Whether there are values.
     set: bool,
 }
 
@@ -45,7 +45,7 @@ impl InputValues {
         }
     }
 
-    /// Forgets the values, and keeps their memory.
+    /// Removes the values and keeps their memory.
     fn clear(&mut self, spec: &InputSpec) {
         self.values.clear();
         self.shape.clear();
@@ -58,12 +58,13 @@ impl InputValues {
         self.set = false;
     }
 
-    /// The dimensions behind the batch.
+    /// The dimensions behind that of the batch.
     fn dims<'a>(&'a self, spec: &InputSpec) -> &'a [usize] {
         &self.shape[usize::from(spec.batched)..]
     }
 
-    /// Whether dimension `depth` of a value may be `len`. The first row binds a size that the network leaves open.
+    /// Whether dimension `depth` of a value may have the length `len`. The first row determines sizes that the network
+    /// leaves open.
     pub(super) fn bind(&mut self, spec: &InputSpec, depth: usize, len: usize) -> Result<bool, OutOfMemory> {
         if let Some(offsets) = self.offsets.get_mut(depth) {
             let end = offsets.last().copied().unwrap_or(0) + len as i64;
@@ -79,7 +80,7 @@ impl InputValues {
                 true
             }
             Some(size) => *size == len,
-            // `[1]` stands for a scalar as well.
+            // `[1]` is accepted for a scalar.
             None => len == 1,
         })
     }
@@ -104,7 +105,7 @@ impl InputValues {
             return Err(BatchError::OutOfMemory(error.wanted_for(what)));
         }
         let items = if spec.levels > 0 { self.shape[0] - tokens } else { 1 };
-        // An empty `Vec` does not say how large its items would be; nor need it, where it is a sequence.
+        // An empty `Vec` does not determine the sizes of its items. An empty sequence does not have to.
         for size in self.shape.iter_mut().filter(|size| **size == UNBOUND && items > 0) {
             *size = 0;
         }
@@ -114,7 +115,7 @@ impl InputValues {
         }
         self.set = true;
         if spec.levels > 0 {
-            // Its offsets were noted as its arrays came.
+            // The offsets were recorded with the arrays.
         } else if spec.batched {
             self.shape[0] = row + 1;
         } else if row > 0 {
@@ -126,11 +127,11 @@ impl InputValues {
         Ok(())
     }
 
-    /// Why a column does not fit: its own shape is wrong, or it is not that of the first row.
+    /// The error for a column that does not fit: its shape is wrong, or differs from that of the first row.
     fn misfit<C: Column>(&self, spec: &InputSpec, row: usize, column: &C) -> BatchError {
         let (input, mut dims) = (spec.name.clone(), Vec::new());
         column.dims(&mut dims);
-        // The tokens of a sequence may be any number.
+        // A sequence may have any number of tokens.
         let whole = Shape(dims);
         let found = Shape(whole.0.get(spec.levels..).unwrap_or_default().to_vec());
         let declared = found.0.len() == spec.dims.len()
@@ -145,7 +146,7 @@ impl InputValues {
         BatchError::Shape { input, row: Some(row), found, expected: spec.shown.clone() }
     }
 
-    /// Takes the values of all rows at once; of sequences, with the offsets.
+    /// Sets the values of all rows at once; for sequences, with the offsets.
     fn set<T, S, D>(
         &mut self,
         spec: &InputSpec,
@@ -170,7 +171,7 @@ impl InputValues {
             _ => {
                 for (to, offsets) in self.offsets.iter_mut().zip(offsets) {
                     to.clear();
-                    // One that does not fit is out of the range of what there can be.
+                    // An offset too large for `i64` is out of range in any case, so it may become any large number.
                     to.try_extend(offsets.iter().map(|&at| i64::try_from(at).unwrap_or(i64::MAX)))
                         .map_err(|error| of_input(spec, error))?;
                 }
@@ -187,7 +188,7 @@ impl InputValues {
             let same = |(dim, size): (&Option<usize>, &usize)| dim.is_none_or(|dim| dim == *size);
             let ones = |dims: &[Option<usize>]| dims.iter().all(|&dim| dim == Some(1));
             let exact = behind.len() == spec.dims.len() && spec.dims.iter().zip(behind).all(same);
-            // As in a row, an element stands for `[1]`, and the other way round.
+            // An element is accepted for `[1]`, and `[1]` for an element, as in rows.
             exact || (behind.is_empty() && ones(&spec.dims)) || (behind == [1] && spec.dims.is_empty())
         });
         if !fits {
@@ -209,7 +210,7 @@ impl InputValues {
     /// Gives all rows the value of the first one.
     fn repeat_first(&mut self, spec: &InputSpec, rows: usize) -> Result<(), OutOfMemory> {
         let of_row: usize = self.dims(spec).iter().product();
-        // Of each level, what the first row has of it, again and again.
+        // At each level, the first row's part is repeated.
         let mut items = 1;
         for offsets in &mut self.offsets {
             let of_first = offsets[items];
@@ -256,7 +257,7 @@ impl Table {
         self.inputs.iter_mut().zip(&self.signature.inputs).for_each(|(values, spec)| values.clear(spec));
     }
 
-    /// Replaces what is there by `rows`. After an error the table is empty.
+    /// Replaces the values by those of `rows`. After an error the table is empty.
     pub(crate) fn fill<R: Row>(
         &mut self,
         rows: impl IntoIterator<Item: Borrow<R>>,
@@ -283,7 +284,7 @@ impl Table {
                 return Err(BatchError::Columns { found, inputs: self.signature.input_names() });
             }
         }
-        // Without rows there is nothing to tell a value or a size that only rows have.
+        // Without rows, values and sizes that only rows determine are not known.
         for (values, spec) in self.inputs.iter_mut().zip(&self.signature.inputs) {
             values.set = values.set || (spec.batched && !values.shape.contains(&UNBOUND));
         }
@@ -315,8 +316,8 @@ impl Table {
         set
     }
 
-    /// The number of rows, if every input has a value and all of them have the same rows. A network without inputs
-    /// of the batch has one.
+    /// The number of rows, if every input has a value and all inputs have the same number of rows. A network without
+    /// inputs of the batch has one row.
     pub(crate) fn rows(&self) -> Result<usize, BatchError> {
         let mut rows = None;
         for (values, spec) in self.inputs.iter().zip(&self.signature.inputs) {
@@ -335,8 +336,8 @@ impl Table {
         Ok(rows.map_or(1, |(_, rows)| rows))
     }
 
-    /// The same, but with the first row's value of input `k` in all rows; nothing where they have it already, or the
-    /// input has no rows. Errors as [`rows`](Self::rows) does.
+    /// A copy whose input `k` has the first row's value in all rows; `None` if they have it already, or if the input
+    /// has no rows. Errors as [`rows`](Self::rows) does.
     pub(crate) fn with_first(&self, k: usize) -> Result<Option<Self>, BatchError> {
         let (rows, spec) = (self.rows()?, &self.signature.inputs[k]);
         if !spec.batched || rows == 0 {
@@ -362,17 +363,17 @@ impl Table {
         self.inputs.len()
     }
 
-    /// Whether input `k` has rows of the batch, or tokens of them.
+    /// Whether input `k` has the rows of the batch, or tokens that belong to them.
     pub(crate) fn has_rows(&self, k: usize) -> bool {
         self.signature.inputs[k].batched
     }
 
-    /// Some of the elements of input `k`, which have to be there.
+    /// A range of the elements of input `k`. Panics if it is out of bounds.
     pub(crate) fn part(&self, k: usize, elements: Range<usize>) -> HostSlice<'_> {
         self.inputs[k].values.part(elements)
     }
 
-    /// What is fed to input `k`.
+    /// The values of input `k`, to be fed.
     pub(crate) fn feed(&self, k: usize) -> Feed<'_> {
         let input = &self.inputs[k];
         Feed { values: input.values.as_slice(), shape: &input.shape, offsets: &input.offsets }
