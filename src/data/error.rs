@@ -1,11 +1,11 @@
-//! What can be wrong with a file of data.
+//! Errors in data files.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a file of data was not read. Lines and columns count from 1.
+/// The reason why a data file could not be read. Lines and columns count from 1.
 ///
 /// ```
 /// use paddle::data::{DataError, housing};
@@ -20,7 +20,7 @@ pub enum DataError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is not text.
@@ -34,10 +34,10 @@ pub enum DataError {
     Empty {
         /// The file.
         path: PathBuf,
-        /// The columns that each row should have.
+        /// The number of columns that each row should have.
         expected: usize,
     },
-    /// The file is not of the format that it should be.
+    /// The file has another format.
     Format {
         /// The file.
         path: PathBuf,
@@ -52,12 +52,12 @@ pub enum DataError {
         path: PathBuf,
         /// The line.
         line: usize,
-        /// How many columns it has.
+        /// The number of its columns.
         found: usize,
-        /// How many it should have.
+        /// The expected number of columns.
         expected: usize,
     },
-    /// A field is not a finite number of the range of `f32`.
+    /// A field is not a finite number within the range of `f32`.
     Number {
         /// The file.
         path: PathBuf,

@@ -1,33 +1,34 @@
-//! What words mean, as texts to be told apart: glosses of WordNet, and the lexicographers' files that they are in.
+//! A data set of texts to classify: the glosses of WordNet, with the lexicographers' files that they are in as classes.
 
 use super::text::Vocabulary;
 use super::{is_held_out, wordnet};
 use crate::random::SplitMix64;
 
-/// A gloss, with numbers for its words and for its class: [`up_to`] has an example.
+/// A gloss, as ids of its words and of its class. [`up_to`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gloss {
-    /// The words of [`Glosses::vocabulary`] in it, in their order; others are left out, so there may be none.
+    /// The ids, in [`Glosses::vocabulary`], of the words of the gloss, in order. Other words are left out, so the list
+    /// may be empty.
     pub words: Vec<i64>,
-    /// Which of [`Glosses::classes`].
+    /// The index in [`Glosses::classes`].
     pub class: i64,
 }
 
-/// Glosses to learn from and others to judge by: [`up_to`] has an example.
+/// Glosses for training and for testing. [`up_to`] has an example.
 #[derive(Clone, Debug)]
 pub struct Glosses {
-    /// The words of the glosses to learn from.
+    /// The words of the training glosses.
     pub vocabulary: Vocabulary,
-    /// The 44 lexicographers' files, by the alphabet: `adj.all`, …, `verb.weather`.
+    /// The 44 lexicographers' files in alphabetical order: `adj.all`, …, `verb.weather`.
     pub classes: Vec<String>,
-    /// The glosses to learn from.
+    /// The glosses for training.
     pub training: Vec<Gloss>,
-    /// The glosses to judge by.
+    /// The glosses for testing.
     pub held_out: Vec<Gloss>,
 }
 
-/// The glosses of [`wordnet::synsets`], with examples. A fifth is [held out](is_held_out) by the texts: 9,931. Of the others,
-/// `most` are to be learned from: the first, in an order that is drawn once and for all, of 39,085.
+/// The glosses of [`wordnet::synsets`], with their examples. A fifth, 9,931, is [held out](is_held_out) by text. Of the
+/// other 39,085, the first `most` in a fixed random order are for training.
 ///
 /// ```
 /// use paddle::data::glosses;
@@ -43,7 +44,7 @@ pub fn up_to(most: usize) -> Glosses {
     let synsets = wordnet::synsets();
     let (held_out, mut training): (Vec<_>, Vec<_>) =
         synsets.iter().partition(|synset| is_held_out(&synset.gloss, 5));
-    // Fisher and Yates.
+    // The shuffle of Fisher and Yates.
     let mut random = SplitMix64::new(0);
     for end in (2..=training.len()).rev() {
         training.swap(end - 1, random.below(end as u64) as usize);

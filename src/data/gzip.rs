@@ -1,4 +1,4 @@
-//! Files that are packed by gzip, or are not.
+//! Files that may be compressed by gzip.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,10 +8,10 @@ use paddle_core::memory::TryGrow;
 
 use super::DataError;
 
-/// More bytes than these are not unpacked: a small file may pack any number of them.
+/// The most bytes that are unpacked: a small file may unpack to any number of them.
 const MOST: u64 = 1 << 30;
 
-/// The bytes as they are, or what they unpack to, if they are packed.
+/// The bytes unpacked, if they are packed; otherwise as they are.
 pub(super) fn unpack(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
     let failed = |source| DataError::Io { path: path.into(), source };
     let mut unpacked = Vec::new();

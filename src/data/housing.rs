@@ -1,8 +1,8 @@
-//! The Boston housing data (Harrison, Rubinfeld 1978) from a file that the user has.
+//! The Boston housing data (Harrison, Rubinfeld 1978), from a file that the user has.
 //!
-//! Both forms in which it goes round are read: UCI's, separated by white space, and that of CSV, with or
-//! without a line of names. Thirteen features (`crim zn indus chas nox rm age dis rad tax ptratio b lstat`),
-//! then the target, the median value of the homes in thousands of dollars.
+//! Two formats are read: UCI's, separated by white space, and CSV, with or without a line of names. A row has thirteen
+//! features (`crim zn indus chas nox rm age dis rad tax ptratio b lstat`), then the target, the median value of the
+//! homes in thousands of dollars.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::files::disk;
 /// One district.
 pub type Sample = super::Sample<13>;
 
-/// Reads a `housing.data`.
+/// Reads a file such as `housing.data`.
 ///
 /// ```
 /// use paddle::data::housing;
@@ -22,7 +22,8 @@ pub type Sample = super::Sample<13>;
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, is no text, has no rows, or has a line of other columns or of what is no number; with the line, from 1.
+/// The file cannot be read, is not text, has no rows, or has a line with another number of columns or with a field that
+/// is not a number. The error has the line, from 1.
 pub fn read(path: impl AsRef<Path>) -> Result<Vec<Sample>, DataError> {
     let path = path.as_ref();
     let bytes = disk::read(path).map_err(|source| DataError::Io { path: path.into(), source })?;

@@ -1,5 +1,5 @@
-//! 6,032 English words and their plurals or pasts, embedded: half of the forms are listed by WordNet 3.0, half are made by
-//! the rule of English spelling.
+//! 6,032 English words with their plurals or past tenses, embedded. Half of the forms are listed by WordNet 3.0; the
+//! other half follows the rule of English spelling.
 //!
 //! `src/data/README.md` has the origin, the licence and how they were chosen.
 
@@ -12,18 +12,18 @@ use super::split::is_held_out;
 /// A word and one of its forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflection {
-    /// The word as dictionaries have it, in letters from a to z.
+    /// The dictionary form of the word, in letters from a to z.
     pub lemma: String,
-    /// Which form.
+    /// The kind of form.
     pub kind: Kind,
-    /// The form, in such letters.
+    /// The inflected form, in letters from a to z.
     pub form: String,
-    /// Whether the form is one of WordNet's lists of exceptions, which also have forms that the rule makes (`stopped`). Those of
-    /// other words are made by the rule.
+    /// Whether the form is in one of WordNet's lists of exceptions. These also have forms that follow the rule
+    /// (`stopped`). All other forms follow the rule.
     pub listed: bool,
 }
 
-/// Which form of a word.
+/// A kind of inflected form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The plural of a noun.
@@ -32,10 +32,10 @@ pub enum Kind {
     VerbPast,
 }
 
-/// One word in so many is held out.
+/// One word in this many is held out.
 const ONE_IN: u64 = 10;
 
-/// The words to learn from, nouns first, by the alphabet.
+/// The words for training, nouns first, in alphabetical order.
 ///
 /// ```
 /// use paddle::data::inflections::{Kind, training};
@@ -46,10 +46,10 @@ pub fn training() -> impl Iterator<Item = Inflection> {
     part(false)
 }
 
-/// The words to judge by: about a tenth.
+/// The words for testing: about a tenth.
 ///
-/// Words are split by the shortest listed lemma that they end in, or by themselves where there is none. So no word that is held
-/// out ends in a listed lemma of the others: nothing is to be gained from `take` for `overtake`.
+/// Words are split by the shortest listed lemma that they end in or, without one, by themselves. So no held-out word
+/// ends in a listed lemma of a training word: `take` does not give away `overtake`.
 ///
 /// ```
 /// use paddle::data::inflections::{self, Kind};
@@ -81,7 +81,7 @@ fn all() -> Vec<Inflection> {
     text.and_then(|text| text.lines().map(parse).collect()).expect("the embedded file is valid")
 }
 
-/// A line: part of speech, lemma, and the form if it is listed.
+/// Parses a line: part of speech, lemma, and the form if it is listed.
 fn parse(line: &str) -> Option<Inflection> {
     let mut fields = line.split('\t');
     let kind = match fields.next()? {
@@ -96,7 +96,7 @@ fn parse(line: &str) -> Option<Inflection> {
     is_whole.then(|| Inflection { lemma: lemma.to_string(), kind, form, listed: listed.is_some() })
 }
 
-/// The form that the rule of English spelling makes of a word in lower case.
+/// The form of a lower-case word by the rule of English spelling.
 ///
 /// | kind | words that end in | form |
 /// | --- | --- | --- |
@@ -118,7 +118,7 @@ fn parse(line: &str) -> Option<Inflection> {
 /// assert_eq!(regular("go", Kind::VerbPast), "goed"); // it knows no better
 /// ```
 pub fn regular(lemma: &str, kind: Kind) -> String {
-    // As the rule sees it: a letter for `qu`, and a consonant for the y of `yen`.
+    // The spelling as the rule sees it: one letter for `qu`, and a consonant for the y of `yen`.
     let seen = lemma.replace("qu", "q");
     let seen = seen.strip_prefix('y').unwrap_or(&seen);
     let is_vowel = |letter: char| "aeiou".contains(letter);
@@ -143,8 +143,8 @@ pub fn regular(lemma: &str, kind: Kind) -> String {
     }
 }
 
-/// The shares of the [held-out](held_out) words of which these are the right forms, in the order of the words: of those whose forms
-/// are listed, of those whose forms the rule makes, and of all.
+/// The shares of [held-out](held_out) words whose given forms are right: among words with listed forms, among words
+/// that follow the rule, and among all. `forms` has the order of the words.
 ///
 /// ```
 /// use paddle::data::inflections::{exact_match, held_out, regular, rule_baseline};
@@ -164,7 +164,7 @@ pub fn exact_match(forms: impl IntoIterator<Item = impl AsRef<str>>) -> [f64; 3]
     [share(&[true]), share(&[false]), share(&[true, false])]
 }
 
-/// The share of the [held-out](held_out) words whose form is the one that the [rule](regular) makes.
+/// The share of [held-out](held_out) words for which the [rule](regular) gives the right form.
 ///
 /// [`exact_match`] has an example.
 pub fn rule_baseline() -> f64 {
@@ -175,7 +175,7 @@ pub fn rule_baseline() -> f64 {
 mod tests {
     use super::*;
 
-    /// The numbers that the conversion counted.
+    /// The numbers that the conversion of the file counted.
     #[test]
     fn the_embedded_file_is_complete() {
         let all = all();
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// 376 of 571, of which 62 are listed.
+    /// The rule is right for 376 of 571 words, 62 of them listed.
     #[test]
     fn how_far_the_rule_leads() {
         let by_rule = held_out().map(|word| regular(&word.lemma, word.kind));

@@ -1,16 +1,17 @@
-//! The least value of a smooth convex function, found to any exactness.
+//! Minimisation of smooth convex functions to any accuracy, by L-BFGS.
 
 use std::collections::VecDeque;
 
-/// How many steps the curvature is known from.
+/// The number of steps from which the curvature is estimated.
 const MEMORY: usize = 4;
 
-/// Goes on from `x` until `is_done(gradient)`, and returns how many steps it took; none if it is not done after `most`
-/// steps, or gets no further.
+/// Minimises `cost` from `x` until `is_done(gradient)`, and returns the number of steps. `None` if that takes more than
+/// `most` steps, or if a step makes no progress.
 ///
-/// The method is L-BFGS (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989) with steps that
-/// are halved until they pay (Armijo's rule), which suffices where the function is strictly convex. `cost(x, gradient)` is the
-/// function, and writes its gradient; `diagonal` is what its second derivatives are about.
+/// The method is L-BFGS (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989). The
+/// length of a step is halved until the cost falls enough (Armijo's rule), which suffices for strictly convex
+/// functions. `cost(x, gradient)` returns the cost and writes its gradient; `diagonal` approximates the second
+/// derivatives.
 pub(super) fn minimize(
     x: &mut [f64],
     diagonal: &[f64],
@@ -27,7 +28,7 @@ pub(super) fn minimize(
         }
         let direction = direction(&gradient, diagonal, &memory);
         let slope = dot(&direction, &gradient);
-        // The oldest step's memory is used again.
+        // The oldest step gives up its memory.
         let mut step = if memory.len() == MEMORY { memory.pop_front() } else { None }.unwrap_or_default();
         step.x.clear();
         step.x.extend_from_slice(x);
@@ -48,7 +49,7 @@ pub(super) fn minimize(
                 return None;
             }
         }
-        // What was, becomes by how much it has changed.
+        // The old position and gradient become their differences to the new ones.
         step.x.iter_mut().zip(&*x).for_each(|(from, to)| *from = to - *from);
         step.gradient.iter_mut().zip(&gradient).for_each(|(from, to)| *from = to - *from);
         step.product = dot(&step.x, &step.gradient);
@@ -59,7 +60,7 @@ pub(super) fn minimize(
     None
 }
 
-/// How `x` and the gradient changed in a step, and the product of both.
+/// The changes of `x` and of the gradient in a step, and their scalar product.
 #[derive(Default)]
 struct Step {
     x: Vec<f64>,
@@ -67,7 +68,8 @@ struct Step {
     product: f64,
 }
 
-/// Minus the gradient, through the inverse of what is known of the second derivatives: the two loops over the steps.
+/// The direction of descent: minus the gradient times the estimated inverse of the second derivatives, by L-BFGS's two
+/// loops over the steps.
 fn direction(gradient: &[f64], diagonal: &[f64], memory: &VecDeque<Step>) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|x| -x).collect();
     let mut along = Vec::with_capacity(memory.len());
@@ -76,7 +78,7 @@ fn direction(gradient: &[f64], diagonal: &[f64], memory: &VecDeque<Step>) -> Vec
         add(&mut direction, -share, &step.gradient);
         along.push(share);
     }
-    // How much flatter it was along the last step.
+    // The curvature along the last step, relative to `diagonal`.
     let scale = memory.back().map_or(1.0, |step| {
         let expected =
             step.gradient.iter().zip(diagonal).map(|(change, curvature)| change * change / curvature);
@@ -119,7 +121,7 @@ mod tests {
         let mut x = [7.0; 5];
         assert!(steps(bowl, &mut x, 200).is_some());
         assert!(x.iter().enumerate().all(|(i, x)| (x - i as f64).abs() < 1e-8), "{x:?}");
-        // With the second derivatives as they are, a step suffices.
+        // With exact second derivatives, one step suffices.
         let mut x = [7.0; 5];
         let diagonal: Vec<f64> = (0..5).map(|i| 2.0 * width(i)).collect();
         let taken = minimize(&mut x, &diagonal, bowl, |gradient: &[f64]| dot(gradient, gradient) < 1e-20, 9);

@@ -1,4 +1,4 @@
-//! The closed form of linear regression, to hold a trained model against.
+//! The closed form of linear regression, as the baseline of a trained model.
 
 use std::array;
 use std::error::Error;
@@ -19,27 +19,26 @@ use super::Sample;
 pub struct Linear<const N: usize> {
     /// One weight per feature.
     pub weights: [f64; N],
-    /// What is predicted where every feature is 0.
+    /// The prediction if every feature is 0.
     pub intercept: f64,
 }
 
 impl<const N: usize> Linear<N> {
-    /// What the model says of these features.
+    /// The prediction for these features.
     pub fn predict(&self, features: [f32; N]) -> f64 {
         self.intercept + self.weights.iter().zip(features).map(|(w, x)| w * f64::from(x)).sum::<f64>()
     }
 
-    /// The mean squared error on these rows; 0 without any.
+    /// The mean squared error on these rows; 0 if there are none.
     pub fn mse(&self, rows: &[Sample<N>]) -> f64 {
         let errors = rows.iter().map(|row| self.predict(row.features) - f64::from(row.target));
         errors.map(|error| error * error).sum::<f64>() / rows.len().max(1) as f64
     }
 }
 
-/// Finds the linear model of least squared error, in `f64`, by Householder's QR decomposition.
+/// Computes the linear model of least squared error, in `f64`, by Householder's QR decomposition.
 ///
-/// Unlike the normal equations it does not square the condition number: features may be of very different
-/// sizes.
+/// Unlike the normal equations, this does not square the condition number, so features may differ widely in scale.
 ///
 /// ```
 /// use paddle::data::{Sample, least_squares};
@@ -51,7 +50,8 @@ impl<const N: usize> Linear<N> {
 /// ```
 ///
 /// # Errors
-/// If there are fewer rows than weights and intercept, a row holds what is not finite, or a feature is constant or depends on those before it.
+/// There are fewer rows than coefficients (weights and intercept), a value is not finite, or a feature is constant or a
+/// linear combination of those before it.
 pub fn least_squares<const N: usize>(rows: &[Sample<N>]) -> Result<Linear<N>, LeastSquaresError> {
     if rows.len() <= N {
         return Err(LeastSquaresError::TooFewRows { found: rows.len(), needed: N + 1 });
@@ -60,13 +60,13 @@ pub fn least_squares<const N: usize>(rows: &[Sample<N>]) -> Result<Linear<N>, Le
         return Err(LeastSquaresError::NotFinite { row });
     }
 
-    // Centred columns need no column of ones: the intercept follows from the means.
+    // The columns are centred, so no column of ones is needed: the intercept follows from the means.
     let (mean, mut y) = centred(rows.iter().map(|row| row.target));
     let columns: [_; N] = array::from_fn(|j| centred(rows.iter().map(|row| row.features[j])));
     let means: [f64; N] = array::from_fn(|j| columns[j].0);
     let mut x = columns.map(|(_, column)| column);
 
-    // Column by column, a reflection turns what lies below the diagonal into zeros.
+    // Column by column, a reflection zeroes the elements below the diagonal.
     let mut diagonal = [0.0; N];
     for j in 0..N {
         let (done, rest) = x.split_at_mut(j + 1);
@@ -96,7 +96,7 @@ fn is_finite<const N: usize>(row: &Sample<N>) -> bool {
     row.target.is_finite() && row.features.iter().all(|x| x.is_finite())
 }
 
-/// The mean of a column, and the column less its mean.
+/// The mean of a column, and the column minus its mean.
 fn centred(column: impl ExactSizeIterator<Item = f32> + Clone) -> (f64, Vec<f64>) {
     let mean = column.clone().map(f64::from).sum::<f64>() / column.len() as f64;
     (mean, column.map(|x| f64::from(x) - mean).collect())
@@ -106,7 +106,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Mirrors `column` at the plane that is perpendicular to `v`.
+/// Reflects `column` at the plane perpendicular to `v`.
 fn reflect(column: &mut [f64], v: &[f64]) {
     let scale = 2.0 * dot(column, v) / dot(v, v);
     for (x, v) in column.iter_mut().zip(v) {
@@ -114,7 +114,7 @@ fn reflect(column: &mut [f64], v: &[f64]) {
     }
 }
 
-/// Why rows have no unique linear model. Rows and features count from 0.
+/// The reason why rows have no unique linear model. Rows and features count from 0.
 ///
 /// ```
 /// use paddle::data::{LeastSquaresError, Sample, least_squares};
@@ -127,9 +127,9 @@ fn reflect(column: &mut [f64], v: &[f64]) {
 pub enum LeastSquaresError {
     /// There are fewer rows than weights and intercept.
     TooFewRows {
-        /// How many rows there are.
+        /// The number of rows.
         found: usize,
-        /// How many are needed.
+        /// The number of rows that are needed.
         needed: usize,
     },
     /// A row holds a NaN or an infinity.

@@ -1,6 +1,6 @@
 //! MNIST's digits, 28 × 28 pixels of 256 greys (LeCun, Cortes, Burges 1998), from a folder that the user has.
 //!
-//! The files are those of the original, in the format idx, packed or not: `train-images-idx3-ubyte`,
+//! The files are the original ones, in the format idx, compressed by gzip or not: `train-images-idx3-ubyte`,
 //! `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, with or without `.gz`.
 
 use std::io::ErrorKind;
@@ -12,8 +12,8 @@ use crate::files::disk;
 /// A digit.
 pub type Digit = Image<28, 28>;
 
-/// Reads digits for training and for testing: those of the four files, or, where there are only the two that begin with
-/// `t10k`, the first 8,000 of these and the rest.
+/// Reads the digits for training and for testing. If the folder has only the two files that begin with `t10k`, their
+/// first 8,000 digits are for training and the rest for testing.
 ///
 /// ```
 /// use paddle::data::mnist;
@@ -23,7 +23,7 @@ pub type Digit = Image<28, 28>;
 /// ```
 ///
 /// # Errors
-/// If a file cannot be read, or is not of the format that its name says.
+/// A file cannot be read, or does not have the format that its name says.
 pub fn read(folder: impl AsRef<Path>) -> Result<(Vec<Digit>, Vec<Digit>), DataError> {
     let folder = folder.as_ref();
     let mut test = digits(folder, "t10k")?;
@@ -54,8 +54,8 @@ fn digits(folder: &Path, part: &str) -> Result<Vec<Digit>, DataError> {
     Ok(images.elements.chunks_exact(28 * 28).zip(&labels.elements).map(digit).collect())
 }
 
-/// A file of bytes in the format idx: two zeros, 8 for bytes, the number of dimensions, each of them in four bytes, the
-/// elements.
+/// A file of bytes in the format idx: two zeros, 8 for bytes, the number of dimensions, each dimension in four bytes,
+/// the elements.
 struct Idx {
     path: PathBuf,
     count: usize,
@@ -63,7 +63,7 @@ struct Idx {
 }
 
 impl Idx {
-    /// Reads a file, packed or not, of any number of elements of these dimensions.
+    /// Reads a file, packed or not, with elements of these dimensions.
     fn read(folder: &Path, name: &str, dims: &[u32]) -> Result<Idx, DataError> {
         let plain = folder.join(name);
         let packed = folder.join(format!("{name}.gz"));
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with these files, of its own for each test.
+    /// A folder with these files. Each test has its own.
     fn folder(test: &str, files: &[(&str, Vec<u8>)]) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("paddle-mnist-{test}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();

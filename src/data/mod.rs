@@ -1,4 +1,4 @@
-//! Small real data sets, and what a regression on them needs.
+//! Small real data sets, and tools for regression on them.
 //!
 //! ```
 //! use paddle::data::{Standardizer, diabetes, least_squares, split};
@@ -40,11 +40,11 @@ pub use least_squares::{LeastSquaresError, Linear, least_squares};
 pub use split::{is_held_out, split};
 pub use standardize::Standardizer;
 
-/// One row of a regression: `N` features and what to predict from them. [`least_squares`] has an example.
+/// One row of a regression: `N` features and the target. [`least_squares`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample<const N: usize> {
     /// The features, in the order of the data set's columns.
     pub features: [f32; N],
-    /// What to predict.
+    /// The value to predict.
     pub target: f32,
 }

@@ -1,8 +1,8 @@
-//! Rows for training and rows for testing.
+//! Splits of rows into training and test rows.
 
-/// Splits rows into (training, test): every `every`-th row is a test row, counted from one.
+/// Splits rows into (training, test). Every `every`-th row is a test row.
 ///
-/// With `every` = 5 these are the fifth, the tenth, … row (indices 4, 9, …). With 0 there are none.
+/// With `every` = 5, the test rows have the indices 4, 9, …; with 0 there are none.
 ///
 /// ```
 /// let (train, test) = paddle::data::split(0..12, 5);
@@ -17,10 +17,10 @@ pub fn split<T>(rows: impl IntoIterator<Item = T>, every: usize) -> (Vec<T>, Vec
     (train, test)
 }
 
-/// Whether what this key stands for is one of those that are held out, of which there is about one in `one_in`.
+/// Whether the item with this key is held out. About one in `one_in` is.
 ///
-/// It is, if the FNV-1a hash of the key, of 64 bits, is in the last of so many equal parts; keys that differ in their last
-/// letter only are mostly on one side. With 0 nothing is.
+/// The range of the 64-bit FNV-1a hash is cut into `one_in` equal parts; a key is held out if its hash is in the last
+/// part. Keys that differ only in their last letter mostly fall together. With 0 nothing is held out.
 ///
 /// ```
 /// use paddle::data::is_held_out;

@@ -1,11 +1,11 @@
-//! Features of comparable size.
+//! Standardisation of features.
 
 use super::Sample;
 
 /// Shifts and scales each feature to mean 0 and standard deviation 1.
 ///
-/// Fit it on the training rows alone and apply it to all rows: statistics that had seen the test rows would
-/// make the test less than honest.
+/// Fit it on the training rows alone, and apply it to all rows. Otherwise information about the test rows would leak
+/// into the training.
 ///
 /// ```
 /// use paddle::data::{Sample, Standardizer};
@@ -19,12 +19,12 @@ use super::Sample;
 pub struct Standardizer<const N: usize> {
     /// The mean of each feature.
     pub mean: [f64; N],
-    /// The standard deviation of each feature (the sum of squares divided by the number of rows).
+    /// The standard deviation of each feature. (The sum of squares is divided by the number of rows.)
     pub scale: [f64; N],
 }
 
 impl<const N: usize> Standardizer<N> {
-    /// Takes the statistics of these rows.
+    /// Computes the statistics of these rows.
     ///
     /// A feature that is the same in every row is shifted to 0 and not scaled. Without rows nothing changes.
     pub fn fit(rows: &[Sample<N>]) -> Self {
@@ -32,7 +32,7 @@ impl<const N: usize> Standardizer<N> {
         let Some(first) = rows.first() else { return fitted };
         for (i, first) in first.features.into_iter().enumerate() {
             let column = || rows.iter().map(|row| f64::from(row.features[i]));
-            // Not left to the variance: rounding of the mean can make it a little more than 0.
+            // The variance is no test for this: rounding of the mean can make it slightly more than 0.
             if column().all(|x| x == f64::from(first)) {
                 fitted.mean[i] = f64::from(first);
                 continue;

@@ -1,4 +1,4 @@
-//! Text tables of numbers whose last column is the target.
+//! Text tables of numbers. The last column is the target.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use paddle_core::memory::TryGrow;
 
 use super::{DataError, Sample};
 
-/// Reads a table of `N` features and a target.
+/// Parses a table of `N` features and a target.
 ///
-/// A line that has a comma is separated by commas, any other by white space. Blank lines are skipped, and so
-/// is the first line if none of its fields is a number: it holds the names of the columns.
+/// A line with a comma is separated by commas, any other line by white space. Blank lines are skipped. The first line
+/// is skipped if none of its fields is a number, as it then has the names of the columns.
 pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sample<N>>, DataError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
@@ -47,7 +47,7 @@ pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sam
     Ok(samples)
 }
 
-/// As much of a field as an error message can bear.
+/// The beginning of a field, short enough for an error message.
 fn beginning(field: &str) -> String {
     field.chars().take(40).collect()
 }

@@ -1,4 +1,4 @@
-//! 49,016 meanings of English words, with glosses and what they are related to (WordNet 3.0), embedded.
+//! 49,016 meanings of English words, with glosses and relations (WordNet 3.0), embedded.
 //!
 //! `src/data/README.md` has the origin, the licence and how they were chosen.
 
@@ -6,22 +6,23 @@ use std::path::Path;
 
 use super::gzip;
 
-/// A meaning that one or several words have: a set of synonyms.
+/// A meaning that one or several words share: a set of synonyms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Synset {
-    /// What part of speech the words are.
+    /// The part of speech of the words.
     pub part_of_speech: PartOfSpeech,
-    /// The file of those who wrote the entry, which is a part of speech and what about: `noun.animal`, `verb.motion`, `adj.all`.
+    /// The lexicographers' file of the entry, named by part of speech and topic: `noun.animal`, `verb.motion`,
+    /// `adj.all`.
     pub lexicographer_file: String,
     /// The first of the words.
     pub word: String,
-    /// More general meanings, hypernyms; of adjectives, similar ones. As indices.
+    /// Indices of more general meanings, the hypernyms; for adjectives, of similar meanings.
     pub related: Vec<usize>,
-    /// What it means, and examples in quotes.
+    /// The definition, with examples in quotes.
     pub gloss: String,
 }
 
-/// What a word may be in a sentence.
+/// A part of speech.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartOfSpeech {
     /// A noun.
@@ -32,7 +33,7 @@ pub enum PartOfSpeech {
     Adjective,
 }
 
-/// All of them: nouns, verbs, adjectives.
+/// All meanings: nouns, then verbs, then adjectives.
 ///
 /// ```
 /// use paddle::data::wordnet::{self, PartOfSpeech};
@@ -50,7 +51,7 @@ pub fn synsets() -> Vec<Synset> {
     text.and_then(|text| text.lines().map(parse).collect()).expect("the embedded file is valid")
 }
 
-/// A line: file of the lexicographers, word, related lines, gloss.
+/// Parses a line: lexicographers' file, word, related lines, gloss.
 fn parse(line: &str) -> Option<Synset> {
     let mut fields = line.split('\t');
     let file = fields.next()?;
@@ -69,7 +70,7 @@ fn parse(line: &str) -> Option<Synset> {
 mod tests {
     use super::*;
 
-    /// The numbers that the conversion counted.
+    /// The numbers that the conversion of the file counted.
     #[test]
     fn the_embedded_file_is_complete() {
         let synsets = synsets();

@@ -1,4 +1,4 @@
-//! Texts told apart by how often their words come.
+//! A classifier of texts by their counts of words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -7,11 +7,11 @@ use std::fmt;
 use crate::data::lbfgs::{dot, minimize};
 use crate::data::split;
 
-/// Multinomial logistic regression on counts of words: what a model that knows the order of words has to beat.
+/// Multinomial logistic regression on counts of words: a baseline for models that know the order of words.
 ///
-/// The probability of class `k` for a text with the counts `x` is proportional to `exp(w_k · x)`. The weights are those
-/// of the least `-Σ ln p + l2 / 2 · Σ w²`, over the texts that it was fitted to; each text counts as having one more word, which all
-/// of them have. So the result follows from the texts alone: no seed, no rate, no number of steps.
+/// The probability of class `k` for a text with the counts `x` is proportional to `exp(w_k · x)`. The weights minimise
+/// `-Σ ln p + l2 / 2 · Σ w²` over the training texts. Every text has one more word, which serves as the intercept. The
+/// result depends only on the texts: there is no seed, no learning rate and no number of steps.
 ///
 /// ```
 /// use paddle::data::text::{BagOfWords, Vocabulary};
@@ -26,41 +26,42 @@ use crate::data::split;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BagOfWords {
-    /// The numbers of the words, and, from 1, which weights are theirs; the first are those of the word of all texts.
+    /// The ids of the words, each with the index of its weights, from 1. Index 0 is that of the word in all texts.
     columns: BTreeMap<i64, usize>,
     classes: Vec<i64>,
-    /// For each word, one for each class.
+    /// For each word, one weight per class.
     weights: Vec<f64>,
 }
 
-/// A fit is found when its cost is proven to exceed the least one by no more than this part of that of equal probabilities.
+/// The relative accuracy of a fit: its cost is proven to exceed the minimum by at most this part of the cost of equal
+/// probabilities.
 const EXACTNESS: f64 = 1e-4;
 
-/// More steps than a fit takes that is found at all.
+/// The most steps of a fit. A fit that exists takes fewer.
 const MOST_STEPS: usize = 10_000;
 
 impl BagOfWords {
-    /// Fits the weights to texts: the numbers of their words, and their classes.
+    /// Fits the weights to texts, each given by the ids of its words and its class.
     ///
     /// # Errors
-    /// Without texts, where `l2` is not a number above 0, and where it is so small that no fit is found.
+    /// There are no texts, `l2` is not a number above 0, or it is so small that no fit is found.
     pub fn fit<T: AsRef<[i64]>>(texts: &[(T, i64)], l2: f64) -> Result<Self, BagOfWordsError> {
         let mut fitted = BagOfWords::of(texts);
         fitted.go_on(&fitted.counted(texts), l2)?;
         Ok(fitted)
     }
 
-    /// The same with the one of these `l2` that, without every tenth text, leads to the best accuracy for these; of equals with the
-    /// largest. Returns it, too.
+    /// Fits with the best of several `l2`. Each is tried on nine tenths of the texts; the one with the highest accuracy
+    /// on the other tenth wins, and the largest among equals. Returns that `l2` too.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit), and if there is no `l2` to choose.
+    /// Those of [`fit`](Self::fit), or there is no `l2` to choose.
     pub fn fit_best<T: AsRef<[i64]>>(texts: &[(T, i64)], l2: &[f64]) -> Result<(Self, f64), BagOfWordsError> {
         let (known, new) = split(texts.iter().map(|(words, class)| (words.as_ref(), *class)), 10);
         let mut fitted = BagOfWords::of(&known);
         let counted = fitted.counted(&known);
         let mut best = None;
-        // The fit with a large one is near to that with the next.
+        // The fit with a larger `l2` is a good start for the next one.
         let mut falling = l2.to_vec();
         falling.sort_by(|a, b| b.total_cmp(a));
         for l2 in falling {
@@ -74,7 +75,7 @@ impl BagOfWords {
         Ok((Self::fit(texts, l2)?, l2))
     }
 
-    /// The most probable class of a text; of equals the lowest. Words that the fit has not seen are of no account.
+    /// The most probable class of a text; the lowest among equals. Words that the fit has not seen are ignored.
     pub fn class(&self, words: &[i64]) -> i64 {
         let mut logits = vec![0.0; self.classes.len()];
         add_logits(&self.weights, &self.counts(words), &mut logits);
@@ -82,13 +83,13 @@ impl BagOfWords {
         best.map_or(0, |best| self.classes[best])
     }
 
-    /// The part of the texts whose class is the most probable one; 0 without any.
+    /// The share of the texts whose class is the most probable one; 0 if there are none.
     pub fn accuracy<T: AsRef<[i64]>>(&self, texts: &[(T, i64)]) -> f64 {
         let right = texts.iter().filter(|(words, class)| self.class(words.as_ref()) == *class);
         right.count() as f64 / texts.len().max(1) as f64
     }
 
-    /// With the words and classes of these texts, all of which are equally probable.
+    /// A model with the words and classes of these texts, in which all classes are equally probable.
     fn of<T: AsRef<[i64]>>(texts: &[(T, i64)]) -> Self {
         let words: BTreeSet<i64> = texts.iter().flat_map(|(words, _)| words.as_ref()).copied().collect();
         let classes: BTreeSet<i64> = texts.iter().map(|(_, class)| *class).collect();
@@ -97,7 +98,7 @@ impl BagOfWords {
         BagOfWords { columns, classes: classes.into_iter().collect(), weights }
     }
 
-    /// The word of all texts, and the known ones of a text; how often each comes.
+    /// The counts of a text's known words and of the word in all texts, by index.
     fn counts(&self, words: &[i64]) -> Vec<(usize, f64)> {
         let mut columns: Vec<_> = words.iter().filter_map(|word| self.columns.get(word).copied()).collect();
         columns.push(0);
@@ -113,7 +114,7 @@ impl BagOfWords {
             .collect()
     }
 
-    /// Goes on from the weights as they are to those of the least cost.
+    /// Continues from the present weights to those of least cost.
     fn go_on(&mut self, texts: &[Counted], l2: f64) -> Result<(), BagOfWordsError> {
         if texts.is_empty() {
             return Err(BagOfWordsError::NoTexts);
@@ -122,14 +123,14 @@ impl BagOfWords {
             return Err(BagOfWordsError::L2 { found: l2 });
         }
         let classes = self.classes.len();
-        // The second derivatives where all classes are equally probable, but for those of two weights.
+        // The diagonal of the second derivatives where all classes are equally probable.
         let equal = 1.0 / classes as f64;
         let mut diagonal = vec![l2; self.weights.len()];
         for &(column, count) in texts.iter().flat_map(|text| &text.counts) {
             let of_word = &mut diagonal[column * classes..][..classes];
             of_word.iter_mut().for_each(|to| *to += count * count * equal * (1.0 - equal));
         }
-        // The cost bends by `l2` at least, so it exceeds the least one by no more than `gradient² / 2 l2`.
+        // The curvature of the cost is at least `l2`, so the cost exceeds the minimum by at most `gradient² / 2 l2`.
         let excess = EXACTNESS * texts.len() as f64 * (classes as f64).ln();
         let is_found = |gradient: &[f64]| dot(gradient, gradient) <= 2.0 * l2 * excess;
         let mut probabilities = vec![0.0; classes];
@@ -143,14 +144,14 @@ impl BagOfWords {
     }
 }
 
-/// A text as counts of its words, and its class among those that there are.
+/// A text as counts of its words, and the index of its class.
 struct Counted {
     counts: Vec<(usize, f64)>,
     class: usize,
 }
 
 impl Counted {
-    /// `-ln p`, whose gradient is added to `gradient`. The probabilities of all classes are left in `probabilities`.
+    /// `-ln p`. Adds its gradient to `gradient`, and leaves the probabilities of all classes in `probabilities`.
     fn loss(&self, weights: &[f64], gradient: &mut [f64], probabilities: &mut [f64]) -> f64 {
         probabilities.fill(0.0);
         add_logits(weights, &self.counts, probabilities);
@@ -168,7 +169,7 @@ impl Counted {
     }
 }
 
-/// Adds the weights of a text's words, as often as each comes.
+/// Adds the weights of a text's words, times their counts.
 fn add_logits(weights: &[f64], counts: &[(usize, f64)], logits: &mut [f64]) {
     for &(column, count) in counts {
         let of_word = &weights[column * logits.len()..][..logits.len()];
@@ -176,7 +177,7 @@ fn add_logits(weights: &[f64], counts: &[(usize, f64)], logits: &mut [f64]) {
     }
 }
 
-/// Why there is no fit.
+/// The reason why there is no fit.
 ///
 /// ```
 /// use paddle::data::text::{BagOfWords, BagOfWordsError};
@@ -190,14 +191,14 @@ pub enum BagOfWordsError {
     NoTexts,
     /// There is no `l2` to choose.
     NoL2,
-    /// `l2` is no number above 0.
+    /// `l2` is not a number above 0.
     L2 {
-        /// What it is.
+        /// The given value.
         found: f64,
     },
-    /// With this `l2` the weights do not come to an end.
+    /// With this `l2`, the weights do not converge.
     NotFound {
-        /// Which.
+        /// The value of `l2`.
         l2: f64,
     },
 }
@@ -265,7 +266,7 @@ mod tests {
         let (fitted, l2) = BagOfWords::fit_best(&known, &[1e4, 1.0, 100.0]).unwrap();
         assert_eq!(l2, 1.0);
         assert_eq!(fitted, BagOfWords::fit(&known, 1.0).unwrap());
-        // All of them are right about what they have not seen, of which there is nothing.
+        // Of nine texts none is left out, so all `l2` are equally good.
         let (_, l2) = BagOfWords::fit_best(&known[..9], &[1.0, 3.0, 2.0]).unwrap();
         assert_eq!(l2, 3.0);
     }

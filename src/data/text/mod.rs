@@ -1,4 +1,4 @@
-//! Texts as words and numbers of words.
+//! Texts as words and word ids.
 
 mod bag_of_words;
 mod tf_idf;
@@ -8,7 +8,7 @@ pub use bag_of_words::{BagOfWords, BagOfWordsError};
 pub use tf_idf::TfIdf;
 pub use vocabulary::Vocabulary;
 
-/// The words of a text in lower case: what there is of letters and digits in a row.
+/// The words of a text in lower case: its runs of letters and digits.
 ///
 /// ```
 /// use paddle::data::text::words;

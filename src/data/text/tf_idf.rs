@@ -1,12 +1,13 @@
-//! Texts as weights of words.
+//! TF-IDF: texts as weights of words.
 
 use super::Vocabulary;
 
-/// A text as a vector of weights, one for each of its words: how often it is in the text, times `ln(N / n)`, where `n` of the
-/// `N` texts of the vocabulary have it. Divided by its length, if that is not 0.
+/// A text as a vector with a weight for each of its words: the word's count in the text times `ln(N / n)`, where `n` of
+/// the vocabulary's `N` texts have the word. The vector is divided by its length, unless that is 0.
 ///
-/// How near two texts are is the [cosine](Self::cosine) between them: what they share counts, what is rare more. It is what a
-/// model of texts has to beat. Salton and Buckley, "Term-weighting approaches in automatic text retrieval", 1988: `tfc`.
+/// The similarity of two texts is the [cosine](Self::cosine) between their vectors: shared words count, rare ones more.
+/// It is a baseline for models of texts. Salton and Buckley, "Term-weighting approaches in automatic text retrieval",
+/// 1988: `tfc`.
 ///
 /// ```
 /// use paddle::data::text::{TfIdf, Vocabulary};
@@ -20,12 +21,12 @@ use super::Vocabulary;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TfIdf(
-    /// Words by their numbers, which ascend, and weights.
+    /// Word ids, ascending, and weights.
     Vec<(i64, f64)>,
 );
 
 impl TfIdf {
-    /// The weights of the words of a text that are in the vocabulary.
+    /// The weights of those words of a text that are in the vocabulary.
     pub fn new(vocabulary: &Vocabulary, text: &str) -> Self {
         let mut ids = vocabulary.ids(text);
         ids.sort_unstable();
@@ -41,7 +42,8 @@ impl TfIdf {
         TfIdf(weights)
     }
 
-    /// The cosine of the angle between two texts of one vocabulary: from 0 if they share no word to 1; 0 if one has no weight.
+    /// The cosine of the angle between two texts of one vocabulary: 0 if they share no word, up to 1. It is 0 if a text
+    /// has no weights.
     pub fn cosine(&self, other: &TfIdf) -> f64 {
         let (mut left, mut right) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut sum = 0.0;

@@ -1,10 +1,10 @@
-//! Words and the numbers that stand for them.
+//! Vocabularies: words and their ids.
 
 use std::collections::HashMap;
 
 use super::words;
 
-/// The words of some texts, numbered from 0 in the order in which they first come.
+/// The words of some texts, with ids from 0 in the order of their first occurrence.
 ///
 /// ```
 /// use paddle::data::text::Vocabulary;
@@ -20,7 +20,7 @@ use super::words;
 pub struct Vocabulary {
     ids: HashMap<String, i64>,
     words: Vec<String>,
-    /// In how many texts each word is.
+    /// For each word, the number of texts that have it.
     texts_with: Vec<usize>,
     texts: usize,
 }
@@ -29,7 +29,7 @@ impl Vocabulary {
     /// The [`words`] of these texts.
     pub fn of<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let mut all = Vocabulary::default();
-        // The last text, counted from 1, that each word was seen in.
+        // For each word, the last text that it was seen in, counted from 1.
         let mut seen_in = Vec::new();
         for text in texts {
             all.texts += 1;
@@ -54,7 +54,7 @@ impl Vocabulary {
         self.words.len()
     }
 
-    /// Whether there is no word.
+    /// Whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -64,22 +64,22 @@ impl Vocabulary {
         self.texts
     }
 
-    /// The number of a word in lower case, if it is one of them.
+    /// The id of a lower-case word, if the vocabulary has it.
     pub fn id(&self, word: &str) -> Option<i64> {
         self.ids.get(word).copied()
     }
 
-    /// The word of this number.
+    /// The word with this id.
     pub fn word(&self, id: i64) -> Option<&str> {
         Some(self.words.get(usize::try_from(id).ok()?)?)
     }
 
-    /// In how many of the texts the word of this number is.
+    /// The number of texts that have the word with this id.
     pub fn texts_with(&self, id: i64) -> usize {
         usize::try_from(id).ok().and_then(|id| self.texts_with.get(id)).copied().unwrap_or(0)
     }
 
-    /// The numbers of the words of a text, in its order. Others are left out.
+    /// The ids of the words of a text, in order. Unknown words are left out.
     pub fn ids(&self, text: &str) -> Vec<i64> {
         words(text).filter_map(|word| self.id(&word)).collect()
     }
