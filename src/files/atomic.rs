@@ -1,4 +1,4 @@
-//! Files that are written as a whole or not at all.
+//! Atomic writes: a file is written as a whole or not at all.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use super::disk::{self, File};
 use super::error::FileFault;
 use super::temporary::{self, Temporary};
 
-/// Systems follow about as many links.
+/// The most links that are followed. Systems have about the same limit.
 const MAX_LINKS: usize = 40;
 
-/// What a file is written by.
+/// The stream that a file is written to.
 pub(crate) type Writer<'a> = BufWriter<&'a mut File>;
 
 /// Writes a file by `write`.
 ///
-/// Whoever reads `path`, also after the process was killed or the machine lost its power, finds the file that was there
-/// before or the new one, whole. The new one is a [`Temporary`] beside it until it is on the disk, and nobody else may read it
-/// until then; after an error it is removed, and after a kill it may be left: until the file is written the next time. A file
-/// that is replaced keeps its permissions, and a link its target, which need not be there yet.
+/// A reader of `path` finds the old file or the new one, whole, even if the process was killed or the power failed. The
+/// new file is a [`Temporary`] next to `path` until it is on the disk, and nobody else may read it before. After an
+/// error it is removed. After a kill it may be left over until the file is written again. The new file keeps the
+/// permissions of the old one. If `path` is a link, the target is replaced; it need not exist yet.
 pub(crate) fn write(
     path: &Path,
     write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
@@ -28,7 +28,8 @@ pub(crate) fn write(
     disk::sync_folder(&path).map_err(FileFault::Unsynced)
 }
 
-/// The file that a path leads to, along its links, whether it is there or not. What is there is a file.
+/// The path that remains when all links of `path` are followed. The file need not exist; if something exists there, it
+/// has to be a file.
 pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -41,7 +42,7 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(ErrorKind::InvalidInput, "its links lead nowhere"))
 }
 
-/// Whether there is a file, which may be replaced.
+/// Whether the file exists. Errors if it cannot be replaced.
 pub(super) fn exists(path: &Path) -> io::Result<bool> {
     match disk::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -51,7 +52,7 @@ pub(super) fn exists(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// What is to replace a file: on the disk, with the permissions that it will have. It is locked as long as it is open.
+/// A temporary file with the new content: on the disk, with its final permissions. It is locked as long as it is open.
 pub(super) fn prepare(
     path: &Path,
     write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
@@ -59,7 +60,7 @@ pub(super) fn prepare(
     temporary::sweep(path);
     let permissions = match exists(path)? {
         true => disk::metadata(path)?.permissions(),
-        // Those that the system gives, which depend on the process and the folder.
+        // A new file gets the permissions that the system gives by default, which depend on the process and the folder.
         false => Temporary::public(path)?.1.permissions()?,
     };
     let (new, mut file) = Temporary::private(path)?;
@@ -95,7 +96,7 @@ mod tests {
         fs::read_dir(folder).unwrap().map(entry).collect()
     }
 
-    /// Why nothing was written.
+    /// The kind of the error that kept the file from being written.
     fn kind(result: Result<(), FileFault>) -> ErrorKind {
         match result {
             Err(FileFault::Write(error)) => error.kind(),
@@ -177,7 +178,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Where it leads there is no file yet, nor is there a folder, or it leads to itself.
+    /// Links are followed to files and folders that do not exist, and to themselves.
     #[cfg(unix)]
     #[test]
     fn links_are_followed_to_what_is_not_there() {

@@ -1,4 +1,4 @@
-//! What a checkpoint says beside its tensors: a text in JSON in the header of the file.
+//! The record in a checkpoint besides its tensors: a JSON text in the header of the file.
 
 use std::path::Path;
 
@@ -10,40 +10,40 @@ use super::safetensors::TensorFile;
 use crate::metrics::Mean;
 use crate::position::Position;
 
-/// The name of the text in the header.
+/// The key of the text in the header.
 pub(crate) const TEXT: &str = "paddle.checkpoint";
 
-/// The form of the text that is written. The first one, which had one network of one trainer, is read as well.
+/// The version of the text that is written. Version 1, for one network of one trainer, can be read too.
 const VERSION: u64 = 2;
 
-/// Numbers of steps, passes and batches are smaller.
+/// The limit on numbers of steps, passes and batches.
 const MAX: u64 = 1 << 62;
 
-/// How far trainers were, in an order that is that of their states.
+/// The progress of trainers. Their order is that of their states.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Checkpoint {
     pub(crate) trainers: Vec<TrainerRecord>,
 }
 
-/// How far a trainer was.
+/// The progress of a trainer.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TrainerRecord {
     pub(crate) seed: u64,
     pub(crate) networks: Vec<NetworkRecord>,
-    /// Parameter and slot of each state.
+    /// The parameter and the slot of each state.
     pub(crate) states: Vec<(String, String)>,
 }
 
-/// How far the training of a network was.
+/// The progress of training one network.
 #[derive(Debug, PartialEq)]
 pub(crate) struct NetworkRecord {
-    /// Its name, where it was written down.
+    /// The network's name, if the file has it.
     pub(crate) name: Option<String>,
     pub(crate) steps: u64,
     pub(crate) position: Position,
 }
 
-/// The name of the tensor of a state that the trainer of this number keeps.
+/// The name of the tensor for a state of this trainer.
 pub(crate) fn state_tensor(trainer: usize, parameter: &str, slot: &str) -> String {
     let name = state_name(parameter, slot);
     if trainer == 0 { name } else { format!("{trainer}:{name}") }
@@ -55,13 +55,13 @@ impl Checkpoint {
         json!({ "version": VERSION, "trainers": trainers }).to_string()
     }
 
-    /// What the header of a file says.
+    /// The record in the header of a file.
     pub(crate) fn of(file: &TensorFile, path: &Path) -> Result<Self, FileError> {
         let read = file.text(TEXT).ok_or("it has parameters only").and_then(Self::parse);
         read.map_err(|why| FileFault::NoCheckpoint { why }.of(path))
     }
 
-    /// The names of the states' tensors.
+    /// The names of the tensors of states.
     pub(crate) fn state_tensors(&self) -> impl Iterator<Item = String> {
         self.trainers.iter().enumerate().flat_map(|(k, trainer)| {
             trainer.states.iter().map(move |(parameter, slot)| state_tensor(k, parameter, slot))
@@ -102,7 +102,7 @@ impl TrainerRecord {
 impl NetworkRecord {
     fn json(&self) -> Value {
         let NetworkRecord { name, steps, position: Position { first, pass, batches, means } } = self;
-        // As bits: a number in JSON may be rounded, and none of them is NaN.
+        // Means are stored as bits, since JSON numbers may be rounded. None of them is NaN.
         let means: Vec<_> = means.iter().map(|mean| mean.parts().map(f64::to_bits)).collect();
         json!({
             "name": name, "steps": steps, "first": first, "pass": pass, "batches": batches, "means": means,
@@ -129,7 +129,7 @@ impl NetworkRecord {
 
 fn number(value: &Value, name: &str) -> Result<u64, &'static str> {
     let number = value[name].as_u64().ok_or("a number of its text is missing")?;
-    // They are counted on.
+    // Training goes on counting from these numbers.
     if number < MAX { Ok(number) } else { Err("a number of its text is too large") }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(Checkpoint::parse(&checkpoint.text()), Ok(checkpoint));
     }
 
-    /// The first form.
+    /// Version 1 of the text.
     #[test]
     fn one_network_of_one_trainer() {
         let text = r#"{"version":1,"steps":5,"seed":3,"first":0,"pass":1,"batches":2,"means":[],"states":[["w","Moment1"]]}"#;

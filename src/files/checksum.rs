@@ -1,27 +1,28 @@
-//! Checksums of the parts of a file, as texts in its header, which other readers of safetensors leave alone.
+//! Checksums of the parts of a file. They are texts in its header, which other readers of safetensors ignore.
 
 use std::ops::Range;
 
 use super::error::FileFault;
 
-/// Says that there are checksums, and which. So that there are is seen in two places, of which damage to one leaves the other.
+/// The key that says that there are checksums, and of which kind. Their presence shows in two places, so damage to one
+/// place does not hide it.
 pub(super) const KIND: &str = "paddle.checksums";
 
-/// The kind of checksums that there is: CRC-32, as gzip and PNG have it.
+/// The only kind of checksums: CRC-32, as in gzip and PNG.
 pub(super) const CRC32: &str = "crc32";
 
-/// The name of the checksum of the first bytes and the header. Its own digits count as [`NONE`].
+/// The key of the checksum of the length and the header. For it, its own digits count as [`NONE`].
 pub(super) const OF_HEADER: &str = "paddle.crc32";
 
 /// Digits that are not known yet.
 pub(super) const NONE: &str = "00000000";
 
-/// The name of the checksum of a tensor.
+/// The key of the checksum of a tensor.
 pub(super) fn of_tensor(name: &str) -> String {
     format!("{OF_HEADER}.{name}")
 }
 
-/// The checksum of all that it is given, as eight digits.
+/// The checksum of all bytes written to it, as eight digits.
 #[derive(Default)]
 pub(super) struct Checksum(crc32fast::Hasher);
 
@@ -35,14 +36,14 @@ impl Checksum {
     }
 }
 
-/// That of these bytes.
+/// The checksum of these bytes.
 pub(super) fn of(bytes: &[u8]) -> String {
     let mut checksum = Checksum::default();
     checksum.add(bytes);
     checksum.digits()
 }
 
-/// The checksum of a header, with the bytes in front of it.
+/// The checksum of a header. `bytes` includes the length in front of it.
 pub(super) fn of_header(bytes: &[u8]) -> String {
     let mut checksum = Checksum::default();
     let digits = own_digits(bytes).unwrap_or_default();
@@ -54,7 +55,8 @@ pub(super) fn of_header(bytes: &[u8]) -> String {
     checksum.digits()
 }
 
-/// Where a header has its own checksum. No text in it has such quotes, which JSON would escape.
+/// The position of the header's own checksum. The search text has unescaped quotes, so it cannot occur within a JSON
+/// text.
 pub(super) fn own_digits(bytes: &[u8]) -> Option<Range<usize>> {
     let key = format!("\"{OF_HEADER}\":\"");
     let start = bytes.windows(key.len()).position(|window| window == key.as_bytes())? + key.len();
@@ -62,12 +64,12 @@ pub(super) fn own_digits(bytes: &[u8]) -> Option<Range<usize>> {
     bytes.get(digits.end).is_some_and(|&byte| byte == b'"').then_some(digits)
 }
 
-/// Whether a text of a header is there for checksums.
+/// Whether a key of the header belongs to the checksums.
 pub(super) fn is_one(key: &str) -> bool {
     key == KIND || key.starts_with(OF_HEADER)
 }
 
-/// Compares what was written down with what is there.
+/// Compares a stored checksum with the computed one.
 pub(super) fn compare(
     tensor: Option<&str>,
     bytes: Range<u64>,

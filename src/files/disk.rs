@@ -1,5 +1,4 @@
-//! What is asked of the file system, all of it in one place, so that tests can have any of it fail, and can lose what was not
-//! synced.
+//! All operations on the file system, so that tests can make any of them fail and can lose what was not synced.
 
 #[cfg(test)]
 pub(crate) mod script;
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use paddle_core::memory::TryGrow;
 
-/// One operation. Tests are told of each, and say whether it fails.
+/// One operation. Tests see each one, and decide whether it fails.
 #[derive(Clone, Copy, Debug)]
 #[expect(dead_code, reason = "tests read it, some of it as text")]
 pub(crate) enum Operation<'a> {
@@ -35,20 +34,20 @@ pub(crate) enum Operation<'a> {
 #[cfg(test)]
 use script::perform;
 
-/// Does it.
+/// Performs an operation.
 #[cfg(not(test))]
 #[inline]
 fn perform<R>(_: Operation<'_>, action: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     action()
 }
 
-/// An open file, and the name that it was opened by.
+/// An open file, and the name under which it was opened.
 pub(crate) struct File {
     file: fs::File,
     path: PathBuf,
 }
 
-/// What became of the wish to lock a file.
+/// The result of trying to lock a file.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Locked {
     Yes,
@@ -63,10 +62,10 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(File { file, path: path.to_path_buf() })
 }
 
-/// Opens a file to read and write it, made if it is not there. What it has stays.
+/// Opens a file for reading and writing, and creates it if it does not exist. Its content stays.
 pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        // A pipe would be waited for, and a link may lead anywhere.
+        // Opening a pipe would wait, and a link may lead anywhere.
         return Err(io::Error::new(ErrorKind::InvalidInput, "this is no file that can be written"));
     }
     let open = || OpenOptions::new().read(true).write(true).open(path);
@@ -77,12 +76,12 @@ pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes a file that is not there yet, with the permissions that new files have.
+/// Creates a new file with the default permissions.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     create(path, &mut OpenOptions::new())
 }
 
-/// Makes a file that is not there yet, which nobody else may read.
+/// Creates a new file that nobody else may read.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -95,13 +94,13 @@ fn create(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(File { file: perform(Operation::Create(path), create)?, path: path.to_path_buf() })
 }
 
-/// Opens a file to write behind its end, made if it is not there.
+/// Opens a file for appending, and creates it if it does not exist.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     let open = || OpenOptions::new().read(true).append(true).create(true).open(path);
     Ok(File { file: perform(Operation::Open(path), open)?, path: path.to_path_buf() })
 }
 
-/// The bytes of a file.
+/// The content of a file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let (mut file, mut bytes) = (open(path)?, Vec::new());
     let length = usize::try_from(metadata(path)?.len()).unwrap_or(usize::MAX);
@@ -110,12 +109,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a name stands for, links followed.
+/// The metadata of a path, links followed.
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     perform(Operation::Metadata(path), || fs::metadata(path))
 }
 
-/// Where a link leads, if it is one.
+/// The target of a link, or `None` if the path is not a link.
 pub(crate) fn link_target(path: &Path) -> io::Result<Option<PathBuf>> {
     perform(Operation::Metadata(path), || match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => fs::read_link(path).map(Some),
@@ -137,7 +136,7 @@ pub(crate) fn link(path: &Path, second: &Path) -> io::Result<()> {
     perform(Operation::Link(path, second), || fs::hard_link(path, second))
 }
 
-/// Gives a file another name, that of a file which is replaced.
+/// Renames a file, and replaces the file that has the new name.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     perform(Operation::Rename(from, to), || fs::rename(from, to))
 }
@@ -152,8 +151,8 @@ pub(crate) fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Has the folder of a file on the disk, and with it the file's name. File systems that cannot do it have names on the disk
-/// by themselves, or not at all.
+/// Syncs the folder of a file, so that the file's name is on the disk. On file systems that cannot do this, names reach
+/// the disk by themselves or not at all.
 #[cfg(unix)]
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = folder(path);
@@ -163,19 +162,19 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Other systems have names on the disk by themselves.
+/// On other systems, names reach the disk by themselves.
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
 impl File {
-    /// The name that it was opened by.
+    /// The name under which the file was opened.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Has what was written on the disk.
+    /// Syncs the content of the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         perform(Operation::Sync(&self.path), || self.file.sync_all())
     }
@@ -192,7 +191,7 @@ impl File {
         perform(Operation::SetPermissions(&self.path), || self.file.set_permissions(permissions))
     }
 
-    /// Locks it against others who ask, until it is closed, which also the end of the process does.
+    /// Locks the file until it is closed or the process ends. Only programs that ask for the lock are kept out.
     pub(crate) fn try_lock(&self) -> Locked {
         let lock = || match self.file.try_lock() {
             Ok(()) => Ok(Locked::Yes),
@@ -202,7 +201,7 @@ impl File {
         perform(Operation::Lock(&self.path), lock).unwrap_or(Locked::Unsupported)
     }
 
-    /// Whether its name still stands for it, and has not been removed or given to another file.
+    /// Whether the name still belongs to this file: it has not been removed or given to another file.
     #[cfg(unix)]
     pub(crate) fn has_its_name(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -211,7 +210,7 @@ impl File {
         self.file.metadata().map(of).is_ok_and(|file| named.is_ok_and(|named| named == file))
     }
 
-    /// Other systems do not remove a file that is open.
+    /// Other systems do not allow an open file to be removed.
     #[cfg(not(unix))]
     pub(crate) fn has_its_name(&self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! What can be wrong with a file of parameters.
+//! Errors in reading and writing files of parameters.
 
 use std::error::Error;
 use std::fmt;
@@ -12,8 +12,8 @@ use paddle_core::wire::WireError;
 use super::lock::Holder;
 use super::report::LoadReport;
 
-/// Why a file was not read or written. Neither parameters that were to be read have changed, nor a file that was to be
-/// replaced, unless the fault [says](FileFault::is_written) that it was.
+/// The reason why a file was not read or written. The parameters that were to be read are unchanged, and so is a file
+/// that was to be replaced, unless the fault [`is_written`](FileFault::is_written).
 ///
 /// ```
 /// use paddle::files::{FileFault, Load};
@@ -34,7 +34,7 @@ pub struct FileError {
     pub fault: FileFault,
 }
 
-/// What is wrong with a file. Bytes count from 0.
+/// A fault of a file. Bytes count from 0.
 ///
 /// ```
 /// use paddle::files::{FileFault, Load};
@@ -55,47 +55,47 @@ pub struct FileError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileFault {
-    /// The system does not read it.
+    /// The system could not read the file.
     Read(io::Error),
-    /// The system does not write it.
+    /// The system could not write the file.
     Write(io::Error),
-    /// It was written, but the system does not say that its name is on the disk.
+    /// The file was written, but the system does not confirm that its name is on the disk.
     Unsynced(io::Error),
-    /// It was written, but the one before it was not kept.
+    /// The file was written, but the one before it was not kept.
     Unkept(io::Error),
     /// Another training writes to it.
     Held {
-        /// Who it is, if that can be said.
+        /// The holder of the lock, if it is known.
         by: Option<Holder>,
     },
-    /// A part of the file is not what was written.
+    /// A part of the file has changed since it was written.
     Damaged {
-        /// The name of the tensor; none if it is the header.
+        /// The name of the tensor; `None` for the header.
         tensor: Option<String>,
-        /// Where the part is.
+        /// The position of the part.
         bytes: Range<u64>,
-        /// The checksum that was written down, if there is one.
+        /// The stored checksum, if there is one.
         written: Option<String>,
-        /// That of what is there.
+        /// The checksum of the present content.
         found: String,
     },
-    /// Neither the checkpoint nor the one before it can be gone on from.
+    /// Neither the checkpoint nor the one before it can be used.
     NoneIntact {
-        /// What is wrong with the newest.
+        /// The fault of the newest.
         newest: Box<FileFault>,
-        /// What is wrong with the one before it.
+        /// The error of the one before it.
         previous: Box<FileError>,
     },
-    /// The length of the header, which the first eight bytes say, is not possible.
+    /// The length of the header, which the first eight bytes give, is impossible.
     HeaderLength {
         /// The length.
         length: u64,
-        /// The bytes that follow the first eight.
+        /// The number of bytes behind the first eight.
         left: u64,
     },
-    /// The header is no description of tensors.
+    /// The header does not describe tensors.
     Header {
-        /// What is wrong with it.
+        /// The mistake in it.
         why: String,
     },
     /// The file ends within a tensor.
@@ -104,59 +104,59 @@ pub enum FileFault {
         tensor: String,
         /// The byte at which the tensor ends.
         end: u64,
-        /// The bytes of the file.
+        /// The length of the file in bytes.
         length: u64,
     },
-    /// The file goes on behind the tensors.
+    /// The file has bytes behind the last tensor.
     Trailing {
         /// The byte at which the last tensor ends.
         end: u64,
-        /// The bytes of the file.
+        /// The length of the file in bytes.
         length: u64,
     },
     /// The file is longer than the parameters can be.
     Long {
-        /// The bytes of the file.
+        /// The length of the file in bytes.
         length: u64,
-        /// The bytes that the parameters take at most.
+        /// The most bytes that the parameters take.
         most: u64,
     },
-    /// The file does not have the parameters.
+    /// The tensors of the file are not those of the parameters.
     Differs(LoadReport),
-    /// A tensor would have a name that another one has, or that the format reserves.
+    /// A tensor would have the name of another one, or a reserved name.
     Name {
         /// The name.
         name: String,
     },
-    /// It is no checkpoint.
+    /// The file is no checkpoint.
     NoCheckpoint {
-        /// What it is instead.
+        /// The kind of file that it is instead.
         why: &'static str,
     },
-    /// It is a checkpoint of other trainers or networks.
+    /// The file is a checkpoint of other trainers or networks.
     Trainings {
-        /// The networks of each of its trainers.
+        /// The networks of each trainer in the file.
         found: Vec<Vec<String>>,
-        /// Those that were to go on.
+        /// The networks of each trainer that is to continue.
         expected: Vec<Vec<String>>,
     },
-    /// It is a checkpoint of another updater.
+    /// The file is a checkpoint of another updater.
     Updater {
         /// A parameter.
         parameter: String,
-        /// The slots of what the updater of the checkpoint kept of it.
+        /// The slots of its states in the checkpoint.
         found: Vec<String>,
-        /// Those of the trainer's updater.
+        /// The slots of the trainer's updater.
         expected: Vec<String>,
     },
-    /// It is not one of PaddlePaddle's with these parameters.
+    /// The file is not PaddlePaddle's file of these parameters.
     Wire(WireError),
-    /// There is no memory for what it has, or is to have.
+    /// There is no memory for the content of the file.
     OutOfMemory(OutOfMemory),
 }
 
 impl FileError {
-    /// The memory that could not be had, if that is what went wrong.
+    /// The failed request for memory, if that is the error.
     pub fn out_of_memory(&self) -> Option<&OutOfMemory> {
         match &self.fault {
             FileFault::OutOfMemory(error) => Some(error),
@@ -167,12 +167,12 @@ impl FileError {
 }
 
 impl FileFault {
-    /// Whether the new file is there, whole, though something went wrong.
+    /// Whether the new file is in place, whole, in spite of the fault.
     pub fn is_written(&self) -> bool {
         matches!(self, Self::Unsynced(_) | Self::Unkept(_))
     }
 
-    /// Whether the file is not there, or is not what was written.
+    /// Whether the file is missing or damaged.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Read(error) => {
@@ -187,17 +187,17 @@ impl FileFault {
         }
     }
 
-    /// Whether there is no file.
+    /// Whether the file does not exist.
     pub(crate) fn is_absence(&self) -> bool {
         matches!(self, Self::Read(error) if error.kind() == ErrorKind::NotFound)
     }
 
-    /// What the system did not read; or there was no memory for it.
+    /// The fault for a failed read, which may be a lack of memory.
     pub(crate) fn read(error: io::Error) -> Self {
         FileFault::out_of_memory(error).unwrap_or_else(FileFault::Read)
     }
 
-    /// What the system did not write; or there was no memory for it.
+    /// The fault for a failed write, which may be a lack of memory.
     pub(crate) fn write(error: io::Error) -> Self {
         FileFault::out_of_memory(error).unwrap_or_else(FileFault::Write)
     }
@@ -206,7 +206,7 @@ impl FileFault {
         error.downcast().map(FileFault::OutOfMemory)
     }
 
-    /// The error for this file.
+    /// The error about this file.
     pub(crate) fn of(self, path: &Path) -> FileError {
         FileError { path: path.to_path_buf(), fault: self }
     }
@@ -282,7 +282,7 @@ impl fmt::Display for FileFault {
                     (false, false) => write!(f, "the file has parameters of other types: {report}")?,
                     _ => write!(f, "the file does not have these parameters: {report}")?,
                 }
-                // Where nothing fits, there is nothing to take.
+                // If nothing fits, `Load::Intersect` takes nothing.
                 if report.loaded > 0 { f.write_str("; `Load::Intersect` takes what fits") } else { Ok(()) }
             }
             Self::Name { name } => {
@@ -309,7 +309,7 @@ impl fmt::Display for FileFault {
     }
 }
 
-/// Networks by their trainers: `(d) and (g, h)`.
+/// The networks of each trainer: `(d) and (g, h)`.
 fn listed(trainers: &[Vec<String>]) -> String {
     let networks = |networks: &Vec<String>| format!("({})", networks.join(", "));
     trainers.iter().map(networks).collect::<Vec<_>>().join(" and ")

@@ -1,21 +1,22 @@
-//! The names of parameters in files of before. What stands in the arguments of a layer was once named by its binding: in
-//! `let h = fc(fc(x, 8), 8)` the layer in the argument was `h`, and the outer one `h_1`.
+//! Former names of parameters, as older files have them. A layer in the arguments of another one was once named by the
+//! binding: in `let h = fc(fc(x, 8), 8)` the inner layer was `h` and the outer one `h_1`.
 
 use std::collections::BTreeMap;
 
 use super::safetensors::TensorFile;
 
-/// The names that parameters have in a file.
+/// The names of the parameters in a file.
 pub(crate) struct Names<'a> {
-    /// By the name of the parameter, where that of the file is another.
+    /// For each parameter that has another name in the file, that name.
     former: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Names<'a> {
-    /// `former` has the former names of parameters.
+    /// The names in `file`. `former` has the former names of parameters.
     ///
-    /// One name may be the former one of another: `h` is now `h_fc`, `h_1` is now `h`. The name of the last such parameter is
-    /// not in a file of before; only if all of them are there by their former names, these are meant.
+    /// The present name of one parameter may be the former name of another: `h` is now `h_fc`, and `h_1` is now `h`. Such
+    /// names form a chain, from the present `h_fc` to the former `h_1`. The former names of a chain are used only if the
+    /// file has all of them and lacks the present name at the start.
     pub(crate) fn of(former: &'a BTreeMap<String, String>, file: &TensorFile) -> Self {
         let names = file.names();
         let taken: BTreeMap<&str, &str> = former.iter().map(|(name, former)| (&**former, &**name)).collect();
@@ -30,12 +31,12 @@ impl<'a> Names<'a> {
         Names { former: found }
     }
 
-    /// The name in the file.
+    /// The name of a parameter in the file.
     pub(crate) fn in_file<'b>(&'b self, parameter: &'b str) -> &'b str {
         self.former.get(parameter).copied().unwrap_or(parameter)
     }
 
-    /// The name of the parameter.
+    /// The parameter with this name in the file.
     pub(crate) fn of_parameter(&self, in_file: &str) -> String {
         let parameter = self.former.iter().find(|(_, former)| **former == in_file);
         parameter.map_or(in_file, |(name, _)| name).to_string()

@@ -1,4 +1,4 @@
-//! The file of a checkpoint, and the one before it.
+//! The keeper of a checkpoint: it writes the newest file, and keeps the one before it.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,18 +12,18 @@ use super::safetensors::Contents;
 use super::temporary::{self, Temporary};
 use super::verify::verify;
 
-/// Writes checkpoints to a path, and keeps the one before the newest. As long as it lives, others who ask may not.
+/// Writes checkpoints to a path, and keeps the one before the newest. As long as it lives, it holds the lock.
 pub(crate) struct Keeper {
     path: PathBuf,
-    /// Where the links of the path lead.
+    /// The path with its links followed.
     file: PathBuf,
-    /// Whether the newest was written by this one, so that it need not be read to be known.
+    /// Whether this keeper wrote the newest checkpoint, which then need not be read to check it.
     wrote: bool,
     _lock: Lock,
 }
 
 impl Keeper {
-    /// Tries whether the path can be written, without a change to what is there.
+    /// Takes the lock, and checks that the path can be written. Changes no existing file.
     pub(crate) fn of(path: &Path) -> Result<Self, FileError> {
         let failed = |fault: FileFault| fault.of(path);
         let try_to_write = || {
@@ -37,8 +37,9 @@ impl Keeper {
         Ok(Keeper { path: path.to_path_buf(), file, wrote: false, _lock: lock })
     }
 
-    /// Writes the newest. At each moment, also of a kill or a loss of power, one of the two is whole: first the new one takes the
-    /// place of the newest, and when that is on the disk, the newest that was takes the place of the one before it.
+    /// Writes the newest checkpoint. One of the two files is whole at each moment, even if the process is killed or the
+    /// power fails: first the new file takes the place of the newest; when that is on the disk, the former newest takes
+    /// the place of the previous one.
     pub(crate) fn write(&mut self, contents: Result<Contents<'_>, FileFault>) -> Result<(), FileError> {
         contents.and_then(|contents| self.replace(&contents)).map_err(|fault| fault.of(&self.path))
     }
@@ -59,7 +60,7 @@ impl Keeper {
         old.map_or(Ok(()), |old| old.rename(&previous)).map_err(FileFault::Unkept)
     }
 
-    /// Whether there is a newest one, and it is not a damaged one that would take the place of another.
+    /// Whether there is a newest checkpoint to keep. A damaged one must not replace an existing previous one.
     fn is_worth_keeping(&self, previous: &Path) -> io::Result<bool> {
         let is_damaged = || match verify(&self.file) {
             Ok(parts) => parts.damaged().next().is_some(),
@@ -69,8 +70,8 @@ impl Keeper {
     }
 }
 
-/// The path of the checkpoint before the newest one: that of the newest, and `.previous` behind it. Where the path of the newest is a
-/// link, it is beside the file that the link leads to.
+/// The path of the checkpoint before the newest: that of the newest with `.previous` appended. If the path of the
+/// newest is a link, it is next to the target.
 ///
 /// ```
 /// use paddle::checkpoint::previous;
@@ -88,8 +89,8 @@ fn beside(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Tells of what went wrong with a file, where nothing has to end for it.
+/// Prints a warning about a file, for faults that end nothing.
 pub(crate) fn warn(what: impl fmt::Display) {
-    // Whoever closed the stream does not read it.
+    // If the stream is closed, nobody reads the warning.
     let _ = writeln!(io::stderr(), "warning: {what}");
 }

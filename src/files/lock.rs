@@ -1,4 +1,4 @@
-//! Who writes to a file.
+//! Locks of files that are written.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,30 +12,30 @@ use serde_json::{Value, json};
 use super::disk::{self, File, Locked};
 use super::error::FileFault;
 
-/// Descriptions of holders are shorter.
+/// The longest description of a holder.
 const MAX_HOLDER: u64 = 4096;
 
-/// As long as it lives, nobody else who asks may write to a file: neither another process nor another part of this one.
+/// A lock on writing a file. As long as it lives, no other process, and no other part of this one, gets the lock.
 ///
-/// It is a lock of the system on a file `.NAME.lock` beside the file `NAME`, so it ends with the process, however that ends.
-/// Where the file system has no locks, nobody is kept out.
+/// It is a lock of the system on a file `.NAME.lock` next to the file `NAME`, so it ends with the process, however that
+/// ends. On file systems without locks, nobody is kept out.
 pub(super) struct Lock {
     file: File,
 }
 
-/// Who holds a file.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The number of the process.
+    /// The id of the process.
     pub process: u32,
-    /// The name of the machine, where it is known.
+    /// The name of the machine, if it is known.
     pub host: Option<String>,
-    /// Since when.
+    /// The time when the lock was taken.
     pub since: SystemTime,
 }
 
 impl Lock {
-    /// The lock of a file, which need not be there.
+    /// Takes the lock of a file. The file need not exist.
     pub(super) fn of(path: &Path) -> Result<Self, FileFault> {
         let path = name(path);
         let failed = |error: io::Error| {
@@ -44,13 +44,13 @@ impl Lock {
         };
         loop {
             let file = match disk::open_or_create(&path) {
-                // Another one made it in between.
+                // Another process has created the file in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 opened => opened.map_err(failed)?,
             };
             match file.try_lock() {
                 Locked::ByAnother => return Err(FileFault::Held { by: Holder::read(file) }),
-                // The one who held it has removed it in between.
+                // The former holder has removed the file in the meantime.
                 Locked::Yes if !file.has_its_name() => continue,
                 Locked::Yes | Locked::Unsupported => {}
             }
@@ -62,17 +62,18 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Removed as long as it is locked: whoever opened it before finds that it has lost its name, and makes another one.
+    /// The file is removed while it is locked. A process that opened it before notices that it lost its name, and
+    /// creates another one.
     fn drop(&mut self) {
         if cfg!(unix) {
-            // What is left is locked by nobody.
+            // A leftover file is not locked by anybody.
             let _ = disk::remove(self.file.path());
         }
     }
 }
 
 impl Holder {
-    /// What a lock says; nothing if its holder is just writing it.
+    /// The holder that a lock file names; `None` if it is still being written.
     fn read(file: File) -> Option<Self> {
         let mut text = String::new();
         file.take(MAX_HOLDER).read_to_string(&mut text).ok()?;
@@ -94,7 +95,7 @@ impl fmt::Display for Holder {
         if let Some(host) = &self.host {
             write!(f, " on `{host}`")?;
         }
-        // A clock may have been set back.
+        // The clock may have been set back.
         write!(f, ", for {}", roughly(self.since.elapsed().unwrap_or_default()))
     }
 }
@@ -110,7 +111,7 @@ fn roughly(duration: Duration) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The name of the lock of a file.
+/// The path of the lock of a file.
 fn name(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -118,7 +119,7 @@ fn name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What a lock says of this process.
+/// The content of a lock file of this process.
 fn this() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();

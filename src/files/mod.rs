@@ -1,10 +1,11 @@
-//! Files: parameters by name, written as a whole or not at all.
+//! Files of parameters, written as a whole or not at all.
 //!
 //! [`Parameters::save`](crate::Parameters::save) writes a [safetensors](https://huggingface.co/docs/safetensors) file,
-//! which other frameworks read, and [`Parameters::load`](crate::Parameters::load) reads one, of theirs too. In the files that are
-//! written there are checksums, texts of the header that other readers leave alone: `paddle.crc32.NAME` is the CRC-32 of the elements of
-//! the tensor `NAME`, and `paddle.crc32` that of the first eight bytes and the header, in which its own digits count as zeros. A file with
-//! such texts that are not true is damaged, so who writes tensors of such a file anew should leave them out.
+//! which other frameworks can read. [`Parameters::load`](crate::Parameters::load) reads such files, also those of other
+//! frameworks. The files have checksums, as texts in the header that other readers ignore: `paddle.crc32.NAME` is the
+//! CRC-32 of the elements of the tensor `NAME`, and `paddle.crc32` that of the first eight bytes and the header, in
+//! which its own digits count as zeros. A file whose checksums are wrong is damaged, so a program that rewrites its
+//! tensors should leave the checksums out.
 //!
 //! ```
 //! use paddle::files::Load;
@@ -36,7 +37,7 @@ mod parameters;
 mod report;
 pub(crate) mod safetensors;
 mod temporary;
-// What writes and reads files is tested as a whole.
+// The tests cover writing and reading as a whole.
 #[cfg(all(test, feature = "data", feature = "plot"))]
 mod tests;
 pub(crate) mod verify;
@@ -48,7 +49,7 @@ pub use error::{FileError, FileFault};
 pub use lock::Holder;
 pub use report::{LoadReport, Mismatch};
 
-/// The bytes of a file that can be read from its beginning to its end. A pipe would be waited for.
+/// The length of a file in bytes. Errors if it is not a regular file: reading a pipe would wait.
 fn length(path: &Path) -> Result<u64, FileError> {
     match disk::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(metadata.len()),
@@ -58,7 +59,7 @@ fn length(path: &Path) -> Result<u64, FileError> {
     .map_err(|error| FileFault::Read(error).of(path))
 }
 
-/// Which parameters are read from a file.
+/// The parameters that are read from a file.
 ///
 /// ```
 /// use paddle::files::Load;
@@ -76,11 +77,11 @@ fn length(path: &Path) -> Result<u64, FileError> {
 /// ```
 #[derive(Clone, Copy)]
 pub enum Load<'a> {
-    /// All of them, and the file has no other ones.
+    /// All of them; the file has no others.
     Strict,
-    /// Those that the file has with the same element type and shape. None at all is an error.
+    /// Those that the file has with the same element type and shape. It is an error if there are none.
     Intersect,
-    /// Those for which the function says under which name the file has them: `Load::Map(&|name|
+    /// Those for which the function returns a name; it is the name in the file: `Load::Map(&|name|
     /// name.strip_prefix("encoder.").map(str::to_string))`.
     Map(&'a dyn Fn(&str) -> Option<String>),
 }

@@ -1,4 +1,4 @@
-//! Parameters to and from files.
+//! Saving and loading of parameters.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,17 +18,18 @@ use crate::element::Values;
 use crate::parameters::Parameters;
 use crate::stored;
 
-/// The bytes that PaddlePaddle's files have beside the elements of a tensor are fewer.
+/// An upper bound on the bytes that a tensor takes in PaddlePaddle's files besides its elements.
 const MAX_DESCRIPTION: usize = 4096;
 
 impl<B: Backend> Parameters<B> {
-    /// Writes a safetensors file, as a whole or not at all: after a kill, or an error whose fault is not
-    /// [`is_written`](FileFault::is_written), the file that was there is as it was. It has checksums.
+    /// Writes a safetensors file with checksums, as a whole or not at all: after a kill, or after an error unless its
+    /// fault [`is_written`](FileFault::is_written), the former file is unchanged.
     ///
     /// [The module of files](crate::files) has an example.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written, there is no memory for a tensor's elements, or a parameter has a name that the format reserves.
+    /// [`Error::File`] if the file cannot be written, there is no memory for a tensor's elements, or a parameter has a
+    /// reserved name.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let (backend, buffers) = (self.backend(), self.buffers());
         let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, buffers));
@@ -37,17 +38,17 @@ impl<B: Backend> Parameters<B> {
         Ok(written.map_err(|fault| fault.of(path.as_ref()))?)
     }
 
-    /// Reads parameters from a safetensors file, and says what else there is. Nothing is changed by an error. If the file has
-    /// checksums, its header and what is read of it are compared with them; [`checkpoint::verify`](crate::checkpoint::verify) compares
-    /// all of it.
+    /// Reads parameters from a safetensors file, and reports what does not match. An error changes nothing. If the file
+    /// has checksums, those of the header and of the tensors that are read are checked;
+    /// [`checkpoint::verify`](crate::checkpoint::verify) checks all of them.
     ///
-    /// Memory is taken for the parameters that are read, whatever the file says.
+    /// Memory is taken only for the parameters that are read, whatever the file says.
     ///
     /// [The module of files](crate::files) has an example.
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be read, is damaged, is none of tensors, or does not have what [`Load`] asks for: then its fault is
-    /// [`FileFault::Differs`], with the names.
+    /// [`Error::File`] if the file cannot be read, is damaged, does not hold tensors, or does not have what [`Load`]
+    /// asks for. In the last case the fault is [`FileFault::Differs`], with the names.
     pub fn load(&mut self, path: impl AsRef<Path>, load: Load<'_>) -> Result<LoadReport, Error> {
         let path = path.as_ref();
         let mut file = TensorFile::open(path)?;
@@ -56,12 +57,12 @@ impl<B: Backend> Parameters<B> {
         Ok(report)
     }
 
-    /// The names that they have in a file.
+    /// The names of the parameters in a file.
     pub(crate) fn names_in_file(&self, file: &TensorFile) -> Names<'_> {
         Names::of(self.former(), file)
     }
 
-    /// The parameters that a file has, with their places. A checkpoint's states are none.
+    /// The parameters that a file has, with their positions. The states in a checkpoint are no parameters.
     pub(crate) fn read(
         &self,
         file: &mut TensorFile,
@@ -108,11 +109,11 @@ impl<B: Backend> Parameters<B> {
         Ok((report, values))
     }
 
-    /// Writes the parameters as PaddlePaddle's file of them, a `.pdiparams`, as a whole or not at all. The format has no place for
-    /// checksums: a file that is cut off is noticed when it is read, but not a bit that has changed in the elements.
+    /// Writes the parameters as PaddlePaddle's parameter file, a `.pdiparams`, as a whole or not at all. The format has
+    /// no checksums: reading notices a file that is cut off, but not a changed bit in the elements.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be written, or there is no memory for its contents, which are made as a whole.
+    /// [`Error::File`] if the file cannot be written, or there is no memory for its content, which is built as a whole.
     pub fn save_pdiparams(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let record = |stored: &Stored| {
@@ -130,8 +131,8 @@ impl<B: Backend> Parameters<B> {
         Ok(written.map_err(|fault| fault.of(path))?)
     }
 
-    /// Reads all parameters from such a file. It has no names, only an order, which is that of the names: it has to
-    /// have been written with the same ones. Nothing is changed by an error.
+    /// Reads all parameters from a `.pdiparams` file. The file has no names; its order is that of the names, so it has
+    /// to have been written with the same names. An error changes nothing.
     ///
     /// ```
     /// use paddle::{Parameters, network};
@@ -149,7 +150,8 @@ impl<B: Backend> Parameters<B> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be read, is longer than the parameters can be, is none of PaddlePaddle's, or has parameters of other numbers, types or shapes.
+    /// [`Error::File`] if the file cannot be read, is longer than the parameters can be, is not in PaddlePaddle's
+    /// format, or has another number of parameters, other types or other shapes.
     pub fn load_pdiparams(&mut self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let length = length(path)?;
@@ -183,7 +185,7 @@ impl<B: Backend> Parameters<B> {
     }
 }
 
-/// The dimensions as PaddlePaddle's files have them.
+/// The dimensions in the form of PaddlePaddle's files.
 fn dims(stored: &Stored) -> Vec<i64> {
     stored.dims.iter().map(|&dim| dim as i64).collect()
 }

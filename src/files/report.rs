@@ -1,23 +1,23 @@
-//! What a file has of a set of parameters, and what it has not.
+//! The report of loading: the parameters that a file has, lacks, or has in another form.
 
 use std::fmt;
 
-/// What a file has of the parameters that were to be read.
+/// The result of comparing a file with the parameters that were to be read.
 ///
 /// [The module of files](crate::files) has an example, and [`Mismatch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
-    /// How many parameters were read; after an error, how many could have been.
+    /// The number of parameters that were read; after an error, that could have been read.
     pub loaded: usize,
-    /// The names that the file lacks, in the order of the parameters.
+    /// The parameters that the file lacks, in their order.
     pub missing: Vec<String>,
-    /// The names of tensors of the file that were not asked for, sorted.
+    /// The tensors of the file that were not asked for, sorted.
     pub extra: Vec<String>,
-    /// The parameters that have another element type or shape in the file.
+    /// The parameters whose element type or shape differs in the file.
     pub mismatched: Vec<Mismatch>,
 }
 
-/// A parameter that has another element type or shape in a file.
+/// A parameter whose element type or shape differs in a file.
 ///
 /// ```
 /// use paddle::files::Load;
@@ -41,7 +41,7 @@ pub struct Mismatch {
     pub tensor: String,
     /// The type in the file: `F32[128, 64]`.
     pub found: String,
-    /// The parameter's.
+    /// The type of the parameter.
     pub expected: String,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// The first ones, and how many follow.
+/// The first items, and the number of the others.
 fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     const SHOWN: usize = 8;
     let more = items.len().saturating_sub(SHOWN);

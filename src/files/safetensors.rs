@@ -1,4 +1,5 @@
-//! Safetensors files: a header in JSON that names the tensors, and their elements. Those that we write have checksums of both.
+//! Safetensors files: a header in JSON that names the tensors, then their elements. Files that we write have checksums
+//! of both.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -20,16 +21,16 @@ use crate::batch::Shape;
 use crate::element::Values;
 use crate::stored;
 
-/// The bytes that say how long the header is.
+/// The number of bytes that hold the length of the header.
 const PREFIX: u64 = 8;
 
-/// Readers of the format refuse longer headers.
+/// The longest header. Other readers of the format have the same limit.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The name under which the format keeps what is no tensor.
+/// The key of the header's texts, which no tensor may have.
 const RESERVED: &str = "__metadata__";
 
-/// A tensor that is to be written.
+/// A tensor to be written.
 pub(crate) struct Tensor<'a> {
     name: String,
     stored: &'a Stored,
@@ -49,11 +50,11 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// What a file is to have: tensors, and maybe a text by its name.
+/// The content of a file to be written: tensors, and optionally a text with its key.
 pub(crate) struct Contents<'a> {
     tensors: Vec<Tensor<'a>>,
     text: Option<(&'static str, String)>,
-    /// The tensors as the header has them.
+    /// The entries of the tensors in the header.
     described: String,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Contents<'a> {
         if let Some(twice) = tensors.iter().find(|tensor| !names.insert(&tensor.name)) {
             return Err(FileFault::Name { name: twice.name.clone() });
         }
-        // Large elements first, as the format wants: each then begins at a multiple of its size.
+        // The format asks for large elements first: then each tensor begins at a multiple of its element size.
         tensors.sort_by(|a, b| {
             let key = |tensor: &Tensor<'_>| Reverse(dtype(tensor.stored.dtype));
             (key(a), &a.name).cmp(&(key(b), &b.name))
@@ -90,7 +91,7 @@ impl<'a> Contents<'a> {
         Ok(contents)
     }
 
-    /// Writes all of it. The checksums are in front of what they are of, and come last.
+    /// Writes the content. The checksums precede what they belong to, so they are filled in at the end.
     pub(crate) fn write(&self, out: &mut Writer<'_>) -> io::Result<()> {
         out.write_all(&self.header(&[], NONE))?;
         let (mut bytes, mut checksums) = (Vec::new(), Vec::new());
@@ -106,8 +107,8 @@ impl<'a> Contents<'a> {
         out.write_all(&self.header(&checksums, &own))
     }
 
-    /// The header and the bytes that say how long it is, with the checksums of the tensors, as far as they are known, and its
-    /// own. It has the same length whatever they are.
+    /// The length and the header, with the checksums of the tensors that are known so far, and its own. Its length does
+    /// not depend on the checksums.
     fn header(&self, checksums: &[String], own: &str) -> Vec<u8> {
         let mut texts = Vec::new();
         let mut add = |key: &str, text: &str| texts.push(format!("{}:{}", string(key), string(text)));
@@ -128,26 +129,26 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// A file of which the header has been read and compared with the file's length.
+/// An open file whose header has been read and compared with the length of the file.
 pub(crate) struct TensorFile {
     path: PathBuf,
     file: File,
     header: Metadata,
     /// The byte at which the elements begin.
     elements: u64,
-    /// What is there of the header; nothing in files that have no checksums.
+    /// The checksum of the header as it is in the file; `None` if the file has no checksums.
     checksum: Option<String>,
 }
 
 impl TensorFile {
-    /// Nothing is allocated but for the header, and no more than the file has.
+    /// Opens a file. Memory is taken only for the header, and no more than the file has.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
         let file = Self::open_unchecked(path)?;
         file.check_header().map_err(|fault| fault.of(path))?;
         Ok(file)
     }
 
-    /// The same, but the header may be damaged, as long as it fits the length of the file.
+    /// Like [`open`](Self::open), but accepts a damaged header if it fits the length of the file.
     pub(super) fn open_unchecked(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::read(error).of(path);
         let length = length(path)?;
@@ -170,12 +171,12 @@ impl TensorFile {
         let file = TensorFile { path: path.to_path_buf(), file, header, elements, checksum };
         match file.check_length(length) {
             Ok(()) => Ok(file),
-            // A header that is damaged says nothing of lengths.
+            // The lengths in a damaged header are meaningless, so damage is reported first.
             Err(fault) => Err(file.check_header().err().unwrap_or(fault).of(path)),
         }
     }
 
-    /// Compares the length of the file with what the header says.
+    /// Compares the length of the file with the header.
     fn check_length(&self, length: u64) -> Result<(), FileFault> {
         let end = self.elements.saturating_add(self.header.data_len() as u64);
         if length > end {
@@ -188,7 +189,7 @@ impl TensorFile {
         }
     }
 
-    /// Compares the header with its checksum.
+    /// Checks the checksum of the header.
     pub(super) fn check_header(&self) -> Result<(), FileFault> {
         match &self.checksum {
             Some(found) => {
@@ -199,7 +200,7 @@ impl TensorFile {
         }
     }
 
-    /// Compares the elements of a tensor with their checksum. Memory for a part of them is enough.
+    /// Checks the checksum of a tensor's elements, which are read in parts to save memory.
     pub(super) fn check_tensor(&mut self, name: &str) -> Result<(), FileFault> {
         let bytes = self.bytes(name);
         let (mut checksum, mut at) = (Checksum::default(), bytes.start);
@@ -228,19 +229,19 @@ impl TensorFile {
         self.elements
     }
 
-    /// The names of the tensors, and where their elements are, in the order of the file.
+    /// The names of the tensors with their positions, in the order of the file.
     pub(super) fn tensors(&self) -> Vec<(String, Range<u64>)> {
         let names = self.header.offset_keys().into_iter();
         names.map(|name| (name.clone(), self.bytes(&name))).collect()
     }
 
-    /// Where the elements of a tensor are.
+    /// The position of a tensor's elements.
     fn bytes(&self, name: &str) -> Range<u64> {
         let (begin, end) = self.header.info(name).map_or((0, 0), |info| info.data_offsets);
         self.elements.saturating_add(begin as u64)..self.elements.saturating_add(end as u64)
     }
 
-    /// The text of this name.
+    /// The text with this key.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.header.metadata().as_ref()?.get(name).map(String::as_str)
     }
@@ -250,14 +251,14 @@ impl TensorFile {
         self.header.tensors().into_keys().collect()
     }
 
-    /// Whether a tensor is of this type: if not, what it is; `None` where there is no such tensor.
+    /// Whether a tensor has this type; if not, `Err` is its type as text. `None` if there is no such tensor.
     pub(crate) fn compare(&self, name: &str, element: DType, shape: &[usize]) -> Option<Result<(), String>> {
         let info = self.header.info(name)?;
         let same = info.dtype == dtype(element) && info.shape == shape;
         Some(if same { Ok(()) } else { Err(format!("{}{}", info.dtype, Shape(info.shape.clone()))) })
     }
 
-    /// The elements of a tensor whose type was compared with this one.
+    /// Reads the elements of a tensor whose type has been compared.
     pub(crate) fn read(&mut self, name: &str, element: DType) -> Result<Values, FileError> {
         let place = self.bytes(name);
         let wanted =
@@ -275,12 +276,12 @@ impl TensorFile {
     }
 }
 
-/// A text in JSON.
+/// A text as JSON.
 fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The element type in a file.
+/// The element type in the terms of the format.
 fn dtype(dtype: DType) -> Dtype {
     match dtype {
         DType::Bool => Dtype::BOOL,
@@ -291,7 +292,7 @@ fn dtype(dtype: DType) -> Dtype {
     }
 }
 
-/// A type as files call it: `F32[128, 64]`.
+/// A type in the notation of the format: `F32[128, 64]`.
 pub(crate) fn shown(element: DType, shape: &[usize]) -> String {
     format!("{}{}", dtype(element), Shape(shape.to_vec()))
 }

@@ -1,4 +1,4 @@
-//! Files that are written beside the one that they are to replace.
+//! Temporary files, next to the files that they will replace.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,27 +8,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::disk::{self, File, Locked};
 
-/// The temporary files that this process has made.
+/// The number of temporary files that this process has created.
 pub(super) static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// A file under the name `.NAME.PROCESS-COUNT.tmp` in the folder of the file `NAME`, removed unless it is renamed.
+/// A file named `.NAME.PROCESS-COUNT.tmp` in the folder of the file `NAME`. It is removed unless it is renamed.
 pub(super) struct Temporary {
     path: PathBuf,
     renamed: bool,
 }
 
 impl Temporary {
-    /// A new file that nobody else may read, locked as long as it is open.
+    /// A new file that nobody else may read. It is locked as long as it is open.
     pub(super) fn private(beside: &Path) -> io::Result<(Self, File)> {
         Self::locked(beside, disk::create_private)
     }
 
-    /// A new file with the permissions that new files have.
+    /// A new file with the default permissions.
     pub(super) fn public(beside: &Path) -> io::Result<(Self, File)> {
         Self::locked(beside, disk::create_new)
     }
 
-    /// A second name of a file that is there, or a copy of it where the file system has one name for each.
+    /// A hard link to an existing file, or a copy on file systems without hard links.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let linked = Self::make(path, |name| disk::link(path, name));
         linked.map(|(temporary, ())| temporary).or_else(|_| {
@@ -44,7 +44,7 @@ impl Temporary {
     fn locked(beside: &Path, create: impl Fn(&Path) -> io::Result<File>) -> io::Result<(Self, File)> {
         loop {
             let (mut temporary, file) = Self::make(beside, &create)?;
-            // Between the two, another process may have taken it for one that was left, and removes it.
+            // Between creating and locking, another process may have taken the file for a leftover, and removes it.
             if file.try_lock() != Locked::ByAnother && file.has_its_name() {
                 return Ok((temporary, file));
             }
@@ -63,14 +63,14 @@ impl Temporary {
             hidden.push(format!(".{}-{count}.tmp", std::process::id()));
             let path = beside.with_file_name(hidden);
             match make(&path) {
-                // A process of the same number left it.
+                // An earlier process with the same id left it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => return made.map(|made| (Temporary { path, renamed: false }, made)),
             }
         }
     }
 
-    /// Gives the file its name, for good.
+    /// Renames the file, which then stays.
     pub(super) fn rename(mut self, to: &Path) -> io::Result<()> {
         disk::rename(&self.path, to)?;
         self.renamed = true;
@@ -81,14 +81,14 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // The error that led here is the one to tell of.
+            // The error that led here is the one to report.
             let _ = disk::remove(&self.path);
         }
     }
 }
 
-/// Removes the temporary files of a file that killed processes have left. Those that are locked are in use. One that is not,
-/// but has the number of a process that lives, may be that of a program that does not lock: it stays.
+/// Removes the temporary files that killed processes have left for a file. Locked ones are in use. One that is not
+/// locked, but has the id of a living process, may belong to a program without locks, so it stays.
 pub(super) fn sweep(beside: &Path) {
     for name in disk::names(disk::folder(beside)).unwrap_or_default() {
         let Some(process) = process(&name, beside) else { continue };
@@ -96,14 +96,14 @@ pub(super) fn sweep(beside: &Path) {
             continue;
         }
         let path = beside.with_file_name(name);
-        // What cannot be locked, or removed, stays: nothing depends on it.
+        // A file that cannot be locked or removed stays; nothing depends on it.
         if disk::open(&path).is_ok_and(|file| file.try_lock() == Locked::Yes) {
             let _ = disk::remove(&path);
         }
     }
 }
 
-/// The number of the process that made a temporary file of this file, if the name is that of one.
+/// The id of the process that created a temporary file of this file; `None` if the name is not that of one.
 fn process(name: &OsStr, beside: &Path) -> Option<u32> {
     let of = beside.file_name()?.as_encoded_bytes();
     let rest = name.as_encoded_bytes().strip_prefix(b".")?.strip_prefix(of)?.strip_prefix(b".")?;
@@ -112,11 +112,12 @@ fn process(name: &OsStr, beside: &Path) -> Option<u32> {
     process.parse().ok()
 }
 
-/// Whether a process of this number is known to run.
+/// Whether a process with this id is known to run.
 fn lives(process: u32) -> bool {
-    // Other systems than Linux have no such file, and rely on locks alone.
+    // Systems other than Linux have no such file, and rely on locks alone.
     let Ok(stat) = fs::read(format!("/proc/{process}/stat")) else { return false };
-    // Behind the name, in parentheses: `Z` is one that has ended, but whose parent has not asked yet.
+    // The state follows the name, which is in parentheses: `Z` is a process that has ended, but whose parent has not
+    // asked for its status.
     let state = stat.iter().rposition(|&byte| byte == b')').and_then(|at| stat.get(at + 2));
     !matches!(state, Some(b'Z' | b'X'))
 }
@@ -127,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// What is swept of the temporary files of `file`, of which these are there.
+    /// The names that are removed when the folder has these temporary files of `file`.
     fn swept(folder: &Path, names: &[String]) -> Vec<String> {
         let path = |name: &String| folder.join(name);
         names.iter().for_each(|name| fs::write(path(name), "left").unwrap());
@@ -144,14 +145,14 @@ mod tests {
             (std::process::id(), Command::new("cat").stdin(Stdio::piped()).spawn().unwrap());
         let of = |process: u32, count: usize| format!(".file.{process}-{count}.tmp");
 
-        // One that is in use, one of this process, and one of another process that lives.
+        // One in use, one of this process, and one of another living process.
         let (used, _locked) = Temporary::private(&file).unwrap();
         let left = [of(own, usize::MAX), of(other.id(), 0)];
         let expected = if cfg!(target_os = "linux") { &left[..1] } else { &left };
         assert_eq!(swept(&folder, &left), expected);
         assert!(used.path.exists());
 
-        // It has ended, but this process has not asked for it yet; then it has.
+        // The other process has ended, first without and then with this one having asked for its status.
         other.kill().unwrap();
         while lives(other.id()) {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! Whether files are what was written.
+//! Verification: whether files are as they were written.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,43 +7,43 @@ use std::path::{Path, PathBuf};
 use super::error::{FileError, FileFault};
 use super::safetensors::TensorFile;
 
-/// What there is to say of the parts of a file.
+/// The verification of a file.
 ///
-/// [`verify`](crate::checkpoint::verify) has an example. Its `Display` is a line for each part.
+/// [`verify`](crate::checkpoint::verify) has an example. `Display` prints a line for each part.
 #[derive(Debug)]
 pub struct Verification {
     /// The file.
     pub path: PathBuf,
-    /// Its parts, the header first, in the order of the file. There is nothing between them.
+    /// The parts, in the order of the file, without gaps. The header is the first one.
     pub parts: Vec<FilePart>,
 }
 
-/// What there is to say of a part of a file.
+/// The verification of one part of a file.
 #[derive(Debug)]
 pub struct FilePart {
-    /// The name of the tensor; none if it is the header.
+    /// The name of the tensor; `None` for the header.
     pub tensor: Option<String>,
-    /// Where it is.
+    /// The position of the part.
     pub bytes: Range<u64>,
-    /// Whether it is what was written; nothing if that is not known: the file has no checksums, or its header, which has them, is
-    /// damaged.
+    /// Whether the part is as it was written; `None` if that is unknown, because the file has no checksums, or because
+    /// the header with the checksums is damaged.
     pub intact: Option<bool>,
 }
 
 impl Verification {
-    /// Whether all of it is known to be what was written.
+    /// Whether all parts are known to be as they were written.
     pub fn is_intact(&self) -> bool {
         self.parts.iter().all(|part| part.intact == Some(true))
     }
 
-    /// The parts that are not what was written.
+    /// The parts that have changed.
     pub fn damaged(&self) -> impl Iterator<Item = &FilePart> {
         self.parts.iter().filter(|part| part.intact == Some(false))
     }
 }
 
 impl fmt::Display for Verification {
-    /// A line for each part.
+    /// Prints a line for each part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = self.parts.iter().map(|part| format!("{}: {part}", self.path.display()));
         f.write_str(&parts.collect::<Vec<_>>().join("\n"))
@@ -65,11 +65,10 @@ impl fmt::Display for FilePart {
     }
 }
 
-/// Compares the header of a file, and each of its tensors, with their checksums.
+/// Checks the header of a file, and each of its tensors, against their checksums.
 ///
-/// It reads checkpoints, the [one before](crate::checkpoint::previous) the newest too, and other files of parameters. Those that were
-/// written by others, or before there were checksums, have none. Memory
-/// is taken for the header only.
+/// It reads checkpoints, also the [previous](crate::checkpoint::previous) one, and other files of parameters. Files by
+/// other programs, and old ones, have no checksums. Memory is taken only for the header.
 ///
 /// ```
 /// use paddle::{Parameters, checkpoint, network};
@@ -90,8 +89,8 @@ impl fmt::Display for FilePart {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, or it cannot be said what its parts are: it is cut off, or its header is no description of tensors. Damage
-/// is no error, but a part of the result.
+/// The file cannot be read, or its parts are unknown: it is cut off, or its header does not describe tensors. Damage is
+/// no error; it is in the result.
 pub fn verify(path: impl AsRef<Path>) -> Result<Verification, FileError> {
     let path = path.as_ref();
     let mut file = TensorFile::open_unchecked(path)?;

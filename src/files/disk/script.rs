@@ -1,4 +1,4 @@
-//! What tests have the file system do: the n-th operation of a thread fails, and what was done is written down.
+//! A scripted file system for tests: chosen operations of a thread fail, and changes are recorded.
 
 use std::cell::RefCell;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Operation;
 
-/// An operation that changed something, as it was done.
+/// An operation that changed something.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Create(PathBuf),
@@ -20,7 +20,7 @@ pub(crate) enum Change {
     SyncFolder,
 }
 
-/// Which operations fail, counted from 0.
+/// The operations that fail, counted from 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failing {
     Only(usize),
@@ -31,7 +31,7 @@ pub(crate) enum Failing {
 struct Script {
     failing: Option<Failing>,
     count: usize,
-    /// The first one that failed.
+    /// The first operation that failed.
     failed: Option<String>,
     changes: Vec<Change>,
 }
@@ -44,7 +44,7 @@ pub(super) fn perform<R>(operation: Operation<'_>, action: impl FnOnce() -> io::
     let fails =
         SCRIPT.with_borrow_mut(|script| script.as_mut().is_some_and(|script| script.fails(operation)));
     if fails {
-        // `EIO`, of which nobody may think anything but that it went wrong.
+        // `EIO` says only that something went wrong.
         return Err(io::Error::from_raw_os_error(5));
     }
     let done = action()?;
@@ -97,14 +97,14 @@ fn scripted<R>(failing: Option<Failing>, action: impl FnOnce() -> R) -> (R, Scri
     (result, SCRIPT.take().unwrap())
 }
 
-/// What comes of an action on a file system of which some operations fail, and the first of them; none if the action ended
-/// before.
+/// Runs an action on a file system of which some operations fail. Returns its result, and the first operation that
+/// failed; `None` if none was reached.
 pub(crate) fn failing<R>(failing: Failing, action: impl FnOnce() -> R) -> (R, Option<String>) {
     let (result, script) = scripted(Some(failing), action);
     (result, script.failed)
 }
 
-/// What an action changes, in its order.
+/// Runs an action and returns its changes, in order.
 pub(crate) fn recorded<R>(action: impl FnOnce() -> R) -> (R, Vec<Change>) {
     let (result, script) = scripted(None, action);
     (result, script.changes)

@@ -1,5 +1,5 @@
-//! The n-th operation of the file system fails, for every n: what was there is whole, or what is new, as the result says; and
-//! what is tried again succeeds.
+//! Every operation of the file system fails in turn. Afterwards the old file or the new one is whole, as the result
+//! says, and another attempt succeeds.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::files::disk::script::{Failing, failing};
 use crate::plot::{Curve, grid};
 use crate::{Error, FileError, Load, Options, Parameters};
 
-/// Has each operation of an action fail, alone and with all that follow, and checks what comes of it. `action` says what was
-/// done, in a folder that `prepare` has made ready.
+/// Lets each operation of `action` fail, alone and with all later ones, and checks the result. `prepare` sets up the
+/// folder.
 fn each<R>(
     folder: &Folder,
     prepare: impl Fn(),
@@ -41,7 +41,7 @@ fn each<R>(
     failed_at
 }
 
-/// Has each operation of a writer fail. The file is what it was, or the new one, as the error says.
+/// Lets each operation of a writer fail. The file is the old one or the new one, as the error says.
 fn each_write(name: &str, write: impl Fn(&Path) -> Result<(), FileError>) {
     let folder = Folder::new(&format!("faults-{name}"));
     let file = folder.file("file");
@@ -68,7 +68,7 @@ fn each_write(name: &str, write: impl Fn(&Path) -> Result<(), FileError>) {
     }
 }
 
-/// Has each operation of a reader fail: it gives what it gives otherwise, or an error.
+/// Lets each operation of a reader fail. It returns an error, or its usual result.
 fn each_read<R: PartialEq + std::fmt::Debug, E: std::fmt::Display>(
     name: &str,
     make: impl Fn(&Path),
@@ -158,7 +158,7 @@ fn data_are_read() {
     assert!(error.to_string().contains("mnist-file"), "{error}");
 }
 
-/// What is there of a training after a fault is gone on from, to the same bits.
+/// A training continues after a fault, to the same bits.
 #[test]
 fn a_training_goes_on() {
     let folder = Folder::new("faults-train");
@@ -195,7 +195,7 @@ fn a_training_goes_on() {
     }
 }
 
-/// The system does not say that a name is on the disk: the training goes on all the same.
+/// The system does not confirm that a name is on the disk. The training goes on.
 #[test]
 fn a_folder_that_cannot_be_synced_ends_no_training() {
     let folder = Folder::new("faults-folder");
@@ -220,7 +220,7 @@ fn a_folder_that_cannot_be_synced_ends_no_training() {
     assert!(seen > 0);
 }
 
-/// Each operation of a save fails: the newest or the one before it is whole, and both are if there were two.
+/// Each operation of a save fails. The newest or the previous checkpoint is whole, and both are if there were two.
 #[test]
 fn checkpoints_are_kept() {
     let folder = Folder::new("faults-kept");

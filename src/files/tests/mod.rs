@@ -1,4 +1,4 @@
-//! Files on a file system that fails, or loses its power.
+//! Tests of files on a file system that fails or loses power.
 
 mod faults;
 mod power;
@@ -35,7 +35,7 @@ impl Folder {
         fs::read_dir(&self.0).unwrap().for_each(|entry| fs::remove_file(entry.unwrap().path()).unwrap());
     }
 
-    /// What is there that no user has asked for.
+    /// Files that nobody asked for.
     fn left(&self) -> Vec<String> {
         let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.into_string().unwrap());
@@ -61,7 +61,7 @@ impl Run {
         Run { trainer: Trainer::new(Adam::new(0.1)), parameters }
     }
 
-    /// Trains to the end of its reader, of two passes of two batches.
+    /// Trains to the end of the reader: two passes of two batches.
     fn train(&mut self, options: Options) -> Result<(), Error> {
         let net = nets::cost();
         let rows: Vec<_> = (0..4).map(|k| net.row([k as f32, 1.0])).collect();
@@ -82,7 +82,7 @@ impl Run {
         self.trainer.steps(&nets::cost()).unwrap()
     }
 
-    /// Every parameter and every state.
+    /// The bits of every parameter and every state.
     fn bits(&self) -> Vec<u32> {
         let names = self.parameters.names().map(|name| self.parameters.get::<f32>(name).unwrap());
         let states = self.trainer.states(&self.parameters);

@@ -1,4 +1,4 @@
-//! The power goes at any moment. What was not synced is lost, all or a part of it, in any order.
+//! The power fails at any moment. Everything that was not synced may be lost, as a whole or in part, in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use crate::checkpoint::previous;
 use crate::files::disk::script::{Change, recorded};
 use crate::{Load, Parameters};
 
-/// The bytes of a file, and those that are on the disk.
+/// The content of a file, as programs see it and as it is on the disk.
 #[derive(Clone, Default)]
 struct Contents {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ struct Contents {
     synced: Vec<u8>,
 }
 
-/// What becomes of bytes that were not synced.
+/// The fate of bytes that were not synced.
 #[derive(Clone, Copy)]
 enum Unsynced {
     Lost,
@@ -25,18 +25,18 @@ enum Unsynced {
     Half,
 }
 
-/// A name that is taken away, and one that is given.
+/// A change of names: one that is removed, and one that is added with its file.
 type Naming = (Option<PathBuf>, Option<(PathBuf, usize)>);
 
-/// A folder as a disk has it.
+/// A folder on a disk.
 #[derive(Default)]
 struct Disk {
     files: Vec<Contents>,
-    /// Which file has a name, as programs see it.
+    /// The file of each name, as programs see it.
     names: BTreeMap<PathBuf, usize>,
-    /// The same, as it is on the disk.
+    /// The file of each name, as it is on the disk.
     synced: BTreeMap<PathBuf, usize>,
-    /// What has been done to names since.
+    /// The changes of names since the last sync.
     pending: Vec<Naming>,
 }
 
@@ -65,7 +65,7 @@ impl Disk {
                 file.bytes[file.at..end].copy_from_slice(bytes);
                 file.at = end;
             }
-            // Readers seek, too.
+            // Readers seek too.
             Change::Seek(path, to) => {
                 if self.names.contains_key(path) {
                     self.file(path).at = *to as usize;
@@ -86,7 +86,7 @@ impl Disk {
         }
     }
 
-    /// What may be found of these names after the power has gone.
+    /// The contents that these names may have after a loss of power.
     fn found(&self, names: &[&Path]) -> BTreeSet<Vec<Option<Vec<u8>>>> {
         let touches = |path: &PathBuf| names.contains(&path.as_path());
         let pending: Vec<_> = self
@@ -119,7 +119,7 @@ impl Disk {
     }
 }
 
-/// Goes through all that an action did, and has `check` look at what may be found after each part of it: `check(done, ..)`.
+/// Replays the changes one by one, and calls `check(done)` for every state that a loss of power may leave.
 fn each_loss(changes: &[Change], names: &[&Path], mut check: impl FnMut(usize)) -> usize {
     let (mut disk, mut losses) = (Disk::default(), 0);
     for done in 0..=changes.len() {
@@ -141,7 +141,7 @@ fn the_newest_checkpoint_or_the_one_before_it_is_there() {
     let folder = Folder::new("power-checkpoint");
     let (path, net) = (folder.file("run"), nets::cost());
     let mut run = Run::new();
-    // The changes after which each save had ended.
+    // The numbers of changes after which each save had ended.
     let (mut changes, mut saved) = (Vec::new(), Vec::new());
     for _ in 0..4 {
         run.step();
