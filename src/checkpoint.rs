@@ -1,28 +1,30 @@
-//! Checkpoints: what is in their files, and trainings of several trainers in one of them.
+//! Checkpoints: their files, and checkpoints of several trainers in one file.
 //!
 //! # Files
 //!
-//! A checkpoint is a safetensors file. Its header has the checksum of each tensor and its own, by which any change of a bit is
-//! noticed when a training is resumed, or by [`verify`]. Earlier files, without checksums, are read as well.
+//! A checkpoint is a safetensors file. Its header has a checksum of each tensor and one of itself, so [`resume`] and
+//! [`verify`] notice any changed bit. Older files, without checksums, can be read too.
 //!
 //! | name | what |
 //! | --- | --- |
-//! | `run.checkpoint` | the newest |
-//! | `run.checkpoint.previous` | the one before it, [`previous`]: gone back to, with a warning, when the newest is damaged or not there |
-//! | `.run.checkpoint.lock` | who writes: one training, or one call of [`save`], at a time; the lock ends with the process |
-//! | `.run.checkpoint.71-0.tmp` | what process 71 is writing, which nobody else may read; what killed processes have left is swept by the next save |
+//! | `run.checkpoint` | the newest checkpoint |
+//! | `run.checkpoint.previous` | the one before it, [`previous`]; used, with a warning, if the newest is damaged or missing |
+//! | `.run.checkpoint.lock` | the lock of the writer: one training, or one call of [`save`], at a time; it ends with the process |
+//! | `.run.checkpoint.71-0.tmp` | the file that process 71 is writing, which nobody else may read; the next save removes what killed processes left |
 //!
-//! At each moment, also of a kill or a loss of power, one of the first two is whole once one was written, so twice the room is needed, and
-//! three times while a checkpoint is written. A link is followed, also to a file that is not there yet, and all of these are where it
-//! leads; in a folder where others may write, a link of theirs is followed, too. On file systems without locks nobody is kept out, and
-//! what was left is not swept; on those where a file has one name, the one before is a copy. If the folder cannot be synced after the new
-//! one has taken its place, the fault [`is_written`](FileFault::is_written): [`train`](crate::Trainer::train) warns and goes on,
-//! [`save`] returns it.
+//! Once a checkpoint was written, one of the first two files is whole at each moment, even if the process is killed or
+//! the power fails. So checkpoints take the room of two files, and of three while one is written. A link is followed,
+//! also to a file that does not exist yet, and all of these files are next to its target. In a folder where others may
+//! write, their links are followed too. On file systems without locks nobody is kept out, and leftovers are not
+//! removed; on those without hard links, the previous checkpoint is a copy. If the folder cannot be synced after the
+//! new file has taken its place, the fault [`is_written`](FileFault::is_written): [`train`](crate::Trainer::train)
+//! warns and goes on, [`save`] returns it.
 //!
 //! # Several trainers
 //!
-//! A GAN is trained by two trainers on one set of parameters. Two files would be of two moments if the process ended between
-//! them; this one is written as a whole or not at all. [`Trainer::save_checkpoint`](crate::Trainer::save_checkpoint) and
+//! A GAN is trained by two trainers on one set of parameters. If the process ended between writing two files, they
+//! would be of two moments; this one file is written as a whole or not at all.
+//! [`Trainer::save_checkpoint`](crate::Trainer::save_checkpoint) and
 //! [`Options::checkpoint`](crate::Options::checkpoint) are for one network of one trainer.
 //!
 //! ```
@@ -85,11 +87,12 @@ use crate::files::{FileError, FileFault, Load};
 use crate::parameters::Parameters;
 use crate::updater::states::States;
 
-/// Writes a checkpoint of trainers, each with the networks that it trains, as a whole or not at all: the parameters, what
-/// the updaters keep of them, the numbers of passes and steps of these networks, the seeds.
+/// Writes a checkpoint of trainers, each with the networks that it trains, as a whole or not at all. It has the
+/// parameters, the updaters' states, the numbers of passes and steps of the networks, and the seeds.
 ///
-/// It is taken between steps, or between calls of [`train`](crate::Trainer::train). The checkpoint that was there is kept, as
-/// [`previous`]. An error of which the fault [`is_written`](FileFault::is_written) leaves the new one in its place.
+/// Call it between steps, or between calls of [`train`](crate::Trainer::train). The checkpoint that was there is kept
+/// as [`previous`]. If the fault of an error [`is_written`](FileFault::is_written), the new checkpoint is in place
+/// nevertheless.
 ///
 /// ```
 /// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
@@ -105,7 +108,8 @@ use crate::updater::states::States;
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be written, or another training writes to it, and those of [`Network::program`](crate::Network::program).
+/// [`Error::File`] if the file cannot be written or another training writes to it, and those of
+/// [`Network::program`](crate::Network::program).
 pub fn save<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &Parameters<B>,
@@ -117,11 +121,11 @@ pub fn save<'a, B: Backend + 'a>(
     Ok(write(&mut Keeper::of(path.as_ref())?, parameters, trainers.collect())?)
 }
 
-/// Goes back to a checkpoint of the same trainers and networks, given in the same order: what follows is, bit for bit, what
-/// followed when it was taken. Nothing is changed by an error.
+/// Returns to a checkpoint of the same trainers and networks, given in the same order. The training then continues with
+/// the same bits as after the checkpoint was written. An error changes nothing.
 ///
-/// The trainers have to be made as they were, with the same updaters. If the checkpoint is damaged or not there, it is the one
-/// [before](previous) that is gone back to: a warning on the standard error stream, and the result, say so.
+/// The trainers have to be created as they were, with the same updaters. If the checkpoint is damaged or missing, the
+/// [previous](previous) one is used; a warning on the standard error stream, and the result, say so.
 ///
 /// ```
 /// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};
@@ -139,8 +143,8 @@ pub fn save<'a, B: Backend + 'a>(
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] if neither checkpoint can be read, or it is one of other parameters, networks, trainers or updaters, and those of
-/// [`Network::program`](crate::Network::program).
+/// [`Error::File`] if neither checkpoint can be read, or if it has other parameters, networks, trainers or updaters,
+/// and those of [`Network::program`](crate::Network::program).
 pub fn resume<'a, B: Backend + 'a>(
     path: impl AsRef<Path>,
     parameters: &mut Parameters<B>,
@@ -149,7 +153,7 @@ pub fn resume<'a, B: Backend + 'a>(
     read(path.as_ref(), parameters, &mut trainings.parts()?)
 }
 
-/// Which checkpoint a training goes on from.
+/// The checkpoint that a training continues from.
 ///
 /// ```
 /// use paddle::checkpoint::{self, Resumed};
@@ -173,18 +177,18 @@ pub fn resume<'a, B: Backend + 'a>(
 /// ```
 #[derive(Debug)]
 pub enum Resumed {
-    /// The newest.
+    /// The newest one.
     Newest,
-    /// The one before it.
+    /// The one before the newest.
     Previous {
         /// Its path.
         path: PathBuf,
-        /// What is wrong with the newest.
+        /// The error of the newest.
         newest: FileError,
     },
 }
 
-/// A tuple of trainings, each a trainer and what it trains: `((&mut for_d, &d), (&mut for_g, &g))`. One trainer may have
+/// A tuple of trainings, each a trainer and its networks: `((&mut for_d, &d), (&mut for_g, &g))`. One trainer may have
 /// several networks: `((&mut trainer, (&a, &b)),)`.
 ///
 /// [The module](crate::checkpoint) has an example.
@@ -204,7 +208,7 @@ pub(crate) mod sealed {
     use crate::trainer::checkpoint::Resumable;
     use crate::updater::Updater;
 
-    /// A trainer and what it trains.
+    /// A trainer and its networks.
     pub struct Part<'a, B: Backend> {
         pub(crate) trainer: &'a mut dyn Resumable<B>,
         pub(crate) models: Vec<Arc<Model>>,
@@ -235,7 +239,7 @@ pub(crate) mod sealed {
     tuples! { U1 N1 U2 N2 U3 N3 U4 N4 }
 }
 
-/// Writes what there is to say of trainers, and what their updaters keep.
+/// Writes the records of trainers, and the states of their updaters.
 pub(crate) fn write<B: Backend>(
     keeper: &mut Keeper,
     parameters: &Parameters<B>,
@@ -258,7 +262,7 @@ pub(crate) fn write<B: Backend>(
     keeper.write(contents)
 }
 
-/// Takes these trainers and the parameters back to a checkpoint, or to the one before it.
+/// Restores these trainers and the parameters from a checkpoint, or from the one before it.
 pub(crate) fn read<B: Backend>(
     path: &Path,
     parameters: &mut Parameters<B>,
@@ -283,7 +287,7 @@ pub(crate) fn read<B: Backend>(
     Ok(Resumed::Previous { path: previous, newest })
 }
 
-/// Takes them back to this one.
+/// Restores them from this file.
 fn read_one<B: Backend>(
     path: &Path,
     parameters: &mut Parameters<B>,
@@ -311,7 +315,7 @@ fn read_one<B: Backend>(
     Ok(())
 }
 
-/// Compares the trainers and networks of a checkpoint with those that are to go on.
+/// Compares the trainers and networks of a checkpoint with those that are to continue.
 fn check_networks<B: Backend>(parts: &[Part<'_, B>], trainers: &[TrainerRecord]) -> Result<(), FileFault> {
     let is_same = |part: &Part<'_, B>, record: &TrainerRecord| {
         let mut pairs = part.models.iter().zip(&record.networks);

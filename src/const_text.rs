@@ -1,7 +1,6 @@
-//! Text that is put together while the crate compiles: a panic in `const` evaluation can show a `&str`, and format
-//! nothing.
+//! Text built while the crate compiles. A panic in `const` evaluation can show a `&str`, but cannot format anything.
 
-/// A text under construction, at most 512 bytes long; what does not fit is cut.
+/// A text under construction, at most 512 bytes long. A longer text is cut off.
 ///
 /// ```
 /// use paddle::const_text::Text;
@@ -13,7 +12,7 @@
 pub struct Text {
     bytes: [u8; Text::CAPACITY],
     len: usize,
-    /// Something did not fit: nothing is appended any more.
+    /// Whether the text was cut off. Then nothing is appended any more.
     cut: bool,
 }
 
@@ -21,7 +20,7 @@ impl Text {
     const CAPACITY: usize = 512;
     const ELLIPSIS: &'static [u8] = "…".as_bytes();
 
-    /// No text.
+    /// An empty text.
     #[expect(clippy::new_without_default, reason = "a `Default` cannot be called in a `const`")]
     pub const fn new() -> Self {
         Text { bytes: [0; Text::CAPACITY], len: 0, cut: false }

@@ -1,4 +1,4 @@
-//! Elements in host memory: the Rust types that tensors are made of, and vectors of them.
+//! Elements in host memory: the Rust types of elements, and vectors of them.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use paddle_core::memory::{OutOfMemory, TryGrow, try_collect};
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::program::DType;
 
-/// A Rust type that tensors are made of: `f32`, `f64`, `i32`, `i64`, `bool`.
+/// A Rust type of tensor elements: `f32`, `f64`, `i32`, `i64`, `bool`.
 ///
 /// ```
 /// use paddle::core::program::DType;
@@ -15,11 +15,11 @@ use paddle_core::program::DType;
 /// assert_eq!([<f32 as Element>::DTYPE, bool::DTYPE], [DType::F32, DType::Bool]);
 /// ```
 pub trait Element: Copy + Default + Send + Sync + sealed::Stored + 'static {
-    /// The element type that it is in a program.
+    /// The element type in programs.
     const DTYPE: DType;
 }
 
-/// Elements of a type that is known at run time.
+/// A vector of elements whose type is known at run time.
 #[derive(Clone, Debug)]
 pub enum Values {
     Bool(Vec<bool>),
@@ -32,18 +32,18 @@ pub enum Values {
 pub(crate) mod sealed {
     use super::{HostSlice, HostSliceMut, Values};
 
-    /// The passage between elements of a type that is known when the code is compiled and such that are not.
+    /// The conversion between elements whose type is known at compile time and [`Values`].
     pub trait Stored: Sized {
-        /// `None` where the values are of another type.
+        /// `None` if the values have another type.
         fn of(values: &Values) -> Option<&[Self]>;
-        /// Likewise.
+        /// `None` if the values have another type.
         fn of_mut(values: &mut Values) -> Option<&mut Vec<Self>>;
         fn host(elements: &[Self]) -> HostSlice<'_>;
         fn host_mut(elements: &mut [Self]) -> HostSliceMut<'_>;
     }
 }
 
-/// Runs the same code on whichever vector there is.
+/// Runs the same code on the vector of whichever type.
 macro_rules! each {
     ($values:expr, $vector:ident => $result:expr) => {
         match $values {
@@ -81,14 +81,14 @@ macro_rules! elements {
         })*
 
         impl Values {
-            /// None yet, of this type.
+            /// An empty vector of this type.
             pub(crate) fn new(dtype: DType) -> Self {
                 match dtype {
                     $(DType::$variant => Values::$variant(Vec::new()),)*
                 }
             }
 
-            /// Elements of this type as files have them, little endian; a truth value is a byte.
+            /// Reads elements in the format of files: little endian, a truth value in one byte.
             pub(crate) fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, OutOfMemory> {
                 Ok(match dtype {
                     $(DType::$variant => {
@@ -97,7 +97,7 @@ macro_rules! elements {
                 })
             }
 
-            /// Appends the elements as files have them.
+            /// Appends the elements to `bytes` in the format of files.
             pub(crate) fn write_le_bytes(&self, bytes: &mut Vec<u8>) -> Result<(), OutOfMemory> {
                 match self {
                     $(Values::$variant(vector) => {
@@ -116,7 +116,7 @@ macro_rules! elements {
                 }
             }
 
-            /// Whether the elements are of one type and, bit for bit, the same.
+            /// Whether both have the same type and, bit for bit, the same elements.
             pub(crate) fn has_bits_of(&self, other: &Self) -> bool {
                 match (self, other) {
                     $((Values::$variant(ours), Values::$variant(theirs)) => {
@@ -132,7 +132,7 @@ macro_rules! elements {
                 }
             }
 
-            /// Some of the elements, which have to be there.
+            /// A range of the elements. Panics if it is out of bounds.
             pub(crate) fn part(&self, range: Range<usize>) -> HostSlice<'_> {
                 match self {
                     $(Values::$variant(vector) => HostSlice::$variant(&vector[range]),)*
@@ -173,7 +173,7 @@ impl Values {
         each!(self, vector => vector.truncate(len));
     }
 
-    /// So many zeros.
+    /// A vector of `len` zeros.
     pub(crate) fn zeros(dtype: DType, len: usize) -> Result<Self, OutOfMemory> {
         let mut values = Values::new(dtype);
         each!(&mut values, vector => vector.try_resize(len, Default::default()))?;
@@ -187,7 +187,7 @@ impl Values {
         Ok(values)
     }
 
-    /// Makes it one number, as its elements have it: integers saturate, and what is not 0 is true.
+    /// Becomes a single element with this value. Integers saturate, and every number but 0 is true.
     pub(crate) fn set_scalar(&mut self, value: f64) {
         self.clear();
         match self {
@@ -199,7 +199,7 @@ impl Values {
         }
     }
 
-    /// Makes it so many times its first `len` elements.
+    /// Becomes `times` copies of its first `len` elements.
     pub(crate) fn repeat_first(&mut self, len: usize, times: usize) -> Result<(), OutOfMemory> {
         each!(self, vector => {
             vector.truncate(len);
@@ -210,7 +210,7 @@ impl Values {
         Ok(())
     }
 
-    /// Whether the elements from `at` on are those before it, bit for bit: a NaN is itself.
+    /// Whether the elements from `at` on repeat the elements before, bit for bit: a NaN equals itself.
     pub(crate) fn repeats(&self, at: usize) -> bool {
         fn same<T: Copy, K: PartialEq>(vector: &[T], at: usize, bits: impl Fn(T) -> K) -> bool {
             let (head, tail) = vector.split_at(at);

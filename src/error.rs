@@ -1,4 +1,4 @@
-//! The one error of the facade.
+//! The error type of the facade.
 
 use std::error;
 use std::fmt;
@@ -23,10 +23,10 @@ use crate::setting::SettingError;
 use crate::train_loop::{NoBatch, ReaderFailed};
 use crate::trainer::CostNotFinite;
 
-/// Everything that can go wrong between a network and its results.
+/// Any error between a network and its results.
 ///
-/// What comes from an operator is shown with the operator's place in the user's source. A `main` that returns one ends with
-/// its `Debug`, which is the same text; `{:#?}` has the structure.
+/// An error of an operator has the operator's place in the user's source. `Debug` prints the same text as `Display`,
+/// since a `main` that returns an error prints it with `Debug`; `{:#?}` prints the structure.
 ///
 /// ```
 /// use paddle::{Error, Parameters, infer, network};
@@ -43,21 +43,21 @@ use crate::trainer::CostNotFinite;
 pub enum Error {
     /// Rows or arrays do not fit the network.
     Batch(BatchError),
-    /// The reader had nothing.
+    /// The reader ended without a batch.
     NoBatch(NoBatch),
     /// The reader failed.
     Reader(ReaderFailed),
-    /// A batch of a reader does not fit the network, or what it leads to cannot be computed.
+    /// A batch of a reader does not fit the network, or its step failed.
     BatchFailed(BatchFailed),
-    /// A parameter is asked for, or given, that is not there or of another type.
+    /// A parameter that was asked for or given does not exist, or has another type.
     Parameter(ParameterError),
-    /// An output is asked for that is not there or of another type.
+    /// An output that was asked for does not exist, or has another type.
     Output(OutputError),
-    /// Networks use one parameter in two ways.
+    /// Networks disagree about a parameter.
     Storage(StorageError),
     /// The network cannot be trained.
     Gradient(GradientError),
-    /// An updater's operators do not fit.
+    /// An updater's operators do not fit together.
     Build(BuildError),
     /// Sizes do not fit a network.
     Bind(BindError),
@@ -75,15 +75,15 @@ pub enum Error {
     Run(RunError),
     /// The CPU cannot be used as asked for.
     Cpu(CpuError),
-    /// A file of parameters cannot be read or written.
+    /// A file cannot be read or written.
     File(FileError),
-    /// There is no memory for what comes to the host.
+    /// There is no memory for values on the host.
     OutOfMemory(OutOfMemory),
     /// Ctrl-C cannot be caught.
     Interrupt(InterruptError),
-    /// A batch was to be cut into no shards.
+    /// A batch was to be cut into 0 shards.
     Shards(NoShards),
-    /// The number of an updater, a learning rate or another setting is out of its range.
+    /// A setting is out of range, such as a learning rate or a number of an updater.
     Setting(SettingError),
     /// The cost of a step is NaN or infinite.
     CostNotFinite(CostNotFinite),
@@ -94,7 +94,7 @@ pub enum Error {
     Handler(Box<dyn error::Error + Send + Sync>),
 }
 
-/// Which batch of a reader does not fit the network, or leads to what cannot be computed. Both numbers count from 0.
+/// The batch of a reader that does not fit the network, or whose step failed. Both numbers count from 0.
 ///
 /// ```
 /// use paddle::{Error, Options, Parameters, Sgd, Trainer, network};
@@ -114,7 +114,7 @@ pub struct BatchFailed {
     pub pass: usize,
     /// The number of the batch within the pass.
     pub batch: usize,
-    /// What happened.
+    /// The error.
     pub error: Box<Error>,
 }
 
@@ -132,8 +132,8 @@ impl error::Error for BatchFailed {
 }
 
 impl Error {
-    /// The memory that could not be had, if that is what went wrong, wherever it was. What was called can be called again once
-    /// there is memory: parameters, trainers and files are as they were.
+    /// The failed request for memory, if that is the error, wherever it happened. The call can be repeated once there
+    /// is memory: parameters, trainers and files are unchanged.
     ///
     /// ```
     /// use paddle::{Parameters, network};
@@ -160,7 +160,7 @@ impl Error {
         }
     }
 
-    /// The same with the place in what a reader yields, if it is of a batch, and not of the network or of anything else.
+    /// Adds the place within the reader, if the error is about a batch rather than the network or something else.
     pub(crate) fn of_batch(self, (pass, batch): (usize, usize)) -> Self {
         match self {
             Error::Batch(_) | Error::Run(_) | Error::CostNotFinite(_) => {
@@ -171,7 +171,7 @@ impl Error {
     }
 }
 
-/// One `From` for each kind, and what is said of it.
+/// Implements `From` and the text for each kind.
 macro_rules! kinds {
     ($($(#[$when:meta])* $variant:ident($source:ty);)*) => {
         $($(#[$when])* impl From<$source> for Error {

@@ -1,4 +1,4 @@
-//! What a network's cost and metrics are over many batches.
+//! Evaluation: the cost and the metrics of a network over many batches.
 
 use paddle_core::plan::Backend;
 
@@ -12,10 +12,11 @@ use crate::parameters::Parameters;
 use crate::reader::{IntoItem, Item};
 use crate::train_loop::{NoBatch, ReaderFailed};
 
-/// The cost and the metrics of a network over all batches of a reader, as it is used: nothing is dropped, and nothing
-/// changes. Markers of passes are of no account. What the network draws is new in each batch, and the same in each call.
+/// Evaluates a network on all batches of a reader, as it is in inference: nothing is dropped, and no statistics change.
+/// Markers of passes are ignored. Random numbers differ from batch to batch, and are the same in each call.
 ///
-/// Batches are weighted by their rows; ratios, such as `accuracy(..)` or `sum(a) / sum(b)`, by what they are divided by.
+/// Batches are weighted by their rows. A ratio, such as `accuracy(..)` or `sum(a) / sum(b)`, is weighted by its
+/// denominator.
 ///
 /// ```
 /// use paddle::reader::Reader;
@@ -35,8 +36,8 @@ use crate::train_loop::{NoBatch, ReaderFailed};
 /// ```
 ///
 /// # Errors
-/// [`Error::Output`] if the first output is no cost, [`Error::NoBatch`] if the reader has none, [`Error::Reader`] if it fails, and those of
-/// [`infer`](crate::infer()), as [`Error::BatchFailed`] where they are of a batch.
+/// [`Error::Output`] if the first output is no cost, [`Error::NoBatch`] if the reader has no batch, [`Error::Reader`]
+/// if it fails, and those of [`infer`](crate::infer()). An error of a batch is an [`Error::BatchFailed`].
 pub fn test<S: Spec, B: Backend + Clone, R>(
     net: &Network<S>,
     parameters: &Parameters<B>,
@@ -74,7 +75,7 @@ where
     Ok(Tested { rows, cost: cost.value(), metrics })
 }
 
-/// What [`test`](test()) found.
+/// The result of [`test`](test()).
 ///
 /// ```
 /// use paddle::{Parameters, network, test};

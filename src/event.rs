@@ -1,4 +1,4 @@
-//! What a handler is told while a network is trained.
+//! Events that a handler gets while a network is trained.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::parameters::Parameters;
 use crate::reader::IntoItem;
 use crate::train_loop::Ended;
 
-/// What a handler is given: the moment, and what it needs then.
+/// An event: the moment, and access to the training at that moment.
 ///
 /// ```
 /// use paddle::event::EventKind;
@@ -68,23 +68,23 @@ impl<'a, B: Backend> Event<'a, B> {
         self.kind.cost()
     }
 
-    /// The metrics of the batch or pass that ends here; none elsewhere.
+    /// The metrics of the batch or pass that ends here; empty at other events.
     pub fn metrics(&self) -> &'a [f32] {
         self.kind.metrics()
     }
 
-    /// The metric of this name of the batch or pass that ends here.
+    /// The metric of this name, of the batch or pass that ends here.
     pub fn metric(&self, name: &str) -> Option<f32> {
         let at = self.model.metrics().position(|(_, metric)| metric.name == name)?;
         self.metrics().get(at).copied()
     }
 
-    /// On how many rows the products of the batch that ends here ran; none elsewhere.
+    /// The numbers of rows on which the products of the batch ran; `None` except at its end.
     pub fn stats(&self) -> Option<&'a RunStats> {
         self.stats
     }
 
-    /// Why the training ends, in `EndTraining`; none elsewhere.
+    /// The reason why the training ends, at `EndTraining`; otherwise `None`.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -94,7 +94,7 @@ impl<'a, B: Backend> Event<'a, B> {
         self.parameters
     }
 
-    /// The cost and the metrics of a network over a reader, with the parameters as they are now: see [`test`](crate::test()).
+    /// Evaluates a network on a reader with the present parameters, see [`test`](crate::test()).
     ///
     /// # Errors
     /// Those of [`test`](crate::test()).
@@ -106,7 +106,7 @@ impl<'a, B: Backend> Event<'a, B> {
         test(net, self.parameters, reader)
     }
 
-    /// Writes the parameters as they are now: [`Parameters::save`].
+    /// Saves the present parameters, see [`Parameters::save`].
     ///
     /// # Errors
     /// Those of [`Parameters::save`].
@@ -114,7 +114,7 @@ impl<'a, B: Backend> Event<'a, B> {
         self.parameters.save(path)
     }
 
-    /// Ends the training: only `EndTraining` follows.
+    /// Stops the training. Only `EndTraining` follows.
     pub fn stop(&self) {
         self.stopped.set(true);
     }
@@ -126,9 +126,9 @@ impl<'a, B: Backend> Event<'a, B> {
 
 /// The moment at which a handler is called.
 ///
-/// A pass is what lies between two [`EndPass`](crate::reader::Item::EndPass) markers of the reader. Passes
-/// are numbered over the life of a trainer, batches within their pass, both from zero.
-/// [`train_loop`](crate::train_loop) says when each moment comes.
+/// A pass ends with an [`EndPass`](crate::reader::Item::EndPass) marker of the reader. Passes are numbered over the
+/// life of a trainer, and batches within their pass, both from zero. [`train_loop`](crate::train_loop) has the rules
+/// for the order of events.
 ///
 /// ```
 /// use paddle::event::EventKind;
@@ -170,7 +170,7 @@ pub enum EventKind<'a> {
         pass: usize,
         /// The mean cost of the pass's batches, each weighted by its rows.
         cost: f32,
-        /// The means of the metrics, weighted likewise.
+        /// The means of the metrics, weighted as each metric asks.
         metrics: &'a [f32],
     },
     /// Once, after the last batch or a stop; not after an error.
@@ -189,7 +189,7 @@ impl<'a> EventKind<'a> {
         }
     }
 
-    /// The metrics of the batch or pass that ends here; none elsewhere.
+    /// The metrics of the batch or pass that ends here; empty at other events.
     pub fn metrics(&self) -> &'a [f32] {
         match *self {
             Self::EndIteration { metrics, .. } | Self::EndPass { metrics, .. } => metrics,
