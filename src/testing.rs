@@ -1,14 +1,14 @@
-//! Tests of models, in a few lines each:
+//! Tests of models in a few lines:
 //!
-//! | what is to hold | |
+//! | to test that | there is |
 //! | --- | --- |
-//! | it can learn: a few rows, by heart | [`assert_learns`], [`assert_learns_below`] |
-//! | it is compiled to the program that was reviewed | [`assert_program`] |
-//! | its gradients are right | [`check_gradients`]; of programs without parameters, [`Differentiated`] |
-//! | an operator of your own is what it is declared to be | [`check_operator`] |
+//! | it can learn a few rows by heart | [`assert_learns`], [`assert_learns_below`] |
+//! | it compiles to the program that was reviewed | [`assert_program`] |
+//! | its gradients are right | [`check_gradients`]; for programs without parameters, [`Differentiated`] |
+//! | an operator of your own keeps its declaration | [`check_operator`] |
 //!
-//! What is called `assert_…` panics, with a message that says what to look at; what is called `check_…` measures, and returns what
-//! was compared or what is wrong. All of them have fixed seeds, so they say the same each time.
+//! The functions `assert_…` panic with a message that says what to look at. The functions `check_…` measure, and return
+//! what they compared, or what is wrong. All have fixed seeds, so the result is always the same.
 //!
 //! ```
 //! #[paddle::attribute::network]
@@ -51,7 +51,7 @@ use crate::Error;
 use crate::element::Values;
 use crate::operator::OperatorError;
 
-/// Why an operator is not what it is declared to be, or a network not what its gradients say.
+/// The reason why an operator or a network failed a check.
 ///
 /// ```
 /// use paddle::network;
@@ -64,30 +64,30 @@ use crate::operator::OperatorError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// It cannot be linked.
+    /// The operator cannot be linked.
     Operator(OperatorError),
     /// The CPU cannot be used.
     Cpu(CpuError),
-    /// A sample does not fit it, or cannot be run.
+    /// A sample does not fit the operator, or cannot be run.
     Sample {
         /// The number of the sample, from 0.
         sample: usize,
-        /// What happened.
+        /// The error.
         error: Box<Error>,
     },
-    /// The kernels of two backends, or of two numbers of threads, do not agree.
+    /// The kernels of two backends disagree, or one kernel on two numbers of threads.
     Differs {
         /// The number of the sample, from 0.
         sample: usize,
-        /// The number of the element.
+        /// The index of the element.
         element: usize,
-        /// Which kernel it is.
+        /// The kernel.
         kernel: String,
-        /// What it computes.
+        /// The computed value.
         found: f64,
-        /// What it should.
+        /// The expected value.
         expected: f64,
-        /// How far it may be from that.
+        /// The largest difference that is allowed.
         allowed: f64,
     },
     /// The gradient is wrong.
@@ -101,7 +101,7 @@ pub enum CheckError {
     Network(Box<Error>),
     /// The gradient of a network is wrong.
     Parameter(DifferenceError),
-    /// There is nothing to test it on.
+    /// There are no samples.
     NoSamples,
 }
 
@@ -145,11 +145,11 @@ impl From<CpuError> for CheckError {
     }
 }
 
-/// An input of a program: elements in the shape in which they are fed.
+/// The value of an input of a program.
 struct Fed {
     values: Values,
     shape: Vec<usize>,
-    /// Of sequences.
+    /// The offsets of each level of sequences.
     offsets: Vec<Vec<i64>>,
 }
 
@@ -159,7 +159,7 @@ impl Fed {
     }
 }
 
-/// The first output of a program without parameters. `kept` is the type in which it is read.
+/// Runs a program without parameters, and returns its first output. `kept` is the type in which the output is read.
 fn run<B: Backend>(
     backend: B,
     program: &Program,

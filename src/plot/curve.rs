@@ -1,4 +1,4 @@
-//! Values over the steps of a training, as a picture.
+//! Curves: values over the steps of a training, as a picture.
 
 use std::io;
 use std::path::Path;
@@ -14,13 +14,14 @@ const SIZE: (u32, u32) = (800, 300);
 /// The most points of a curve: about two per pixel.
 pub(super) const POINTS: usize = 2048;
 
-/// As many batches that a picture does not have are drawn as a gap; behind more, a curve begins anew.
+/// The most missing batches that are drawn as a gap. After more, a curve begins anew.
 const LONGEST_GAP: u64 = 1 << 24;
 
-/// Curves, one below the other, of values over the steps of a training.
+/// Curves of values over the steps of a training, one below the other.
 ///
-/// [`Options::curve`](crate::Options::curve) draws those of a call of `train`; this is for loops of your own. However many steps
-/// there are, it keeps some thousand points of each curve: of long trainings a point is a mean.
+/// [`Options::curve`](crate::Options::curve) draws those of a call of `train`; this type is for loops of your own. It
+/// keeps some thousand points of each curve, however many steps there are: in a long training a point is the mean of
+/// several steps.
 ///
 /// ```
 /// use paddle::plot::Curve;
@@ -40,14 +41,13 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Curves of these names, without values yet.
+    /// Curves with these names and no values.
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Curve { series: names.into_iter().map(|name| Series::new(name.into())).collect() }
     }
 
-    /// The curves of these names that a picture shows which was saved in this file, up to so many steps: for a training that
-    /// goes on from there. What the picture does not have of these steps is left out, as is all of it where the file has other
-    /// curves, or none.
+    /// Continues the picture in this file, for a training that continues after `steps` steps. Steps missing in the
+    /// picture are left out; all are, if there is no file or if it has curves of other names.
     pub fn resume<N: Into<String>>(
         names: impl IntoIterator<Item = N>,
         path: impl AsRef<Path>,
@@ -67,27 +67,27 @@ impl Curve {
         self.series.iter_mut().zip(values).for_each(|(series, value)| series.add(value));
     }
 
-    /// Draws them into a file, as SVG, which also has the values, for [`resume`](Self::resume). It is written as a whole or not
-    /// at all.
+    /// Draws the curves as SVG. The file also has their values, for [`resume`](Self::resume). It is written as a whole
+    /// or not at all.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// The file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let picture = draw(&self.series).map(|picture| data::add(picture, &self.series));
         super::write(path.as_ref(), picture)
     }
 }
 
-/// One curve. Of long trainings a point is the mean over several batches.
+/// One curve. In a long training a point is the mean over several batches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
-    /// The batches before the first point, which are not known.
+    /// The number of batches before the first point, whose values are unknown.
     pub(super) first: u64,
     pub(super) points: Vec<f64>,
-    /// The batches of a point.
+    /// The number of batches of a point.
     pub(super) stride: usize,
-    /// The sum of those that are not a point yet, and their number.
+    /// The sum and the number of the values that do not make up a point yet.
     pub(super) rest: (f64, usize),
 }
 
@@ -96,7 +96,7 @@ impl Series {
         Series { name, first: 0, points: Vec::new(), stride: 1, rest: (0.0, 0) }
     }
 
-    /// Goes back, or on, to so many batches.
+    /// Cuts the curve off after this number of batches, or extends it with a gap.
     fn cut(&mut self, batches: u64) {
         let Series { first, stride, rest, .. } = *self;
         let drawn = first + (self.points.len() * stride) as u64;
@@ -104,14 +104,14 @@ impl Series {
         if batches < first || batches.saturating_sub(known) > LONGEST_GAP {
             *self = Series { first: batches, ..Series::new(std::mem::take(&mut self.name)) };
         } else if batches >= drawn {
-            // Of some of the batches of a sum, only the mean is known.
+            // The values in the sum are not known one by one, so a part of them is taken to have their mean.
             let wanted = (batches.min(known) - drawn) as usize;
             self.rest =
                 if wanted == rest.1 { rest } else { (rest.0 / rest.1 as f64 * wanted as f64, wanted) };
             (known..batches).for_each(|_| self.add(f32::NAN));
         } else {
             let (whole, wanted) = ((batches - first) as usize / stride, (batches - first) as usize % stride);
-            // NaN of no batches is 0.
+            // The sum of no values is 0, even if the point is NaN.
             self.rest = if wanted == 0 { (0.0, 0) } else { (self.points[whole] * wanted as f64, wanted) };
             self.points.truncate(whole);
         }
@@ -133,18 +133,18 @@ impl Series {
         self.rest = (0.0, 0);
     }
 
-    /// The points that can be drawn: the number of the last batch, and the value.
+    /// The points with finite values: the number of the last batch, and the value.
     fn drawn(&self) -> impl Iterator<Item = (f64, f64)> {
         let at = |(i, &value): (usize, &f64)| (self.batches(i + 1) as f64, value);
         self.points.iter().enumerate().map(at).filter(|(_, value)| value.is_finite())
     }
 
-    /// The number of the last batch of so many points.
+    /// The number of the last batch of the first `points` points.
     fn batches(&self, points: usize) -> u64 {
         self.first + (points * self.stride) as u64
     }
 
-    /// From the least value to the largest, and not empty.
+    /// The range from the least to the largest value; it is not empty.
     fn range(&self) -> (f64, f64) {
         let (least, most) =
             self.drawn().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (_, value)| {
@@ -158,10 +158,10 @@ impl Series {
     }
 }
 
-/// A value on an axis of this range, with as many digits as tell ten of them apart.
+/// A label on an axis of this range, with enough digits to tell ten labels apart.
 fn label(value: f64, (least, most): (f64, f64)) -> String {
     let (step, largest) = ((most - least) / 10.0, least.abs().max(most.abs()));
-    // Beside a value of the range, this one is 0.
+    // A value this much smaller than the labels' distance is a rounded 0.
     let value = if value.abs() < step / 1e3 { 0.0 } else { value };
     let digits = |of: f64| (of / step).log10().ceil().clamp(0.0, 15.0) as usize;
     if (1e-3..1e5).contains(&largest) || value == 0.0 {
@@ -197,7 +197,7 @@ fn draw(series: &[Series]) -> io::Result<String> {
                 .max_light_lines(0)
                 .draw()
                 .map_err(io::Error::other)?;
-            // A line through a single point is not seen.
+            // A line through a single point would be invisible.
             let points = if series.drawn().nth(1).is_some() { 0 } else { 3 };
             let line = LineSeries::new(series.drawn(), &BLUE).point_size(points);
             chart.draw_series(line).map_err(io::Error::other)?;
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_curve_goes_back_to_a_step() {
-        // Short ones, and such of whose points each is several steps.
+        // Short trainings, and long ones in which a point is several steps.
         for steps in [0, 1, 100, 2047, 2048, 2049, 5000, 8191] {
             for back in [0, 1, 99, 100, 2048, 4999] {
                 let mut series = of(0..steps);
@@ -246,7 +246,7 @@ mod tests {
                 }
                 assert!(series.points[shown.len().min(series.points.len())..].iter().all(|x| x.is_nan()));
             }
-            // Where it is, nothing changes, the rest of a point included.
+            // Cutting at the present step changes nothing, not even an incomplete point.
             let mut series = of(0..steps);
             series.cut(steps);
             assert_eq!(series, of(0..steps));

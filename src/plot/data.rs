@@ -1,4 +1,4 @@
-//! The values of curves, within their picture: an SVG may carry any data, which nobody draws.
+//! The values of curves as data in their picture. SVG may carry data that is not drawn.
 
 use std::fs;
 use std::path::Path;
@@ -10,16 +10,16 @@ use super::curve::{POINTS, Series};
 const BEGIN: &str = "<metadata>";
 const END: &str = "</metadata>";
 
-/// The form of the data.
+/// The version of the data's format.
 const VERSION: u64 = 1;
 
-/// Pictures are shorter than so many bytes.
+/// The longest picture that is read, in bytes.
 const LONGEST: u64 = 1 << 26;
 
-/// The picture of some curves with their values.
+/// Adds the values of curves to their picture.
 pub(super) fn add(picture: String, series: &[Series]) -> String {
     let of = |Series { name, first, points, stride, rest: (sum, count) }: &Series| {
-        // As text: they are read as they were, NaN included.
+        // Numbers as text keep their value, and NaN can be written.
         let points: Vec<_> = points.iter().map(f64::to_string).collect();
         json!({
             "name": name, "first": first, "stride": stride, "points": points.join(" "),
@@ -27,7 +27,7 @@ pub(super) fn add(picture: String, series: &[Series]) -> String {
         })
     };
     let data = json!({ "version": VERSION, "curves": series.iter().map(of).collect::<Vec<_>>() }).to_string();
-    // What JSON and XML both take for these characters.
+    // JSON and XML both accept these escapes.
     let data = data.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e");
     match picture.rfind("</svg>") {
         Some(end) => format!("{}{BEGIN}{data}{END}\n{}", &picture[..end], &picture[end..]),
@@ -35,7 +35,7 @@ pub(super) fn add(picture: String, series: &[Series]) -> String {
     }
 }
 
-/// The curves of a picture; none where there is no such picture.
+/// Reads the curves from a picture; `None` if there is no such picture.
 pub(super) fn read(path: &Path) -> Option<Vec<Series>> {
     fs::metadata(path).ok().filter(|file| file.is_file() && file.len() < LONGEST)?;
     parse(&fs::read_to_string(path).ok()?)

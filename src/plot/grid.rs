@@ -1,4 +1,4 @@
-//! Many small images as one picture.
+//! Grids of small images as one picture.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -8,14 +8,14 @@ use png::{BitDepth, ColorType, Encoder, EncodingError};
 
 use crate::files::FileError;
 
-/// What an image is enlarged to, in pixels, if it is smaller.
+/// The size to which smaller images are enlarged, in pixels.
 const SIZE: usize = 32;
 
-/// The pixels between images, and their grey.
+/// The width of the gap between images in pixels, and its grey.
 const GAP: (usize, u8) = (2, 64);
 
-/// Draws grey images, `[count, height, width]` from 0, black, to 1, white, row by row into a file, as PNG. What is beyond is
-/// cut off, and NaN is black. The file is written as a whole or not at all.
+/// Draws grey images, `[count, height, width]`, into a PNG file, row by row. 0 is black and 1 is white; values beyond
+/// are cut off, and NaN is black. The file is written as a whole or not at all.
 ///
 /// ```
 /// use ndarray::Array3;
@@ -28,7 +28,7 @@ const GAP: (usize, u8) = (2, 64);
 /// ```
 ///
 /// # Errors
-/// If there is no image, an image has no pixels, there is no column, or the file cannot be written.
+/// There is no image, an image has no pixels, `columns` is 0, or the file cannot be written.
 pub fn grid<A: Data<Elem = f32>>(
     path: impl AsRef<Path>,
     images: &ArrayBase<A, Ix3>,
@@ -50,7 +50,7 @@ fn draw<A: Data<Elem = f32>>(images: &ArrayBase<A, Ix3>, columns: usize) -> io::
     let (across, down) = (columns * step_x + gap, count.div_ceil(columns) * step_y + gap);
     let mut pixels = vec![grey; across * down];
     for ((i, y, x), &value) in images.indexed_iter() {
-        // A cast takes NaN to 0.
+        // The cast turns NaN into 0.
         let value = (255.0 * value.clamp(0.0, 1.0)).round() as u8;
         let left = gap + i % columns * step_x + x * factor;
         let top = gap + i / columns * step_y + y * factor;
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn each_image_is_where_it_belongs() {
-        // Of 16 x 8 pixels, which are doubled.
+        // Images of 16 × 8 pixels, which are doubled in size.
         let images = Array3::from_shape_fn((3, 16, 8), |(i, y, x)| match (i, y, x) {
             (1, 2, 3) => 1.0,
             (2, 15, 7) => 0.5,

@@ -1,4 +1,4 @@
-//! Pictures of trainings and of what networks make.
+//! Pictures: curves of trainings, and grids of images.
 
 mod curve;
 mod data;
@@ -12,7 +12,7 @@ pub use grid::grid;
 
 use crate::files::{FileError, FileFault, atomic};
 
-/// Writes a picture as a whole or not at all. One that a loss of power would take is drawn again, so that is no error.
+/// Writes a picture as a whole or not at all. Failing to sync it is no error, since a picture can be drawn again.
 fn write(path: &Path, picture: io::Result<impl AsRef<[u8]>>) -> Result<(), FileError> {
     let written = picture
         .map_err(FileFault::Write)

@@ -10,31 +10,31 @@ use super::{Moment, Watcher};
 use crate::event::EventKind;
 use crate::files::FileError;
 
-/// How often what stands behind the bar is written anew.
+/// The time between updates of the text behind the bar.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// One bar for the pass that runs. Its length, and the time left, are known from the pass before.
+/// The bar of the running pass. The previous pass determines its length and the time left.
 pub(super) struct Bar {
     bar: ProgressBar,
-    /// The pass that it is for.
+    /// The pass that the bar shows.
     pass: Option<usize>,
-    /// The batches of the pass before.
+    /// The number of batches of the previous pass.
     length: Option<u64>,
-    /// When the figures were written.
+    /// The time of the last update of the text.
     written: Duration,
-    /// What stays on the terminal.
+    /// The line that stays on the terminal when the training ends.
     last: Option<String>,
 }
 
 impl Bar {
-    /// On the standard error stream, if it is a terminal.
+    /// A bar on the standard error stream, if that is a terminal.
     pub(super) fn on_terminal() -> Option<Self> {
         let bar = ProgressBar::new_spinner();
         let bar = Bar { bar, pass: None, length: None, written: Duration::ZERO, last: None };
         io::stderr().is_terminal().then_some(bar)
     }
 
-    /// Does what may print, without a bar in its way.
+    /// Runs an action that may print, with the bar out of the way.
     pub(super) fn aside<R>(&self, action: impl FnOnce() -> R) -> R {
         self.bar.suspend(action)
     }
@@ -62,7 +62,7 @@ impl Watcher for Bar {
             EventKind::BeginTraining | EventKind::BeginIteration { .. } => {}
             EventKind::BeginPass { pass } => self.begin_pass(pass),
             EventKind::EndIteration { pass, batch, .. } => {
-                // A training that was resumed begins within a pass.
+                // A resumed training begins within a pass.
                 if self.pass != Some(pass) {
                     self.begin_pass(pass);
                 }

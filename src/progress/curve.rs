@@ -1,4 +1,4 @@
-//! Cost and metrics over the batches, as a picture.
+//! The picture of cost and metrics over the batches.
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::event::EventKind;
 use crate::files::FileError;
 use crate::plot;
 
-/// Draws a picture when the training ends, and with each checkpoint: a curve for the cost, and one for each metric.
+/// Draws the picture when the training ends and with each checkpoint: a curve for the cost, and one for each metric.
 pub(super) struct Curve {
     path: PathBuf,
     curve: plot::Curve,
@@ -43,7 +43,7 @@ impl Watcher for Curve {
     }
 
     fn fail(&mut self, _error: &Error, _elapsed: Duration) {
-        // The error of the training is the one that is heard of.
+        // The error of the training is the one to report.
         let _ = self.keep();
     }
 }

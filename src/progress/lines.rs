@@ -1,4 +1,4 @@
-//! Plain lines, for files and pipes.
+//! Progress as plain lines, for files and pipes.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use super::{Moment, Watcher};
 use crate::event::EventKind;
 use crate::files::FileError;
 
-/// The least time between lines; what comes sooner is written only if it is the last.
+/// The least time between lines. A line that comes earlier is written only if it is the last.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How long it takes until a line tells of a pass that goes on.
+/// The time after which a line reports on a running pass.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A line at the end of a pass, one in a long pass now and then, and one when the training ends.
+/// Writes a line at the end of each pass, now and then in a long pass, and when the training ends.
 pub(super) struct Lines<W> {
     out: W,
-    /// When the last line was written.
+    /// The time of the last line.
     written: Option<Duration>,
-    /// What came too soon.
+    /// The line that came too early.
     waiting: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl<W: Write> Lines<W> {
 
     fn write(&mut self, line: Option<String>, elapsed: Duration) {
         if let Some(line) = line {
-            // Training goes on when nobody reads any more.
+            // The training goes on even if nobody reads the lines.
             let _ = writeln!(self.out, "{line}");
             (self.written, self.waiting) = (Some(elapsed), None);
         }

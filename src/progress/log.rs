@@ -1,4 +1,4 @@
-//! Lines of JSON for the events of a training.
+//! The log of a training: a line of JSON for each event.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,21 +13,22 @@ use crate::event::EventKind;
 use crate::files::disk::{self, File};
 use crate::files::{FileError, FileFault};
 
-/// How long lines may wait to be in the file.
+/// The longest time that lines wait before they are written.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How many bytes of lines may wait.
+/// The number of waiting bytes at which lines are written.
 const MOST_WAITING: usize = 1 << 13;
 
 pub(super) struct Log {
     path: PathBuf,
     file: File,
-    /// Since 1970.
+    /// The time when the training began, since 1970.
     begun: Duration,
     run: String,
-    /// Whole lines that are not in the file yet. They are written at once, so that those of several processes do not mix.
+    /// Whole lines that are not in the file yet. They are written in one piece, so that lines of several processes do
+    /// not mix.
     waiting: String,
-    /// When all lines were in the file.
+    /// The time when the last waiting lines were written.
     flushed: Duration,
 }
 
@@ -35,10 +36,10 @@ impl Log {
     pub(super) fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileFault::Write(error).of(path);
         let mut file = disk::append(path).map_err(failed)?;
-        // A process that was killed may have left a part of a line.
+        // A killed process may have left an incomplete line.
         let waiting =
             if ends_a_line(path, &mut file).map_err(failed)? { String::new() } else { "\n".to_string() };
-        // Before 1970 a clock is wrong.
+        // A clock before 1970 is wrong; it counts as 1970.
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = run_id(begun);
         Ok(Log { path: path.to_path_buf(), file, begun, run, waiting, flushed: Duration::ZERO })
@@ -74,12 +75,13 @@ impl Watcher for Log {
         let mut line = Line::new("error", &self.run, elapsed);
         line.add("message", string(&error.to_string()));
         self.waiting += &line.end();
-        // The error of the training is the one that is heard of.
+        // The error of the training is the one to report.
         let _ = self.flush();
     }
 }
 
-/// Whether what is in a file ends with the end of a line. What cannot be read back, a pipe or a device, has no end.
+/// Whether a file is empty or ends with the end of a line. A pipe or a device, which cannot be read back, counts as
+/// ended.
 fn ends_a_line(path: &Path, file: &mut File) -> io::Result<bool> {
     if !disk::metadata(path)?.is_file() || file.seek(SeekFrom::End(0))? == 0 {
         return Ok(true);
@@ -90,13 +92,14 @@ fn ends_a_line(path: &Path, file: &mut File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// What no other run has that writes to the same file: when it began, in which process, as which one there.
+/// A text that identifies the run among all that write to the file: the time when it began, the process, and its number
+/// in the process.
 fn run_id(begun: Duration) -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     format!("{:x}-{:x}-{:x}", begun.as_micros(), process::id(), RUNS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A line that is being written.
+/// A line under construction.
 struct Line(String);
 
 impl Line {
@@ -106,7 +109,7 @@ impl Line {
     }
 
     fn add(&mut self, key: &str, value: impl fmt::Display) {
-        // A `String` takes all that is written.
+        // Writing to a `String` cannot fail.
         let _ = write!(self.0, ",\"{key}\":{value}");
     }
 
@@ -133,7 +136,7 @@ fn line(moment: &Moment<'_>, run: &str, begun: Duration) -> String {
     }
     pass.into_iter().for_each(|pass| line.add("pass", pass));
     batch.into_iter().for_each(|batch| line.add("batch", batch));
-    // A step is known by the number of those before it.
+    // A step has the number of steps before it.
     let before = u64::from(matches!(moment.kind, EventKind::EndIteration { .. }));
     line.add("step", moment.steps - before);
     if let EventKind::EndIteration { .. } = moment.kind {
@@ -150,7 +153,7 @@ fn line(moment: &Moment<'_>, run: &str, begun: Duration) -> String {
     line.end()
 }
 
-/// JSON has no NaN and no infinities.
+/// A number as JSON, which has no NaN and no infinities.
 fn number(value: f32) -> String {
     if value.is_finite() { value.to_string() } else { "null".to_string() }
 }

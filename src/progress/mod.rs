@@ -1,4 +1,4 @@
-//! What is seen of a training while it runs: a bar or lines, a log, curves.
+//! The visible progress of a training: a bar or lines, a log, curves.
 
 #[cfg(feature = "terminal")]
 mod bar;
@@ -25,20 +25,20 @@ use crate::model::Model;
 use crate::options::Options;
 use crate::train_loop::Ended;
 
-/// An event, and what is known then.
+/// An event, with the facts that watchers show.
 struct Moment<'a> {
     kind: EventKind<'a>,
     /// The name of the network.
     network: &'a str,
     /// The names of its metrics.
     names: &'a [String],
-    /// The rows of the batch that ends here.
+    /// The number of rows of the batch that ends here.
     rows: usize,
-    /// The steps that the network was trained by, this one included.
+    /// The number of steps of the network, this one included.
     steps: u64,
-    /// Why the training ends here.
+    /// The reason why the training ends here.
     ended: Option<Ended>,
-    /// Since the training began.
+    /// The time since the training began.
     elapsed: Duration,
     /// The rows per second of the pass so far.
     rate: f64,
@@ -51,35 +51,36 @@ impl Moment<'_> {
     }
 }
 
-/// One way to see a training.
+/// A watcher of a training: it shows or records events.
 trait Watcher {
     fn see(&mut self, moment: &Moment<'_>) -> Result<(), FileError>;
 
-    /// A checkpoint was written: what was seen so far is to outlast the process, too.
+    /// Called after a checkpoint was written. The watcher makes sure that what it has recorded so far survives the
+    /// process.
     fn keep(&mut self) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// The training ends with an error. There is no other error then, whatever can be written.
+    /// Called when the training fails. A watcher reports no error of its own then.
     fn fail(&mut self, _error: &Error, _elapsed: Duration) {}
 }
 
-/// All that watch one training.
+/// All watchers of one training.
 pub(crate) struct Watchers {
     network: String,
     names: Vec<String>,
-    /// The steps that the network was trained by so far.
+    /// The number of steps of the network so far.
     steps: u64,
-    /// Not of a training that nobody watches: not every platform has a clock.
+    /// The start time; `None` if there are no watchers, since not every platform has a clock.
     begun: Option<Instant>,
-    /// When the pass began, and its rows.
+    /// The start time of the pass, and the number of its rows.
     pass: (Duration, usize),
     bar: Option<Bar>,
     others: Vec<Box<dyn Watcher>>,
 }
 
 impl Watchers {
-    /// Those that were asked for, of a network that was trained by so many steps.
+    /// The watchers that the options ask for. `steps` is the number of steps that the network was trained by.
     pub(crate) fn new(options: &Options, model: &Model, steps: u64) -> Result<Self, FileError> {
         let names: Vec<_> = model.metrics().map(|(_, metric)| metric.name.clone()).collect();
         let mut others: Vec<Box<dyn Watcher>> = Vec::new();
@@ -109,7 +110,8 @@ impl Watchers {
         })
     }
 
-    /// Tells them of an event; `rows` are those of the batch that ends here, `ended` says why the training does.
+    /// Passes an event on. `rows` is the number of rows of the batch that ends here, `ended` the reason why the
+    /// training ends.
     pub(crate) fn see(
         &mut self,
         kind: EventKind<'_>,
@@ -138,18 +140,19 @@ impl Watchers {
         self.others.iter_mut().try_for_each(|watcher| watcher.see(&moment))
     }
 
-    /// Tells them that a checkpoint was written.
+    /// Tells the watchers that a checkpoint was written.
     pub(crate) fn keep(&mut self) -> Result<(), FileError> {
         self.others.iter_mut().try_for_each(|watcher| watcher.keep())
     }
 
-    /// Tells them that the training ends with an error.
+    /// Tells the watchers that the training ends with an error.
     pub(crate) fn fail(&mut self, error: &Error) {
         let elapsed = self.begun.as_ref().map_or(Duration::ZERO, Instant::elapsed);
         self.others.iter_mut().for_each(|watcher| watcher.fail(error, elapsed));
     }
 
-    /// Does what may print. At a batch the bar stays where it is: to clear and draw it takes longer than small batches.
+    /// Runs an action that may print. At the events of a batch the bar stays: clearing and redrawing it takes longer
+    /// than small batches.
     pub(crate) fn aside<R>(&self, kind: EventKind<'_>, action: impl FnOnce() -> R) -> R {
         match (&self.bar, kind) {
             (None, _) | (_, EventKind::BeginIteration { .. } | EventKind::EndIteration { .. }) => action(),
@@ -158,7 +161,7 @@ impl Watchers {
     }
 }
 
-/// There are no bars without terminals.
+/// Without the feature `terminal` there is no bar.
 #[cfg(not(feature = "terminal"))]
 enum Bar {}
 
@@ -180,13 +183,13 @@ impl Watcher for Bar {
     }
 }
 
-/// Says once per process that a build for debugging is slow.
+/// Warns, once per process, that a debug build is slow.
 fn warn_of_debug_builds() {
     static WARNED: Once = Once::new();
     if cfg!(debug_assertions) {
         WARNED.call_once(|| {
             let text = "warning: this is built without `--release`: training takes many times longer";
-            // Whoever closed the stream does not read it.
+            // If the stream is closed, nobody reads the warning.
             let _ = writeln!(io::stderr(), "{text}");
         });
     }

@@ -1,4 +1,4 @@
-//! A moment in words.
+//! The text of an event.
 
 use super::Moment;
 use crate::event::EventKind;
@@ -12,7 +12,7 @@ pub(super) fn figures(moment: &Moment<'_>) -> String {
     text + &format!(", {:.0} rows/s", moment.rate)
 }
 
-/// The same behind its place, where a batch or a pass ends: `pass 3, batch 7: ..`.
+/// The figures with their place, at the end of a batch or a pass: `pass 3, batch 7: ..`.
 pub(super) fn line(moment: &Moment<'_>) -> Option<String> {
     let place = match moment.kind {
         EventKind::EndIteration { pass, batch, .. } => format!("pass {pass}, batch {batch}"),

@@ -1,4 +1,4 @@
-//! Reading ahead on threads of its own.
+//! Readers that read ahead on their own threads.
 
 use std::fmt;
 use std::io;
@@ -10,20 +10,20 @@ use std::thread;
 
 use super::{DataOf, IntoItem, Item, Panicked, Reader};
 
-/// The most items that are read ahead, whatever was asked for: room for them is made at once.
+/// The most items that are read ahead. Room for them is allocated at once, so the number is limited.
 const MOST: usize = 1 << 16;
 
 /// The reader that [`Reader::buffered`] and [`Reader::parallel_map`] return.
 pub struct Ahead<R>(State<R>);
 
 enum State<R> {
-    /// What starts the threads.
+    /// The function that starts the threads.
     Idle(Box<dyn FnOnce() -> io::Result<Promises<R>> + Send>),
     Running(Promises<R>),
     Ended,
 }
 
-/// The items in their order, each as soon as a thread has it.
+/// The items in order; each arrives as soon as a thread has it.
 type Promises<R> = Receiver<Receiver<Item<R>>>;
 
 impl<R: Send + 'static> Ahead<R> {
@@ -35,7 +35,7 @@ impl<R: Send + 'static> Ahead<R> {
         F: Fn(DataOf<I>) -> R + Send + Sync + 'static,
     {
         Ahead(State::Idle(Box::new(move || {
-            // One more is in the hands of the thread that has to wait.
+            // The thread that has to wait holds one more.
             let (promises, items) = sync_channel(count.clamp(1, MOST) - 1);
             let source = Arc::new(Mutex::new(Some(Source { reader, promises })));
             let f = Arc::new(f);
@@ -72,13 +72,14 @@ impl<R> fmt::Debug for Ahead<R> {
     }
 }
 
-/// What the threads share: they take turns in reading, and promise what they have read in the order of the turns.
+/// The state that the threads share. They take turns in reading, and send a promise for each item in the order of the
+/// turns.
 struct Source<I, R> {
     reader: I,
     promises: SyncSender<Receiver<Item<R>>>,
 }
 
-/// What a thread does. It ends when the reader does, and when nobody waits for its items.
+/// The work of a thread. It ends with the reader, or when nobody waits for its items.
 fn work<I: Reader, R>(source: &Mutex<Option<Source<I, R>>>, f: &impl Fn(DataOf<I>) -> R) {
     while let Some((item, keep)) = take_turn(source) {
         let item = item.and_then(|item| catch(|| item.map(f)));
@@ -88,7 +89,7 @@ fn work<I: Reader, R>(source: &Mutex<Option<Source<I, R>>>, f: &impl Fn(DataOf<I
     }
 }
 
-/// An item, and where it is waited for.
+/// An item, and the channel for its result.
 type Turn<I, R> = (Result<Item<DataOf<I>>, Panicked>, SyncSender<Item<R>>);
 
 fn take_turn<I: Reader, R>(shared: &Mutex<Option<Source<I, R>>>) -> Option<Turn<I, R>> {
@@ -104,7 +105,7 @@ fn take_turn<I: Reader, R>(shared: &Mutex<Option<Source<I, R>>>) -> Option<Turn<
 }
 
 fn catch<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
-    // A reader that panicked is not asked again, and what threads share has to bear the panic of one of them.
+    // After a panic the reader is not asked again, and the shared state has to be unwind safe.
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| Panicked::new(&*payload))
 }
 
@@ -117,7 +118,7 @@ mod tests {
     use crate::reader::DataSet;
     use Item::{Data, EndPass, Failed};
 
-    /// Waits for what other threads do.
+    /// Waits until other threads make the condition true.
     fn eventually(condition: impl Fn() -> bool) {
         let begin = Instant::now();
         while !condition() {
@@ -134,7 +135,7 @@ mod tests {
     fn the_order_is_kept() {
         let expected: Vec<_> = (0..200).passes(2).map_data(|x| 3 * x).collect();
         for threads in [0, 1, 2, 7] {
-            // The first take the longest.
+            // The first items take the longest.
             let slow = |x: i32| {
                 thread::sleep(Duration::from_micros(((200 - x) % 7) as u64 * 100));
                 3 * x
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn dropping_the_reader_ends_its_threads() {
-        /// Shares what tells whether it still exists.
+        /// The items share a count that tells whether the reader still exists.
         fn endless(alive: &Arc<()>) -> impl Reader<Item = Item<Arc<()>>> + Send + 'static {
             std::iter::repeat(Data(Arc::clone(alive)))
         }

@@ -1,4 +1,4 @@
-//! Samples to batches.
+//! Batches of samples.
 
 use std::iter::Fuse;
 use std::mem;
@@ -14,7 +14,7 @@ pub struct Batches<I, T> {
     size: usize,
     /// The batch that is being filled.
     batch: Vec<T>,
-    /// A marker was read that is to follow the batch it cut short.
+    /// Whether a marker has to follow the incomplete batch that it ended.
     marker: bool,
 }
 
@@ -32,7 +32,7 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Iterator for Batches<I, T> {
             return Some(Item::EndPass);
         }
         while self.batch.len() < self.size {
-            // Before it is read: after a failure no sample is lost.
+            // Memory is reserved before a sample is read, so a failure loses no sample.
             if let Err(error) = self.batch.try_grow(1) {
                 return Some(Item::Failed(error.wanted_for("the samples of a batch").into()));
             }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(batches(reader, 2), [EndPass, Data(vec![1]), EndPass, EndPass]);
     }
 
-    /// It comes at once, and what was read before it is not lost.
+    /// A failure passes at once, and samples read before it are kept.
     #[test]
     fn a_failure_passes() {
         let reader = [Data(1), Failed("torn".into()), Data(2), Data(3)];

@@ -1,4 +1,4 @@
-//! Passes over what can be read once.
+//! Repeated passes over a reader that can be read only once.
 
 use paddle_core::memory::TryGrow;
 
@@ -7,13 +7,13 @@ use super::{IntoItem, Item, Reader};
 /// The reader that [`Reader::cache`] returns.
 #[derive(Clone, Debug)]
 pub struct Cache<I, T> {
-    /// Until it has been read to its end.
+    /// The reader, until it has ended.
     reader: Option<I>,
-    /// What it has yielded; when all is read, a marker is last.
+    /// The items that it has yielded; once it has ended, the last one is a marker.
     kept: Vec<Item<T>>,
-    /// The item of `kept` that is next.
+    /// The index of the next item of `kept`.
     at: usize,
-    /// The passes that have not ended.
+    /// The number of passes that have not ended.
     left: usize,
 }
 
@@ -22,11 +22,11 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Cache<I, T> {
         Cache { reader: Some(reader), kept: Vec::new(), at: 0, left: passes }
     }
 
-    /// All is read: the first pass ends here.
+    /// The reader has ended, and so has the first pass.
     fn end_reading(&mut self) {
         self.reader = None;
         if !self.kept.iter().any(|item| matches!(item, Item::Data(_))) {
-            // Training would look for a batch in any number of empty passes.
+            // Otherwise a training would search all of the empty passes for a batch.
             self.left = 0;
         } else if matches!(self.kept.last(), Some(Item::EndPass)) {
             self.end_pass();
@@ -48,7 +48,7 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T: Clone> Iterator for Cache<I, T> {
         if self.left > 0
             && let Some(reader) = &mut self.reader
         {
-            // For an item and the last marker, before it is read: after a failure none is lost.
+            // Memory for an item and the last marker is reserved before the item is read, so a failure loses nothing.
             if let Err(error) = self.kept.try_grow(2) {
                 return Some(Item::Failed(error.wanted_for("the samples that are kept").into()));
             }

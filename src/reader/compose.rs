@@ -1,4 +1,4 @@
-//! Two readers side by side.
+//! Pairs of samples from two readers.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,8 @@ use std::iter::Fuse;
 
 use super::{DataOf, Failure, IntoItem, Item, Reader};
 
-/// How many samples of the longer reader are counted behind the end of the shorter one; it may have no end.
+/// The most samples of the longer reader that are counted after the shorter one has ended. The longer one may be
+/// endless.
 const COUNTED: usize = 100_000;
 
 /// The reader that [`Reader::compose`] returns.
@@ -15,7 +16,7 @@ pub struct Compose<I, J> {
     first: Fuse<I>,
     second: Fuse<J>,
     pass: usize,
-    /// The pairs of the pass.
+    /// The number of pairs of the pass.
     pairs: usize,
     ended: bool,
 }
@@ -27,7 +28,7 @@ impl<I: Reader, J: Reader> Compose<I, J> {
         Compose { first: first.fuse(), second: second.fuse(), pass: 0, pairs: 0, ended: false }
     }
 
-    /// The next item; an error where the readers end.
+    /// The next item. Errors if the readers do not end together.
     fn next_pair(&mut self) -> Result<Option<Pair<I, J>>, Failure> {
         let (first, second) = (self.first.next(), self.second.next());
         let pair = match (first.map(IntoItem::into_item), second.map(IntoItem::into_item)) {
@@ -63,21 +64,22 @@ impl<I: Reader, J: Reader> Iterator for Compose<I, J> {
             return None;
         }
         self.next_pair().unwrap_or_else(|failure| {
-            // The readers are no longer side by side.
+            // The readers are out of step.
             self.ended = true;
             Some(Item::Failed(failure))
         })
     }
 }
 
-/// The samples of the longer reader in this pass, when one has been read behind the `pairs`, and whether all were counted.
+/// The number of samples of the longer reader in this pass, and whether all were counted. One sample has been read
+/// behind the `pairs`.
 fn longer(pairs: usize, rest: &mut impl Reader) -> (usize, bool) {
     let is_data = |item: &_| matches!(item, Item::Data(_));
     let more = rest.map(IntoItem::into_item).take_while(is_data).take(COUNTED).count();
     (pairs + 1 + more, more < COUNTED)
 }
 
-/// Readers that are composed have different numbers of samples in a pass.
+/// Two composed readers have different numbers of samples in a pass.
 ///
 /// ```
 /// use paddle::reader::{DataSet, Item, LengthsDiffer, Reader};
@@ -90,11 +92,11 @@ fn longer(pairs: usize, rest: &mut impl Reader) -> (usize, bool) {
 pub struct LengthsDiffer {
     /// The pass, counted from 0.
     pub pass: usize,
-    /// The samples of the first reader in this pass.
+    /// The number of samples of the first reader.
     pub first: usize,
-    /// Those of the second one.
+    /// The number of samples of the second reader.
     pub second: usize,
-    /// Whether the longer one was counted to the end of its pass; otherwise it has more.
+    /// Whether the samples of the longer reader were counted to the end of the pass. Otherwise it has more.
     pub exact: bool,
 }
 
@@ -130,7 +132,7 @@ mod tests {
         assert_eq!(composed, [pass.clone(), pass].concat());
     }
 
-    /// The end is a marker for the other one.
+    /// The end of one reader matches a marker of the other.
     #[test]
     fn a_plain_reader_beside_one_with_a_marker() {
         let marked = || [7_u8, 8].passes(1);

@@ -1,13 +1,13 @@
-//! What a reader yields where it could not read.
+//! Failures: items that could not be read.
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a reader could not read: any error, or any text.
+/// The reason why an item could not be read: any error, or any text.
 ///
-/// It is shared when it is cloned. Two are equal if they say the same.
+/// Clones share the error. Two failures are equal if their texts are.
 ///
 /// ```
 /// use paddle::reader::Failure;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Failure(Arc<dyn Error + Send + Sync>);
 
 impl Failure {
-    /// The error, to be looked at with `downcast_ref`.
+    /// The error. `downcast_ref` gives its concrete type.
     pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.0
     }

@@ -1,4 +1,4 @@
-//! Samples to other samples, one by one.
+//! Readers that change each sample.
 
 use super::{DataOf, Failure, IntoItem, Item, Reader};
 

@@ -1,7 +1,7 @@
-//! Readers: iterators of samples or batches, with markers where a pass ends.
+//! Readers: iterators of samples or batches, with markers at the ends of passes.
 //!
-//! Any iterator of samples is a reader. One that knows passes yields [`Item`]s: samples, and a marker after
-//! each pass. Adapters take both kinds, and let every marker through.
+//! Any iterator of samples is a reader. A reader with passes yields [`Item`]s: samples, and a marker after each pass.
+//! Adapters take both kinds, and pass every marker on.
 //!
 //! ```
 //! use paddle::reader::{DataSet, Item, Reader};
@@ -15,8 +15,8 @@
 //! assert_eq!(reader.next(), None);
 //! ```
 //!
-//! What cannot be read is an item as well: a `Result` is data or a [`Failure`], which passes every adapter and ends
-//! the training with its place.
+//! A failure to read is an item as well: a `Result` is data or a [`Failure`], which passes every adapter and ends the
+//! training. The error has its place.
 //!
 //! ```
 //! use paddle::reader::{Item, Reader};
@@ -60,7 +60,7 @@ pub use passes::{DataSet, EndPassEvery, Passes};
 pub use shuffle::Shuffle;
 pub use take::TakeData;
 
-/// What a reader yields: data, or the marker that ends a pass.
+/// An item of a reader: data, the marker that ends a pass, or a failure.
 ///
 /// ```
 /// use paddle::reader::{Item, Reader};
@@ -72,14 +72,14 @@ pub use take::TakeData;
 pub enum Item<T> {
     /// A sample or a batch.
     Data(T),
-    /// The pass ends here.
+    /// The marker that ends a pass.
     EndPass,
-    /// What was to come here could not be read.
+    /// The item could not be read.
     Failed(Failure),
 }
 
 impl<T> Item<T> {
-    /// The same with other data; markers and failures stay.
+    /// Changes the data. Markers and failures stay.
     pub fn map<R>(self, f: impl FnOnce(T) -> R) -> Item<R> {
         match self {
             Item::Data(data) => Item::Data(f(data)),
@@ -89,9 +89,10 @@ impl<T> Item<T> {
     }
 }
 
-/// What may come out of a reader: an [`Item`], or plain data, which is an item without a marker.
+/// The items that a reader may yield: an [`Item`], or plain data, which stands for an item of data.
 ///
-/// A network's rows implement it, as do batches (`Vec`, [`Batch`](crate::Batch)), references, and `Result`s of these.
+/// A network's rows implement it, and so do batches (`Vec`, [`Batch`](crate::Batch)), references, and `Result`s of
+/// these.
 ///
 /// ```
 /// use paddle::reader::{IntoItem, Item};
@@ -108,7 +109,7 @@ pub trait IntoItem {
     /// The sample or the batch.
     type Data;
 
-    /// The same as an [`Item`].
+    /// Converts to an [`Item`].
     fn into_item(self) -> Item<Self::Data>;
 }
 
@@ -147,16 +148,16 @@ impl<T: IntoItem, E: Into<Failure>> IntoItem for Result<T, E> {
     }
 }
 
-/// What a reader's items hold.
+/// The data of a reader's items.
 type DataOf<I> = <<I as Iterator>::Item as IntoItem>::Data;
 
 /// The adapters of readers.
 ///
-/// Numbers that have to be at least 1 (sizes, threads) count as 1 where they are 0.
+/// Numbers that have to be at least 1 (sizes, threads) count as 1 if they are 0.
 pub trait Reader: Iterator<Item: IntoItem> + Sized {
     /// Groups samples into batches of `size`.
     ///
-    /// The last batch before a marker, and before the reader's end, may be smaller; none is empty.
+    /// The last batch before a marker or before the end of the reader may be smaller. No batch is empty.
     ///
     /// ```
     /// use paddle::reader::{Item, Reader};
@@ -182,7 +183,7 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         MapData::new(self, f)
     }
 
-    /// Changes each sample, where that may fail: training ends with the error and its place.
+    /// Changes each sample by a function that may fail. An error ends the training, with the place of the sample.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
@@ -198,11 +199,11 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         TryMapData::new(self, f)
     }
 
-    /// Changes each sample on `threads` threads of its own, and keeps the order.
+    /// Changes each sample on `threads` threads of its own. The order stays.
     ///
-    /// The threads start when the first item is asked for, and read up to two items ahead each. A panic in `f`, or in the reader, is a [`Failure`] in its place; for errors let `f` return a
-    /// `Result`, followed by `.try_map_data(|result| result)`. When the adapter is dropped, each thread ends with the
-    /// item that it has begun.
+    /// The threads start with the first call of `next`, and each reads up to two items ahead. A panic in `f` or in the
+    /// reader becomes a [`Failure`] in its place. For errors, let `f` return a `Result`, and append
+    /// `.try_map_data(|result| result)`. When the adapter is dropped, each thread ends after its present item.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
@@ -222,8 +223,8 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
 
     /// Reads up to `count` items ahead on a thread of its own.
     ///
-    /// The thread starts when the first item is asked for. A panic of the reader is a [`Failure`] in its place. When the
-    /// adapter is dropped, the thread ends with the item that it has begun to read.
+    /// The thread starts with the first call of `next`. A panic of the reader becomes a [`Failure`] in its place. When
+    /// the adapter is dropped, the thread ends after the item that it is reading.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
@@ -239,10 +240,10 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         Ahead::new(self, 1, count, |data| data)
     }
 
-    /// Yields the samples of each pass in another order: `count` of them are read, shuffled and yielded, then the next.
+    /// Shuffles the samples of each pass: reads `count` of them, yields these in random order, then reads the next.
     ///
-    /// A pass is shuffled for itself. Its order is a function of the [seed](Shuffle::seed) and its number among this
-    /// reader's passes, so that it is the same in every run.
+    /// Each pass is shuffled separately. Its order depends only on the [seed](Shuffle::seed) and on the number of the
+    /// pass in this reader, so it is the same in every run.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
@@ -258,8 +259,8 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
 
     /// Joins the samples of two readers into pairs.
     ///
-    /// Both have to have the same number of samples in each pass; where they differ, a [`LengthsDiffer`] ends the
-    /// reader. The end of a reader ends its pass, too.
+    /// Both readers need the same number of samples in each pass; otherwise a [`LengthsDiffer`] ends the reader. The
+    /// end of a reader also ends its pass.
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item, Reader};
@@ -284,9 +285,10 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         TakeData::new(self, count)
     }
 
-    /// Reads all once and keeps it, and yields it `passes` times, each time with a marker at the end.
+    /// Reads everything once, keeps it, and yields it `passes` times, each time with a marker at the end.
     ///
-    /// For what can be read only once, or slowly: `lines.cache(10).shuffle(1000)`. Nothing without samples has passes.
+    /// It is for readers that can be read only once, or slowly: `lines.cache(10).shuffle(1000)`. A reader without
+    /// samples has no passes.
     ///
     /// ```
     /// use paddle::reader::{Item, Reader};
@@ -303,9 +305,9 @@ pub trait Reader: Iterator<Item: IntoItem> + Sized {
         Cache::new(self, passes)
     }
 
-    /// Ends the pass after every `count` samples, or batches: for readers without end, or whose passes are long.
+    /// Ends the pass after every `count` samples or batches, for readers that are endless or have long passes.
     ///
-    /// A marker of the reader's own ends a pass as well, and the count begins anew.
+    /// The reader's own markers end a pass as well, and restart the count.
     ///
     /// ```
     /// use paddle::reader::{Item, Reader};

@@ -1,12 +1,12 @@
-//! Where passes end: collections that are gone through again, and markers by count.
+//! The ends of passes: repeated collections, and markers by count.
 
 use super::{DataOf, IntoItem, Item, Reader};
 
-/// A finite collection that can be gone through again: a slice, a range, a `Vec`, an iterator over one.
+/// A finite collection that can be iterated over repeatedly: a slice, a range, a `Vec`, an iterator over one.
 pub trait DataSet: IntoIterator + Clone {
-    /// Yields the samples `passes` times, each time with a marker after the last. Nothing without samples has passes.
+    /// Yields the samples `passes` times, each time with a marker at the end. An empty collection has no passes.
     ///
-    /// The collection is cloned once per pass; clone a reference to it (`rows.iter()`) where that matters.
+    /// The collection is cloned once per pass. If that is expensive, use a reference to it (`rows.iter()`).
     ///
     /// ```
     /// use paddle::reader::{DataSet, Item};
@@ -25,9 +25,9 @@ impl<D: IntoIterator + Clone> DataSet for D {}
 #[derive(Clone, Debug)]
 pub struct Passes<D: IntoIterator> {
     data: D,
-    /// What the current pass has yet to yield.
+    /// The remaining samples of the current pass.
     samples: Option<D::IntoIter>,
-    /// The passes yet to begin.
+    /// The number of passes that have not begun.
     left: usize,
 }
 
@@ -45,7 +45,7 @@ impl<D: DataSet> Iterator for Passes<D> {
         self.left = self.left.checked_sub(1)?;
         let mut samples = self.data.clone().into_iter();
         let Some(first) = samples.next() else {
-            // Training would look for a batch in any number of empty passes.
+            // Otherwise a training would search all of the empty passes for a batch.
             self.left = 0;
             return None;
         };
@@ -59,7 +59,7 @@ impl<D: DataSet> Iterator for Passes<D> {
 pub struct EndPassEvery<I> {
     reader: I,
     count: usize,
-    /// The samples since the last marker.
+    /// The number of samples since the last marker.
     seen: usize,
 }
 
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(every(2, &own), expected);
     }
 
-    /// The marker comes before the next sample is asked for: it may take long to come.
+    /// The marker comes before the next sample is read, since that may take long.
     #[test]
     fn a_marker_does_not_wait() {
         let mut reader =

@@ -1,4 +1,4 @@
-//! Samples in another order.
+//! Samples in random order.
 
 use paddle_core::memory::TryGrow;
 
@@ -14,14 +14,14 @@ pub struct Shuffle<I, T> {
     /// The number of the pass.
     pass: u64,
     random: SplitMix64,
-    /// What has been read, and, when it is shuffled, has yet to be yielded, from the back.
+    /// The samples that have been read; once they are shuffled, they are yielded from the back.
     buffer: Vec<T>,
     shuffled: bool,
-    /// What was read behind the samples of the buffer.
+    /// What follows the samples of the buffer.
     then: Then,
 }
 
-/// What comes when the buffer is empty.
+/// What follows the samples of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Read,
@@ -45,14 +45,14 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Shuffle<I, T> {
         }
     }
 
-    /// With another seed; it is 0 otherwise.
+    /// Sets the seed. The default is 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self.random = random(seed, self.pass);
         self
     }
 
-    /// Puts the buffer in an order of which each is equally likely (Fisher and Yates).
+    /// Shuffles the buffer. Every order is equally likely (Fisher and Yates).
     fn shuffle(&mut self) {
         for end in (2..=self.buffer.len()).rev() {
             self.buffer.swap(end - 1, self.random.below(end as u64) as usize);
@@ -61,7 +61,8 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Shuffle<I, T> {
     }
 }
 
-/// The numbers of a pass. Those of the next pass, or seed, are not the same ones, later: both go through the mixing.
+/// The random numbers of a pass. Seed and pass are mixed first; otherwise the numbers of one pass would appear,
+/// shifted, in another.
 fn random(seed: u64, pass: u64) -> SplitMix64 {
     SplitMix64::new(SplitMix64::new(seed).bits() ^ SplitMix64::new(!pass).bits())
 }
@@ -88,7 +89,7 @@ impl<I: Reader<Item: IntoItem<Data = T>>, T> Iterator for Shuffle<I, T> {
                 Then::End => return None,
             }
             while self.buffer.len() < self.count && self.then == Then::Read {
-                // Before it is read: after a failure no sample is lost.
+                // Memory is reserved before a sample is read, so a failure loses no sample.
                 if let Err(error) = self.buffer.try_grow(1) {
                     return Some(Item::Failed(error.wanted_for("the samples that are shuffled").into()));
                 }
@@ -143,7 +144,7 @@ mod tests {
         assert_ne!(all[0], passes(reader.seed(1))[0]);
     }
 
-    /// What earlier passes held does not matter: a training that is resumed sees the same.
+    /// The order does not depend on earlier passes, so a resumed training sees the same order.
     #[test]
     fn the_order_is_that_of_the_pass() {
         let whole = passes((0..50_u8).passes(2).shuffle(8));
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(shuffled, [Failed("torn".into()), Data(1), Data(1)]);
     }
 
-    /// All orders of three samples come about equally often.
+    /// All orders of three samples are about equally frequent.
     #[test]
     fn no_order_is_likelier() {
         let mut counts = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Arbitrary elements, the same in every run.
+//! Arbitrary elements that are the same in every run.
 
 use paddle_core::ops::SampleInput;
 use paddle_core::program::DType;
@@ -7,7 +7,8 @@ use super::Fed;
 use crate::element::Values;
 use crate::random::SplitMix64;
 
-/// Numbers are odd multiples of it: with neighbours that differences need, and never 0, where functions have corners.
+/// Numbers are odd multiples of it. So they are never 0, where functions have corners, and there is room around each
+/// for differences.
 const GRID: f64 = 1.0 / 2048.0;
 
 /// A source of numbers.

@@ -1,4 +1,4 @@
-//! The gradients of a network with respect to its parameters, against differences.
+//! The check of a network's gradients against differences.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::parameters::Parameters;
 use crate::random::SplitMix64;
 use crate::session::Session;
 
-/// The elements of a parameter that are compared, at most.
+/// The most elements of a parameter that are compared.
 const ELEMENTS: usize = 32;
 
-/// Compares the gradient of the cost of a network for some rows, with respect to its `f32` parameters of seed 0, with the
-/// central difference in `f64`: apart by at most 10⁻⁶ · max(1, |gradient|, |difference|).
+/// Compares the gradient of a network's cost with respect to its `f32` parameters with the central difference in `f64`,
+/// for these rows and the parameters of seed 0. They may differ by at most 10⁻⁶ · max(1, |gradient|, |difference|).
 ///
-/// Of a parameter with more than 32 elements, 32 are compared. For each, the network is run twice, naively: a few small rows
-/// will do, and convolutions of many channels take too long. The rows are the caller's, since nobody else knows which
-/// class ids, words or lengths a network expects.
+/// At most 32 elements of a parameter are compared. Each takes two runs of the network on the slow reference backend,
+/// so use a few small rows; convolutions with many channels take too long. The caller gives the rows, since only the
+/// caller knows which class ids, words or lengths the network expects.
 ///
 /// ```
 /// use paddle::network;
@@ -41,7 +41,8 @@ const ELEMENTS: usize = 32;
 /// ```
 ///
 /// # Errors
-/// [`CheckError::Parameter`] if a gradient is not the difference, [`CheckError::Network`] if the network has no gradient, the rows do not fit it, or it cannot be run.
+/// [`CheckError::Parameter`] if a gradient differs from the difference; [`CheckError::Network`] if the network has no
+/// gradient, the rows do not fit it, or it cannot be run.
 pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<Compared, CheckError> {
     let model = net.model()?;
     let mut parameters = Parameters::create_on(Reference::double(), net, 0)?;
@@ -51,7 +52,7 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
     let outputs =
         [&program.outputs()[..1], &pairs.iter().map(|pair| pair.gradient).collect::<Vec<_>>()].concat();
     let gradients = Outputs::new(model, &mut program, &outputs, &parameters)?.of(&rows, &mut parameters)?;
-    // Gradients are computed once, the cost again and again.
+    // The gradients are computed once, the cost many times.
     let mut cost = Outputs::new(model, &mut program, &outputs[..1], &parameters)?;
     let mut cost_of = |parameters: &mut _| Ok::<_, Error>(cost.of(&rows, parameters)?[0][0]);
     let at_start = cost_of(&mut parameters)?;
@@ -73,7 +74,7 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
         for element in chosen {
             let (Some(&value), gradient) = (values.iter().nth(element), gradient[element]) else { continue };
             let mut slope = |step: f32| -> Result<f64, Error> {
-                // What the step has become is known exactly.
+                // The step that rounding leaves is known exactly.
                 let there = value + step;
                 moved.iter_mut().nth(element).into_iter().for_each(|moved| *moved = there);
                 parameters.set(name, &moved)?;
@@ -92,7 +93,7 @@ pub fn check_gradients<S: Spec>(net: &Network<S>, rows: impl Rows<S>) -> Result<
     Ok(compared)
 }
 
-/// Some values of a program, and what computes them.
+/// Some values of a program, and the executor that computes them.
 struct Outputs {
     count: usize,
     session: Session<Reference>,

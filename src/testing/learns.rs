@@ -1,4 +1,4 @@
-//! Whether a network learns: one batch, by heart.
+//! The test that a network can learn a batch by heart.
 
 use std::fmt;
 
@@ -14,36 +14,37 @@ use crate::stored;
 use crate::trainer::Trainer;
 use crate::updater::{Adam, Sgd};
 
-/// The learning rates that are tried, until one will do: costs and layers are of all scales.
+/// The learning rates that are tried in turn, as costs and layers have different scales.
 const RATES: [f64; 4] = [0.01, 0.001, 0.1, 1.0];
 
-/// The steps at each of them.
+/// The number of steps at each learning rate.
 const STEPS: usize = 300;
 
-/// Costs are compared as means of so many, since dropout makes single ones vary.
+/// The number of costs that are averaged, since dropout makes single costs vary.
 const WINDOW: usize = 10;
 
-/// How much of its size the cost has to lose.
+/// The part of its size by which the cost has to fall.
 const LOSS: f64 = 0.75;
 
-/// Panics unless a network learns these rows by heart: at one of the learning rates 0.01, 0.001, 0.1 and 1, within 300 steps
-/// of [`Adam`] on all of them, from the parameters of seed 0,
+/// Panics unless a network learns these rows by heart. Starting from the parameters of seed 0, it is trained by
+/// [`Adam`] on all rows for at most 300 steps, at the learning rates 0.01, 0.001, 0.1 and 1 in turn. At one of them all
+/// of this has to happen:
 ///
-/// - its cost falls by three quarters of its size: from 2.3 to 0.575, from −1 to −1.75. Compared are the means of ten costs in
-///   training: the first ten while nothing is updated yet, the last ten of those that follow. They have to be below each of
-///   the first ten, too, which differ where the network draws numbers, as dropout does;
-/// - every parameter that is to be trained moves (those with `lr = 0.0` are not);
-/// - every input has influence on the cost: before the training or after it, the cost in use is another when all rows have
-///   the first row's value. Inputs that are equal in all rows, or have none, are not asked.
+/// - The cost falls by three quarters of its size: from 2.3 to 0.575, from −1 to −1.75. Costs are averaged over ten
+///   steps: ten before any update, and the last ten. The latter mean also has to be below each of the first ten costs,
+///   which differ if the network draws random numbers, as dropout does.
+/// - Every parameter changes, except those with `lr = 0.0`.
+/// - Every input influences the cost: before or after the training, the cost in inference changes if all rows get the
+///   first row's value. Inputs without rows, or with equal values in all rows, are not tested.
 ///
-/// A handful of rows will do, with different labels, such that each branch of the network has some, and not in symmetric pairs,
-/// whose gradients cancel. A softmax in front of
-/// a loss that has one already, a relu that is never active, a bound that is always reached, a label that only a metric uses:
-/// such networks compile, and fail here. The panic's message has the costs at several steps, the parameters that did not
-/// move, the inputs without influence, and, of NaN and infinities, the operator that gave them.
+/// A handful of rows suffices. Their labels should differ, each branch of the network should get some rows, and
+/// symmetric pairs, whose gradients cancel, should be avoided. The test finds mistakes that compile: a softmax in front
+/// of a loss that has one already, a relu that is never active, a bound that is always reached, a label that only a
+/// metric uses. The panic's message has the costs at several steps, the parameters that did not change, the inputs
+/// without influence and, for NaN and infinities, the operator that computed them.
 ///
-/// A cost with a floor far from 0, such as a cross-entropy with soft labels, does not fall so far:
-/// [`assert_learns_below`] is told how far.
+/// A cost whose minimum is far from 0, such as a cross-entropy with soft labels, cannot fall that far; use
+/// [`assert_learns_below`] and say how far it has to fall.
 ///
 /// ```
 /// use paddle::network;
@@ -72,7 +73,7 @@ pub fn assert_learns<S: Trainable>(net: &Network<S>, rows: impl Rows<S>) {
     judge(net, &rows, |first| first - LOSS * first.abs());
 }
 
-/// Like [`assert_learns`], but the cost has to fall to this one or below, and fall at all.
+/// Like [`assert_learns`], but the cost has to fall to `cost` or below, and fall at all.
 ///
 /// ```
 /// use paddle::network;
@@ -98,7 +99,8 @@ fn judge<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, goal: impl Fn(f64)
     }
 }
 
-/// Why a network does not learn, if so. `goal` says how low the cost has to become that begins with a number.
+/// The reason why a network does not learn; `None` if it learns. `goal` gives the cost to reach for the cost at the
+/// start.
 fn learn<S: Trainable>(
     net: &Network<S>,
     rows: &impl Rows<S>,
@@ -144,20 +146,20 @@ fn mean(costs: &[f64]) -> f64 {
     costs.iter().sum::<f64>() / costs.len() as f64
 }
 
-/// A training at one learning rate.
+/// The result of a training at one learning rate.
 struct Run {
     rate: f64,
     /// The cost of each step, before its update.
     costs: Vec<f64>,
     has_learned: bool,
-    /// The parameters that are as they were.
+    /// The parameters that did not change.
     unmoved: Vec<String>,
     /// The inputs without influence on the cost.
     idle: Vec<String>,
 }
 
 impl Run {
-    /// Trains until the cost reaches the goal, or is not finite.
+    /// Trains until the cost reaches the goal or is not finite.
     fn new<S: Trainable>(net: &Network<S>, rows: &impl Rows<S>, rate: f64, goal: f64) -> Result<Self, Error> {
         let (before, mut parameters) = (Parameters::create(net)?, Parameters::create(net)?);
         let mut trainer = Trainer::new(Adam::new(rate));
@@ -206,8 +208,8 @@ fn unmoved<S: Trainable>(
     Ok(unmoved)
 }
 
-/// The inputs that the cost, with these parameters, does not depend on: it stays the same number when all rows have the
-/// first row's value of such an input.
+/// The inputs without influence on the cost, for these parameters: the cost stays the same number if all rows get the
+/// first row's value of the input.
 fn idle<S: Trainable>(
     net: &Network<S>,
     parameters: &Parameters,
@@ -222,7 +224,7 @@ fn idle<S: Trainable>(
     let whole = cost(&batch)?;
     for (at, input) in net.model()?.signature.inputs.iter().enumerate() {
         let Some(batch) = batch.with_first(at)? else { continue };
-        // Values that do not fit those of other inputs have influence, too.
+        // A value that makes the batch invalid has influence, too.
         if cost(&batch).is_ok_and(|cost| cost.to_bits() == whole.to_bits()) {
             idle.push(input.name.clone());
         }
@@ -230,7 +232,7 @@ fn idle<S: Trainable>(
     Ok(idle)
 }
 
-/// Which operator gave the number that ended a run.
+/// The operator that computed the number which ended a run.
 fn not_finite<S: Trainable>(
     net: &Network<S>,
     rows: &impl Rows<S>,
@@ -242,7 +244,7 @@ fn not_finite<S: Trainable>(
     Ok((0..run.costs.len()).find_map(&mut step).map(|error| error.to_string()))
 }
 
-/// What was found.
+/// The findings of a failed test.
 struct Failure {
     network: String,
     has_learned: bool,
@@ -267,7 +269,7 @@ impl fmt::Display for Failure {
         }
         for Run { rate, costs, .. } in &self.runs {
             write!(f, "\nAdam({rate}):")?;
-            // Powers of ten and their triples, and the last.
+            // The costs at powers of ten and three times these, and the last cost.
             let shown = [0, 1, 3, 10, 30, 100].into_iter().filter(|at| at + 1 < costs.len());
             for at in shown.chain([costs.len() - 1]) {
                 let separator = if at == 0 { "" } else { "," };

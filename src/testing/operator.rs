@@ -1,4 +1,4 @@
-//! An operator of one's own against its reference kernel, and its gradient against differences.
+//! The check of a user's operator: its CPU kernel against its reference kernel, and its gradient against differences.
 
 use paddle_core::ops::{AccuracyClass, Operation, Program, Sample, Terms};
 use paddle_core::plan::Feed;
@@ -16,26 +16,26 @@ use crate::operator::{Operator, OperatorError, link_all};
 /// The numbers of threads that have to give the same bits.
 const THREADS: [usize; 4] = [1, 2, 3, 7];
 
-/// The part of itself that an element is changed by where the terms of a sum are looked for.
+/// The relative change of an element by which the terms of a sum are measured.
 ///
-/// Numbers of samples have 12 binary digits, so `f32` holds the changed ones exactly.
+/// Numbers of samples have 12 binary digits, so `f32` holds the changed elements exactly.
 const PART: f64 = 1.0 / 1024.0;
 
-/// Elements that are changed one by one; those of a larger input are changed in so many groups.
+/// The most elements that are changed one by one. Those of larger inputs are changed in this many groups.
 const GROUPS: usize = 32;
 
-/// More elements than this have no differences, which take a run of the program for each.
+/// The most elements of an input that are compared with differences. Each takes runs of the program.
 const MOST_DIFFERENCES: usize = 500;
 
-/// Checks an operator on its [samples](Operator::samples), with the numbers that it has where a call does not give them:
+/// Checks an operator on its [samples](Operator::samples), with the default values of its numbers:
 ///
-/// * its reference kernel writes every element, and a row of a row-wise operator depends on nothing but the row;
-/// * its CPU kernel is as near to the reference as its [class](Operator::accuracy) allows, and gives the same bits with
-///   1, 2, 3 and 7 threads;
-/// * its gradient, where it has one, is the central difference in `f64`: apart by at most 10⁻⁶ · max(1, |gradient|,
-///   |difference|), for each element of each floating-point input of the samples that have at most 500.
+/// * the reference kernel writes every element, and a row of a row-wise operator depends only on that row;
+/// * the CPU kernel is as close to the reference as its [class](Operator::accuracy) requires, and gives the same bits
+///   with 1, 2, 3 and 7 threads;
+/// * the gradient, if there is one, agrees with the central difference in `f64` up to 10⁻⁶ · max(1, |gradient|,
+///   |difference|), for each element of each floating-point input with at most 500 elements.
 ///
-/// Returns what was compared with differences. The gradients of networks are compared by [`Differentiated`].
+/// Returns the gradients and differences that were compared. [`Differentiated`] compares those of networks.
 ///
 /// ```
 /// use paddle::operator::{Inputs, Operator, Output, Sample};
@@ -76,7 +76,8 @@ const MOST_DIFFERENCES: usize = 500;
 /// ```
 ///
 /// # Errors
-/// What of this does not hold, with the number of the sample, from 0; [`CheckError::NoSamples`] if there is none.
+/// The first of these that does not hold, with the number of the sample, from 0; [`CheckError::NoSamples`] if there are
+/// no samples.
 pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, CheckError> {
     let name = operator.declaration().name.to_string();
     let op = operator.declaration().op();
@@ -105,7 +106,7 @@ pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, Check
         }
         let in_gradient = |error| CheckError::Gradient { sample: number, error };
         let differentiated = Differentiated::new(program).map_err(in_gradient)?;
-        // A weight for each element of the output.
+        // The output is multiplied by weights, so that each element has its own.
         let weights = weights(differentiated.program(), &feeds, &mut draw);
         let all: Vec<Feed<'_>> = feeds.iter().chain(&weights).map(Fed::feed).collect();
         compared.add(differentiated.check(&all).map_err(in_gradient)?);
@@ -113,7 +114,7 @@ pub fn check_operator(operator: &'static dyn Operator) -> Result<Compared, Check
     Ok(compared)
 }
 
-/// The inputs behind those that are fed: with as many rows, where they have rows.
+/// The weights, for the inputs behind those that are fed. They have the same number of rows.
 fn weights(program: &Program, feeds: &[Fed], draw: &mut Draw) -> Vec<Fed> {
     let weights = program.inputs().iter().skip(feeds.len());
     let weights = weights.map(|&input| {
@@ -175,7 +176,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What the reference computes, in `f64` where it is floating-point.
+    /// The result of the reference kernel, in `f64` if it is floating-point.
     fn exact(&self, feeds: &[Fed]) -> Result<Values, Error> {
         let kept = |dtype| if dtype == DType::F32 { DType::F64 } else { dtype };
         run(Reference::double(), self.program, feeds, kept)
@@ -204,8 +205,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What each element of the output is made of: to first order the terms `x · ∂y/∂x`, found by changing elements of
-    /// one input by a small part of themselves.
+    /// The terms of each element of the output: to first order `x · ∂y/∂x`, measured by a small relative change of
+    /// elements of one input.
     fn terms(&self, exact: &[f64], feeds: &[Fed]) -> Result<Vec<Terms>, Error> {
         let mut all: Vec<Terms> = exact.iter().map(|y| Terms { count: 1, size: y.abs() }).collect();
         for (k, fed) in feeds.iter().enumerate().filter(|(_, fed)| fed.values.dtype().is_float()) {

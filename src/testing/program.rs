@@ -1,19 +1,19 @@
-//! Programs against files that they were printed to.
+//! The comparison of programs with golden files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use crate::network::{Network, Spec};
 
-/// Lines that are shown around a difference.
+/// The number of unchanged lines that are shown around a difference.
 const CONTEXT: usize = 3;
 
-/// Panics unless the program of a network prints as this file of the user's crate has it: `"tests/golden/cost.txt"`. What a model is
-/// compiled to then changes in no other way than in sight, in a diff that is reviewed with the source.
+/// Panics unless the program of a network prints as this file of your crate has it: `"tests/golden/cost.txt"`. So a
+/// change of the compiled program is visible as a diff, which is reviewed with the source.
 ///
-/// Run with `UPDATE_GOLDEN=1` in the environment, it writes the file instead, and its folder. The text is that of
-/// `net.program()?.to_string()`: nested blocks, without places in the source. A path that is not absolute begins at the folder of
-/// the crate under test, in which its `Cargo.toml` is.
+/// With `UPDATE_GOLDEN=1` in the environment, it writes the file, and its folder, instead. The text is that of
+/// `net.program()?.to_string()`: nested blocks, without places in the source. A relative path begins at the folder of
+/// the crate under test, which has its `Cargo.toml`.
 ///
 /// ```
 /// use paddle::network;
@@ -39,7 +39,7 @@ pub fn assert_program<S: Spec>(net: &Network<S>, golden: impl AsRef<Path>) {
 
 /// Compares a text with a file, or writes the file.
 fn compare(text: &str, golden: &Path, update: bool) -> Result<(), String> {
-    // Cargo tells tests where their crate is; elsewhere they run in it.
+    // Cargo tells tests the folder of their crate; without Cargo they run in it.
     let root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let path = root.join(golden);
     if update {
@@ -51,7 +51,7 @@ fn compare(text: &str, golden: &Path, update: bool) -> Result<(), String> {
         let path = path.display();
         format!("cannot be compared with {path}: {error}; to write it, {accept}\n{text}")
     })?;
-    // Line endings may be those of the system that the file was checked out on.
+    // The file may have been checked out with the line endings of another system.
     let (old, new): (Vec<_>, Vec<_>) = (file.lines().collect(), text.lines().collect());
     if old == new {
         return Ok(());
@@ -60,10 +60,9 @@ fn compare(text: &str, golden: &Path, update: bool) -> Result<(), String> {
     Err(format!("is not what {path} has; if it should be, {accept}\n{}", difference(&old, &new)))
 }
 
-/// The lines that only one of two texts has, with `-` in front of the old and `+` in front of the new ones, and a few of
-/// those around them.
+/// The lines that only one of two texts has, with `-` for old and `+` for new lines, and some lines around them.
 fn difference(old: &[&str], new: &[&str]) -> String {
-    // Of the longest common subsequence of what begins at (i, j): its length.
+    // The length of the longest common subsequence of the lines from (i, j) on.
     let width = new.len() + 1;
     let mut common = vec![0_u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {

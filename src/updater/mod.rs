@@ -1,4 +1,4 @@
-//! Updaters: how a parameter follows from its gradient.
+//! Updaters: rules that compute a parameter's new value from its gradient.
 
 pub mod schedule;
 pub(crate) mod states;
@@ -13,10 +13,10 @@ pub use self::table::{
 };
 use crate::setting::SettingError;
 
-/// A rule that updates a parameter. It is written as operators of the program, so every backend has it.
+/// A rule that updates a parameter. It appends operators to the program, so every backend can run it.
 ///
-/// A gradient is clipped first, then decay is added to it ([`Trainer::clip`](crate::Trainer::clip),
-/// [`Trainer::decay`](crate::Trainer::decay)); a rule gets what that gives.
+/// The rule gets a gradient that has been clipped and then has decay added to it
+/// ([`Trainer::clip`](crate::Trainer::clip), [`Trainer::decay`](crate::Trainer::decay)).
 ///
 /// ```
 /// use paddle::core::ops::{Binary, BinaryKind, Scale, Unary, UnaryKind};
@@ -62,25 +62,26 @@ use crate::setting::SettingError;
 /// # Ok::<(), paddle::Error>(())
 /// ```
 pub trait Updater {
-    /// The learning rate of a step. Steps are counted from 0, for each network that the trainer trains. One that is negative
-    /// or not finite ends the step with an error.
+    /// The learning rate of a step. Steps are counted from 0 for each network that the trainer trains. A rate that is
+    /// negative or not finite ends the step with an error.
     fn learning_rate(&self, step: u64) -> f64;
 
     /// Appends the operators that update one parameter.
     ///
     /// # Errors
-    /// If operators do not fit together, as [`Update::append`] says.
+    /// The operators do not fit together, see [`Update::append`].
     fn update(&self, update: &mut Update<'_>) -> Result<(), BuildError>;
 
-    /// Whether L2 decay is left to [`update`](Self::update), as [`Update::decay`], and not added to the gradient.
+    /// Whether [`update`](Self::update) applies L2 decay itself, with the factor [`Update::decay`]. Otherwise decay is
+    /// added to the gradient.
     fn decouples_decay(&self) -> bool {
         false
     }
 
-    /// Whether the numbers of the rule are such that it can update. It is asked before a first step.
+    /// Checks the numbers of the rule, before the first step.
     ///
     /// # Errors
-    /// With the first number that is out of its range.
+    /// The first number that is out of range.
     fn check(&self) -> Result<(), SettingError> {
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Learning rates that change from step to step. Steps are counted from 0.
+//! Schedules: learning rates that depend on the step. Steps are counted from 0.
 //!
-//! A schedule is any function of the step, so these can be called, combined and replaced by closures:
+//! Any function of the step is a schedule, so schedules can be called, combined and replaced by closures:
 //!
 //! ```
 //! use paddle::updater::schedule::{self, Schedule};
@@ -16,7 +16,7 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::sync::Arc;
 
-/// The learning rate of each step. Numbers are constant ones, and functions of the step are any others.
+/// The learning rate of each step: a number, which is constant, or a function of the step.
 ///
 /// ```
 /// use paddle::updater::schedule::{self, Schedule};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// assert_eq!((|step: u64| 1.0 / (1.0 + step as f64)).rate(3), 0.25);
 /// ```
 pub trait Schedule: Send + Sync {
-    /// The learning rate of a step.
+    /// The learning rate at a step.
     fn rate(&self, step: u64) -> f64;
 }
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Rate {
     }
 }
 
-/// `step / steps`; a schedule over no steps is one over a single step.
+/// `step / steps`; 0 steps count as one.
 fn share(step: u64, steps: u64) -> f64 {
     step as f64 / steps.max(1) as f64
 }
@@ -113,7 +113,8 @@ pub fn polynomial(rate: f64, steps: u64, end: f64, power: f64) -> impl Schedule 
     move |step| (rate - end) * (1.0 - share(step, steps).min(1.0)).powf(power) + end
 }
 
-/// `rate`, and from each of these steps on its own rate: `piecewise(0.1, [(1_000, 0.01), (2_000, 0.001)])`.
+/// `rate`, and from each of the given steps on the rate that goes with it: `piecewise(0.1, [(1_000, 0.01), (2_000,
+/// 0.001)])`.
 ///
 /// ```
 /// use paddle::updater::schedule::{self, Schedule};
@@ -131,7 +132,7 @@ pub fn piecewise(rate: f64, from: impl Into<Vec<(u64, f64)>>) -> impl Schedule +
 }
 
 /// `rate · d^-0.5 · min(s^-0.5, s · warm_up^-1.5)` with `s = step + 1`: Vaswani and others, "Attention is all you
-/// need", 2017, equation 3. `d` is the size of the model's values.
+/// need", 2017, equation 3. `d` is the width of the model.
 ///
 /// ```
 /// use paddle::updater::schedule::{self, Schedule};
@@ -159,7 +160,8 @@ pub fn cosine(rate: f64, steps: u64) -> impl Schedule + Clone {
     move |step| rate * (1.0 + (PI * share(step, steps).min(1.0)).cos()) / 2.0
 }
 
-/// A line from `from` to `to` over these steps, then `after`, which goes by the same count of steps.
+/// A straight line from `from` to `to` over these steps, followed by `after`, whose steps are also counted from the
+/// start.
 ///
 /// ```
 /// use paddle::updater::schedule::{self, Schedule};
@@ -173,7 +175,7 @@ pub fn warm_up(steps: u64, from: f64, to: f64, after: impl Schedule + Clone) -> 
     }
 }
 
-/// Another schedule in stairs: it changes every `steps` steps only.
+/// A schedule as a staircase: the rate changes only every `steps` steps.
 ///
 /// ```
 /// use paddle::updater::schedule::{self, Schedule};
@@ -189,7 +191,7 @@ pub fn stairs(steps: u64, schedule: impl Schedule + Clone) -> impl Schedule + Cl
 mod tests {
     use super::*;
 
-    /// The rates at these steps, as PaddlePaddle 2.6's schedulers give them.
+    /// Compares the rates at some steps with those of PaddlePaddle 2.6's schedulers.
     fn check(schedule: impl Schedule, rates: &[(u64, f64)]) {
         for &(step, expected) in rates {
             let found = schedule.rate(step);

@@ -1,4 +1,4 @@
-//! What a trainer's updater keeps of one set of parameters.
+//! The states that a trainer's updater keeps for one set of parameters.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -35,27 +35,27 @@ impl<B: Backend> States<B> {
         States { parameters, storage: Storage::new(), buffers: Buffers::default(), keys: Vec::new() }
     }
 
-    /// Which set they are of.
+    /// The identity of the parameters.
     pub(crate) fn identity(&self) -> &Weak<()> {
         &self.parameters
     }
 
-    /// Whether they are those of this set.
+    /// Whether the states belong to these parameters.
     pub(crate) fn is_of(&self, parameters: &Parameters<B>) -> bool {
         Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters.identity())
     }
 
-    /// Whether the parameters are still there.
+    /// Whether the parameters still exist.
     pub(crate) fn is_alive(&self) -> bool {
         self.parameters.strong_count() > 0
     }
 
-    /// Parameter and slot of each.
+    /// The parameter and the slot of each state.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The same, and where it is stored.
+    /// The parameter and the slot of each state, and its value.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ((&str, &str), &Stored)> {
         let stored = self.keys.iter().zip(self.storage.iter());
         stored.filter_map(|(key, stored)| {
@@ -64,13 +64,13 @@ impl<B: Backend> States<B> {
         })
     }
 
-    /// The name that the state of a parameter in a slot is stored under.
+    /// The name under which the state of a parameter in a slot is stored.
     pub(crate) fn stored(&self, parameter: &str, slot: &str) -> Option<String> {
         let (_, stored) = self.iter().find(|(key, _)| *key == (parameter, slot))?;
         Some(stored.name.clone())
     }
 
-    /// Adds the state of a parameter in a slot, which is not there yet, with its values.
+    /// Adds the state of a parameter in a slot, with its values. It must not exist yet.
     pub(crate) fn insert(
         &mut self,
         backend: &B,
@@ -88,8 +88,7 @@ impl<B: Backend> States<B> {
         Ok(())
     }
 
-    /// Those of these parameters and slots, from the tensors of these names. Each is of its parameter's shape, or one
-    /// element.
+    /// Reads states from the tensors of these names. Each has the shape of its parameter, or one element.
     pub(crate) fn read(
         parameters: &Parameters<B>,
         file: &mut TensorFile,
@@ -126,8 +125,7 @@ impl<B: Backend> States<B> {
         Ok(states)
     }
 
-    /// Makes room for the states of a program that are not there yet, and initialises them. After an error there are none of
-    /// them.
+    /// Adds the states of a program that do not exist yet, and initialises them. After an error none of these exist.
     pub(crate) fn extend(&mut self, backend: &B, program: &Program) -> Result<(), Error> {
         let (mut storage, mut keys, mut created) = (self.storage.clone(), Vec::new(), Vec::new());
         for state in program.states() {

@@ -1,4 +1,4 @@
-//! The updaters that there are: each is an operator of the table of updates, and a learning rate.
+//! The table of updaters. Each is an operator of core's table of updates, with a learning rate.
 
 use paddle_core::ops;
 use paddle_core::passes::optimize::Update;
@@ -32,7 +32,7 @@ macro_rules! updaters {
         }
 
         impl $name {
-            /// With this learning rate: a number, or a [`Schedule`].
+            /// An updater with this learning rate: a number, or a [`Schedule`].
             pub fn new(rate: impl Schedule + 'static) -> Self {
                 $name { rate: Rate::new(rate), rule: ops::$name::default() }
             }
@@ -45,7 +45,7 @@ macro_rules! updaters {
                 }
             )*
 
-            /// Whether all numbers are in their ranges.
+            /// Checks that all numbers are in range.
             fn check_numbers(&self) -> Result<(), SettingError> {
                 $($({
                     let setting = concat!("`", stringify!($number), "` of `", stringify!($name), "::", stringify!($setter), "`");
@@ -57,7 +57,7 @@ macro_rules! updaters {
     )*};
 }
 
-/// Those that do what their operator does.
+/// Implements [`Updater`] for the updaters that do no more than their operator.
 macro_rules! plain {
     ($($name:ident),*) => {$(
         impl Updater for $name {
@@ -182,7 +182,7 @@ updaters! {
 plain!(AdaDelta, Adagrad, Adam, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd);
 
 impl Momentum {
-    /// With Nesterov's momentum.
+    /// Uses Nesterov's momentum.
     pub fn nesterov(mut self) -> Self {
         self.rule.use_nesterov = true;
         self
@@ -190,7 +190,7 @@ impl Momentum {
 }
 
 impl RmsProp {
-    /// With the variance of the gradient in place of its mean square.
+    /// Uses the variance of the gradient instead of its mean square.
     pub fn centered(mut self) -> Self {
         self.rule.centered = true;
         self
@@ -198,7 +198,7 @@ impl RmsProp {
 }
 
 impl Lamb {
-    /// With the ratio of the norms without decay, too.
+    /// Uses the ratio of the norms also without decay.
     pub fn always_adapt(mut self) -> Self {
         self.rule.always_adapt = true;
         self
@@ -206,8 +206,8 @@ impl Lamb {
 }
 
 impl Adam {
-    /// With rows of tables left as they are, averages and all, in steps that did not look them up: faster with large
-    /// vocabularies, but other results. It needs gradients that are neither clipped nor decayed.
+    /// Leaves the rows of tables that a step did not look up as they are, averages included. This is faster with large
+    /// vocabularies, but gives other results. It requires gradients that are neither clipped nor decayed.
     pub fn lazy(mut self) -> Self {
         self.rule.lazy_mode = true;
         self
