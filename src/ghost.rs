@@ -1,8 +1,8 @@
-//! What the names of the language stand for in editors and in rustc's lints.
+//! The functions and types that stand for the language in editors and in rustc's lints.
 //!
-//! `network!` compiles a model's source to a program; beside it, it emits the same source once more as a function
-//! that never runs, in which every layer is a function of this module. So hovering over a layer shows its
-//! documentation, and unused variables are reported as everywhere in Rust. Nothing here is to be called by hand.
+//! `network!` compiles a model's source to a program. Beside it, it emits the source once more as a function that never
+//! runs, the ghost, in which every layer is a function of this module. So editors show a layer's documentation on
+//! hover, and rustc reports unused variables as everywhere. Nothing here is to be called by hand.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,26 +12,26 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 pub struct Var(());
 
-/// In the name of parameters: `param = "block{i}"`.
+/// Formats a value in the name of parameters: `param = "block{i}"`.
 impl fmt::Display for Var {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("value")
     }
 }
 
-/// What stands for a value: a variable, whose type editors show, a number, or what a layer gives.
+/// Anything that stands for a value: a variable of a type that editors show, a number, or the result of a layer.
 #[doc(hidden)]
 pub trait Value {}
 
 impl<T> Value for T {}
 
-/// Rows, as `_` stands for them in types. Rust has no type of that name.
+/// The rows of a type, `_` in the language. Rust has no type `_`.
 #[doc(hidden)]
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug)]
 pub struct __(());
 
-/// A size that is not the same for each call of a sub-network.
+/// A size that differs between calls of a sub-network.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
@@ -49,8 +49,9 @@ impl<T> Clone for Seq<T> {
 
 impl<T> Copy for Seq<T> {}
 
-/// The types of variables as editors show them: `Tensor<f32, __, 16>`. Some dimensions have names, others are numbers, which is not the
-/// same for Rust: `name::number::Tensor` is of these two.
+/// The types of variables as editors show them: `Tensor<f32, __, 16>`. A dimension is a name or a number. Rust tells
+/// type parameters from const parameters, so there is a `Tensor` for each combination: that of `name::number` has a
+/// name, then a number.
 #[doc(hidden)]
 pub mod tensor {
     use std::marker::PhantomData;
@@ -72,14 +73,14 @@ pub mod tensor {
         ([$($generics:tt)*] [$($given:ident)*] [$($names:ident)*] $next:ident $($left:ident)*) => {
             tensors!([$($generics)*] [$($given)*] [$($names)*]);
 
-            /// Those whose next dimension has a name.
+            /// The types whose next dimension is a name.
             pub mod name {
                 use std::marker::PhantomData;
 
                 tensors!([$($generics)* $next,] [$($given)* $next] [$($names)* $next] $($left)*);
             }
 
-            /// Those whose next dimension is a number.
+            /// The types whose next dimension is a number.
             pub mod number {
                 use std::marker::PhantomData;
 
@@ -154,19 +155,19 @@ operators! {
     range;
 }
 
-/// A call of a sub-network whose parameters have a name.
+/// A call of a sub-network whose parameters are named.
 #[doc(hidden)]
 pub fn named_by(x: Var, _: impl Value) -> Var {
     x
 }
 
-/// A constant, several values as one, or a layer that is applied to the result of another.
+/// A constant, a tuple, or the result of a layer on these arguments.
 #[doc(hidden)]
 pub fn v<T>(_: T) -> Var {
     Var(())
 }
 
-/// A whole number.
+/// An integer.
 #[doc(hidden)]
 pub fn integer(_: i64) -> Var {
     Var(())
@@ -178,13 +179,13 @@ pub fn cond(_: impl Value) -> bool {
     true
 }
 
-/// A value as what a variable, or a pattern, shows.
+/// A value with the type of the variable or pattern that it is bound to.
 #[doc(hidden)]
 pub fn bound<T, U>(_: T) -> U {
     unreachable!("the source of a network is compiled to a program; it is not run by Rust")
 }
 
-/// What a `for` goes over.
+/// The items that a `for` iterates over.
 #[doc(hidden)]
 pub fn each<T, U>(_: T) -> std::option::IntoIter<U> {
     None.into_iter()
@@ -289,7 +290,7 @@ paddle_macros::__library!();
 
 macro_rules! initializers {
     ($($(#[doc = $doc:literal])* $name:ident($($argument:ident),*) => $build:expr;)*) => {
-        /// What parameters are at first.
+        /// The initialisers of parameters.
         pub mod initializer {
             $(
                 $(#[doc = $doc])*

@@ -1,5 +1,5 @@
-//! The guides of the repository, to be read beside the reference: they have no items. Where they link to
-//! each other, they say where the other is in the repository, and the pages, before that, where it is here.
+//! The guides of the repository as pages of the documentation. They have no items. The links between the guides lead to
+//! files of the repository; the link definitions here redirect them to these pages.
 
 /// `LANGUAGE.md`: the language of models, with an example of each thing.
 ///
@@ -15,7 +15,7 @@ pub mod language {}
 #[doc = include_str!("../LAYERS.md")]
 pub mod layers {}
 
-/// `OPERATORS.md`: what programs are made of, and how exact it is.
+/// `OPERATORS.md`: the operators of programs, and how accurate they are.
 ///
 #[doc = include_str!("../OPERATORS.md")]
 pub mod operators {}

@@ -1,4 +1,4 @@
-//! Ctrl-C as a wish to stop.
+//! Ctrl-C as a request to stop.
 
 #[cfg(feature = "terminal")]
 mod signal;
@@ -13,7 +13,7 @@ pub(crate) use signal::Interrupt;
 #[cfg(not(feature = "terminal"))]
 use crate::options::Options;
 
-/// There are no signals without terminals.
+/// Without the feature `terminal`, no signal is caught.
 #[cfg(not(feature = "terminal"))]
 pub(crate) enum Interrupt {}
 

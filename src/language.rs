@@ -1,13 +1,13 @@
-//! The language at run time: a source is compiled where there is no rustc, for a notebook, a server, a file that users edit. It is behind
-//! the feature `language`, since it brings the front end, and the parser of Rust that it is made of, into the program:
+//! Compilation at run time, where there is no rustc: for a notebook, a server, a file that users edit. The feature
+//! `language` enables it, because it brings the front end and a parser of Rust into the program:
 //!
 //! ```toml
 //! paddle-rs = { version = "0.1", features = ["language"] }
 //! ```
 //!
-//! The source is that of [`network!`](crate::network!), a closure, or that of a module, and is told of mistakes with the same texts at the
-//! same places. What rustc knows of the code around is not there: sizes of paths (`crate::WIDTH`), of const parameters and of captured variables
-//! have to be given, as has the source of what is imported. [`Options`] has all of that.
+//! The source is a closure, as for [`network!`](crate::network!), or a module. Mistakes have the same texts and places
+//! as with rustc. But the code around the source is missing, so [`Options`] has to give what it would provide: the
+//! sizes of paths (`crate::WIDTH`), of const parameters and of captured variables, and the sources of imports.
 //!
 //! ```
 //! use paddle::language::{Options, compile};
@@ -39,13 +39,14 @@ pub use paddle_language::{Compiled, Diagnostic, Diagnostics, Options, Place, Pos
 use crate::batch::Row;
 use crate::network::{Dynamic, Network};
 
-/// Compiles a source to its network: the only one, or that which [`Options::network`] chooses. Rows are of the type `R`, which is compared with
-/// the inputs when a batch is made; `()` is for a network that is fed with arrays.
+/// Compiles a source to a network: the only one, or the one that [`Options::network`] chooses. Rows have the type `R`,
+/// which is compared with the inputs when a batch is made; `()` is for a network that is fed with arrays.
 ///
-/// Operators of your own that it declares are linked by [`Network::with_operators`].
+/// If the source declares operators, [`Network::with_operators`] links them.
 ///
 /// # Errors
-/// All mistakes of the source, those in other networks too, and that there are several networks where none is chosen.
+/// All mistakes of the source, also those in its other networks. It is an error, too, if there are several networks and
+/// none is chosen.
 pub fn compile<R: Row + 'static>(
     source: &str,
     options: &Options,
@@ -54,7 +55,8 @@ pub fn compile<R: Row + 'static>(
     Ok(Network::of_source(&name, program))
 }
 
-/// Compiles a source to the programs of all its networks, and what is doubtful of them. [`Network::from_program`] makes networks of them.
+/// Compiles a source to the programs of all its networks, with warnings. [`Network::from_program`] turns a program into
+/// a network.
 ///
 /// ```
 /// use paddle::language::{Options, compile_all};

@@ -119,8 +119,8 @@ pub use paddle_core::passes::optimize::Decay;
 pub use paddle_core::plan::{ProductStats, RunStats};
 pub use paddle_core::program::Role;
 pub use paddle_kernels::cpu::Cpu;
-/// A model becomes a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the language](guide::language),
-/// [its layers](guide::layers).
+/// Compiles a model to a [`Network`], which a [`Trainer`] trains and [`infer`] runs. The guides: [the
+/// language](guide::language), [its layers](guide::layers).
 pub use paddle_macros::network;
 #[doc(hidden)]
 pub use paddle_macros::{__import, __import_items};
@@ -135,13 +135,14 @@ pub use updater::{
     Updater,
 };
 
-/// The attribute form of [`network!`]. Rust has one name for a macro of either form in a module, so this one is here:
-/// `use paddle::attribute::network;`. A file that uses both writes [`#[network::module]`](network::module) instead.
+/// The attribute form of [`network!`]. A module of Rust can have only one macro of a name, so this one has a module of
+/// its own: `use paddle::attribute::network;`. A file that uses both forms writes
+/// [`#[network::module]`](network::module) instead.
 pub mod attribute {
     pub use paddle_macros::network_module as network;
 }
 
-/// The README's examples, compiled and run.
+/// The examples of the README, compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

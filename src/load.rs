@@ -1,4 +1,4 @@
-//! Models that PaddlePaddle saved.
+//! Loading of models that PaddlePaddle saved.
 
 use paddle_core::convert::{from_wire, load_params};
 use paddle_core::memory::OutOfMemory;
@@ -9,13 +9,14 @@ use crate::element::Values;
 use crate::network::{Dynamic, Network};
 use crate::parameters::Parameters;
 
-/// Reads what PaddlePaddle's `save_inference_model` wrote: the bytes of a `.pdmodel` and of its `.pdiparams`.
+/// Loads a model that PaddlePaddle's `save_inference_model` wrote, from the bytes of the `.pdmodel` and of its
+/// `.pdiparams`.
 ///
 /// The network is fed with arrays: `infer(&net, &parameters, &Batch::new(&net)?.with("x", &x)?)`.
 ///
 /// # Errors
-/// [`Error::Wire`] if the bytes are no program, or not its parameters, [`Error::Convert`], with the operator, if the program has what there is not here, and those of
-/// [`Parameters::create`].
+/// [`Error::Wire`] if the bytes are not a program or not its parameters, [`Error::Convert`] if the program has an
+/// operator that is not supported, and those of [`Parameters::create`].
 ///
 /// ```
 /// use paddle::{Error, load_inference_model};

@@ -1,4 +1,4 @@
-//! Metrics: what they are of one batch, and of many.
+//! Metrics: their values for one batch, and their means over many.
 
 use paddle_core::ops::{Form, GradientError, Program};
 use paddle_core::passes::shard::Sharding;
@@ -9,9 +9,10 @@ use crate::Error;
 use crate::model::Model;
 use crate::session::{Session, scalar};
 
-/// A metric of one batch, and its weight among others: the rows of the batch, or, of a ratio, what it is divided by.
+/// The value of a metric for one batch, and its weight. The weight is the number of rows or, for a ratio, the
+/// denominator.
 ///
-/// So a mean over batches is one over rows, and ratios have their numerators added and their denominators.
+/// So a mean over batches is a mean over rows, and numerators and denominators of ratios are added up separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metric {
     /// The value.
@@ -20,7 +21,7 @@ pub struct Metric {
     pub weight: f64,
 }
 
-/// A mean by weights; 0 without any, as in a network.
+/// A weighted mean; 0 without any value, as in a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Mean {
     sum: f64,
@@ -29,19 +30,19 @@ pub(crate) struct Mean {
 
 impl Mean {
     pub(crate) fn add(&mut self, Metric { value, weight }: Metric) {
-        // Without weight the value may be no number.
+        // A value of weight 0 may be NaN.
         if weight != 0.0 {
             self.sum += weight * f64::from(value);
             self.weight += weight;
         }
     }
 
-    /// Sum and weight.
+    /// The sum and the weight.
     pub(crate) fn parts(&self) -> [f64; 2] {
         [self.sum, self.weight]
     }
 
-    /// The mean of these.
+    /// The mean with this sum and weight.
     pub(crate) fn of([sum, weight]: [f64; 2]) -> Self {
         Mean { sum, weight }
     }
@@ -51,18 +52,19 @@ impl Mean {
     }
 }
 
-/// The metrics of a network that is planned, as they were in the batch before.
+/// The metrics of a planned network, for the last batch.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Metrics {
     pub(crate) names: Vec<String>,
     pub(crate) values: Vec<f32>,
     pub(crate) weights: Vec<f64>,
-    /// The outputs that are metrics, and those that they are divided by.
+    /// For each metric, the index of its output, and of the output that it is divided by, if it is a ratio.
     outputs: Vec<(usize, Option<usize>)>,
 }
 
 impl Metrics {
-    /// Those of a model, of whose `program` this is a copy. What ratios are divided by is made an output, behind all others.
+    /// The metrics of a model. `program` is a copy of the model's program; the denominators of ratios are appended to
+    /// its outputs.
     pub(crate) fn new(model: &Model, program: &mut Program) -> Result<Self, Error> {
         let mut outputs = program.outputs().to_vec();
         let mut output_of = |(output, _): (usize, _)| {
@@ -78,13 +80,13 @@ impl Metrics {
         Ok(Metrics::of(model, of))
     }
 
-    /// Those of a model, of these outputs.
+    /// The metrics of a model, with these outputs.
     pub(crate) fn of(model: &Model, outputs: Vec<(usize, Option<usize>)>) -> Self {
         let names: Vec<_> = model.metrics().map(|(_, spec)| spec.name.clone()).collect();
         Metrics { values: vec![0.0; names.len()], weights: vec![0.0; names.len()], names, outputs }
     }
 
-    /// Takes them from the batch of `rows` rows that was just computed.
+    /// Reads the metrics of the batch that was just computed. It has `rows` rows.
     pub(crate) fn take<B: Backend>(&mut self, session: &Session<B>, rows: usize) {
         for (k, &(output, divisor)) in self.outputs.iter().enumerate() {
             self.values[k] = session.scalar(output) as f32;
@@ -92,28 +94,28 @@ impl Metrics {
         }
     }
 
-    /// Each with its weight.
+    /// The metrics with their weights.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Metric> {
         self.values.iter().zip(&self.weights).map(|(&value, &weight)| Metric { value, weight })
     }
 }
 
-/// The metrics of a network over the shards of a batch. Those that are quotients have what they are quotients of added
-/// up.
+/// The metrics of a network over the shards of a batch. For a quotient, numerators and denominators are added up.
 #[derive(Debug)]
 pub(crate) struct MetricSums(Vec<MetricSum>);
 
 #[derive(Debug, Default)]
 struct MetricSum {
     output: usize,
-    /// The outputs that it is the quotient of.
+    /// The outputs that are the numerator and the denominator, if the metric is a quotient.
     quotient: Option<[usize; 2]>,
     sum: f64,
     sums: [f64; 2],
 }
 
 impl MetricSums {
-    /// Those of a model, of whose `program` this is a copy. What they are quotients of is made outputs, behind all others.
+    /// The metrics of a model. `program` is a copy of the model's program; numerators and denominators are appended to
+    /// its outputs.
     pub(crate) fn new(model: &Model, program: &mut Program) -> Result<Self, Error> {
         let mut outputs = program.outputs().to_vec();
         let mut sum_of = |(output, _): (usize, _)| {
@@ -129,7 +131,7 @@ impl MetricSums {
         Ok(MetricSums(sums))
     }
 
-    /// Errors if shards do not add up to one of them.
+    /// Errors if the values of shards do not add up to the value of a metric.
     pub(crate) fn check(&self, model: &Model, sharding: &Sharding) -> Result<(), GradientError> {
         for (MetricSum { output, quotient, .. }, (_, spec)) in self.0.iter().zip(model.metrics()) {
             let added: &[usize] = quotient.as_ref().map_or(std::slice::from_ref(output), |parts| parts);
@@ -141,12 +143,12 @@ impl MetricSums {
         Ok(())
     }
 
-    /// Before the first shard.
+    /// Resets the sums before the first shard.
     pub(crate) fn begin(&mut self) {
         self.0.iter_mut().for_each(|metric| (metric.sum, metric.sums) = (0.0, [0.0; 2]));
     }
 
-    /// Adds those of the shard that was just computed.
+    /// Adds the metrics of the shard that was just computed.
     pub(crate) fn add<B: Backend>(&mut self, executor: &Executor<B>) {
         for MetricSum { output, quotient, sum, sums } in &mut self.0 {
             *sum += scalar(executor, *output);
@@ -156,24 +158,24 @@ impl MetricSums {
         }
     }
 
-    /// What the metrics of the batch are, which has so many rows.
+    /// Writes the metrics of the batch, which has `rows` rows.
     pub(crate) fn finish(&self, rows: usize, metrics: &mut Metrics) {
         for (k, &MetricSum { quotient, sum, sums: [dividend, divisor], .. }) in self.0.iter().enumerate() {
             metrics.weights[k] = if quotient.is_some() { divisor } else { rows as f64 };
-            // Divided by nothing, it is what the network makes of that.
+            // If the denominator is 0, the quotient is the one that the network computes.
             let is_quotient = quotient.is_some() && divisor != 0.0;
             metrics.values[k] = if is_quotient { dividend / divisor } else { sum } as f32;
         }
     }
 }
 
-/// What an output is the quotient of, where it is that of two scalars of a batch.
+/// The numerator and the denominator of an output, if it is the quotient of two scalars of a batch.
 fn quotient(program: &Program, output: VarId) -> Option<[VarId; 2]> {
     let operators = &program.block(Program::GLOBAL).ops;
     let making = |value| operators.iter().find(|operator| operator.outputs.contains(&value));
     let operator = making(output).filter(|operator| operator.outputs[0] == output)?;
     let Some(Form::Quotient(parts)) = operator.form(program) else { return None };
-    // A constant weighs nothing.
+    // A constant denominator is no weight.
     let divisor = making(parts[1])?;
     let is_constant = divisor.op.effects().pure && divisor.inputs.is_empty();
     (program.ty(parts[1]).is_scalar() && !is_constant).then_some(parts)

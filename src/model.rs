@@ -1,4 +1,4 @@
-//! What the runtime knows of a network, once per process.
+//! Models: decoded networks, with what the runtime knows of them. A process decodes each network once.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use paddle_core::program::{DType, VarId};
 
 use crate::Error;
 
-/// A decoded network. Two [`Network`](crate::Network)s are the same if they share it.
+/// A decoded network. Two [`Network`](crate::Network)s are the same if they share their model.
 #[derive(Debug)]
 pub struct Model {
     pub(crate) program: Program,
@@ -17,40 +17,41 @@ pub struct Model {
     pub(crate) outputs: Vec<OutputSpec>,
 }
 
-/// What a network is fed with. Batches hold it, not the program.
+/// The inputs of a network. A batch holds these, and not the program.
 #[derive(Debug)]
 pub(crate) struct Signature {
     /// The name of the topology, for messages.
     pub(crate) network: String,
-    /// In the order in which they are fed.
+    /// The inputs, in the order in which they are fed.
     pub(crate) inputs: Vec<InputSpec>,
 }
 
-/// What an input has to be.
+/// The requirements of an input.
 #[derive(Debug)]
 pub(crate) struct InputSpec {
     pub(crate) name: String,
     pub(crate) dtype: DType,
-    /// Whether it has a value for each row of the batch; otherwise there is one for all rows.
+    /// Whether it has a value for each row of the batch. Otherwise all rows share one value.
     pub(crate) batched: bool,
-    /// How many levels of sequences these values are: 0 for none, 2 for sequences of sequences.
+    /// The number of levels of sequences: 0 for none, 2 for sequences of sequences.
     pub(crate) levels: usize,
-    /// The dimensions behind the batch, of one token of a sequence; `None` where the size is bound at run time.
+    /// The dimensions behind that of the batch or, for sequences, of one token; `None` for a size that is known only at
+    /// run time.
     pub(crate) dims: Vec<Option<usize>>,
     /// The type in the user's words: `f32[_, 13]`.
     pub(crate) shown: String,
 }
 
-/// What an output is.
+/// The properties of an output.
 #[derive(Debug)]
 pub(crate) struct OutputSpec {
     pub(crate) name: String,
-    /// Whether it is one number: a cost or a metric.
+    /// Whether it is a single number: a cost or a metric.
     pub(crate) scalar: bool,
 }
 
 impl Model {
-    /// The model of a program that is well-formed.
+    /// The model of a well-formed program.
     pub(crate) fn new(name: &str, program: Program) -> Self {
         let inputs = program.inputs().iter().map(|&input| input_spec(&program, input)).collect();
         let output = |&output: &VarId| OutputSpec {
@@ -62,8 +63,8 @@ impl Model {
         Model { signature, outputs, program }
     }
 
-    /// The model of an embedded program. `spec` is the type that stands for the network, so that a network that
-    /// is made again and again is decoded once, and is the same each time.
+    /// The model of an embedded program. `spec` is the type of the network: it identifies the model, so a network that
+    /// is created repeatedly is decoded once.
     pub(crate) fn embedded(
         spec: TypeId,
         decode: impl FnOnce() -> Result<Model, Error>,
@@ -78,7 +79,7 @@ impl Model {
         Ok(model)
     }
 
-    /// The outputs that are reported as metrics, with their positions: the scalars behind the cost.
+    /// The outputs that are metrics, with their indices: the scalars behind the cost.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = (usize, &OutputSpec)> {
         self.outputs.iter().enumerate().skip(1).filter(|(_, output)| output.scalar)
     }

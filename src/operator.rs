@@ -1,11 +1,13 @@
-//! Operators of your own: declared in a network's source, computed by kernels of yours.
+//! Operators of your own: declared in a network's source, computed by your kernels.
 //!
-//! A `pub fn` without a body in a module of networks, marked `#[operator]`, declares one: its types, which may name sizes,
-//! numbers with defaults, and its gradient, a `fn`. It becomes a type of that name; an implementation of [`Operator`] for
-//! the type is its arithmetic. Networks use it like any layer: in the same module by its name, in others behind a `use`.
-//! [`testing::check_operator`](crate::testing::check_operator) checks it, and has an example.
+//! A `pub fn` without a body in a module of networks, marked `#[operator]`, declares an operator: its types, which may
+//! name sizes; its numbers, with defaults; and its gradient, a `fn`. The macro generates a type of that name, and an
+//! implementation of [`Operator`] for the type provides the kernels. Networks use the operator like any layer: in the
+//! same module by its name, elsewhere after a `use`. [`testing::check_operator`](crate::testing::check_operator) checks
+//! an operator, and has an example.
 //!
-//! [`guide::language`](crate::guide::language) has the rules, under "Your own operator", and `examples/fourier_features.rs` is one.
+//! [`guide::language`](crate::guide::language) has the rules, under "Your own operator", and
+//! `examples/fourier_features.rs` is an example.
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -18,16 +20,16 @@ use paddle_core::passes::link::link;
 use paddle_kernels::custom::kernel;
 pub use paddle_kernels::custom::{Declaration, Declared, Element, Inputs, Operator, Operators, Output};
 
-/// Why operators cannot be linked to a program.
+/// The reason why operators cannot be linked to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperatorError {
-    /// Two of them have the same name.
+    /// Two operators have the same name.
     Clash {
         /// The name.
         name: String,
     },
-    /// The program uses it with other types than it is declared with.
+    /// The program uses the operator with other types than its declaration has.
     Signature {
         /// Its name.
         name: String,
@@ -36,7 +38,7 @@ pub enum OperatorError {
         /// The types that are declared.
         expected: String,
     },
-    /// What is declared is no operator.
+    /// The declaration is not that of an operator.
     Declaration {
         /// Its name.
         name: String,
@@ -67,7 +69,7 @@ impl fmt::Display for OperatorError {
 
 impl error::Error for OperatorError {}
 
-/// Links operators to those of the program that have their names. Others stay as they are.
+/// Links operators to those of the same names in the program. Other operators stay as they are.
 pub(crate) fn link_all(
     program: &mut Program,
     operators: impl IntoIterator<Item = &'static dyn Operator>,

@@ -1,4 +1,4 @@
-//! What a network computed.
+//! The outputs of a network.
 
 use std::error;
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::batch::Shape;
 use crate::element::{Element, Values};
 use crate::session::Session;
 
-/// What a network computed.
+/// The outputs of a network for a batch.
 ///
-/// Each is an array whose first dimension are the rows, where it has rows: of sequences, all their tokens, of which [`offsets`](Self::offsets) says where each
-/// sequence begins. A scalar has no dimensions.
+/// Each output is an array. If it has rows, they are the first dimension; for sequences that is all tokens, and
+/// [`offsets`](Self::offsets) has the start of each sequence. A scalar has no dimensions.
 ///
 /// ```
 /// use paddle::{Parameters, infer, network};
@@ -45,12 +45,12 @@ struct Output {
     name: String,
     shape: Vec<usize>,
     values: Values,
-    /// Of sequences of sequences, those of the outer ones first.
+    /// The offsets of each level of sequences, the outermost first.
     offsets: Vec<Vec<usize>>,
 }
 
 impl Outputs {
-    /// Those of the batch that was just computed, under these names.
+    /// Copies the outputs of the batch that was just computed. They get these names.
     pub(crate) fn fetch<'a, B: Backend>(
         Session { executor, .. }: &Session<B>,
         names: impl Iterator<Item = &'a str>,
@@ -77,7 +77,7 @@ impl Outputs {
     /// The `k`-th output, from 0: `let price = outputs.at::<f32>(0)?;`
     ///
     /// # Errors
-    /// If there are fewer outputs, or it has another element type.
+    /// There are fewer outputs, or it has another element type.
     pub fn at<T: Element>(&self, k: usize) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: k.to_string(), outputs: self.list() };
         self.outputs.get(k).ok_or_else(none)?.view()
@@ -86,24 +86,25 @@ impl Outputs {
     /// The output of this name.
     ///
     /// # Errors
-    /// If there is none of this name, or it has another element type.
+    /// There is no output of this name, or it has another element type.
     pub fn get<T: Element>(&self, name: &str) -> Result<ArrayViewD<'_, T>, OutputError> {
         let none = || OutputError::NoSuch { output: name.to_string(), outputs: self.list() };
         self.outputs.iter().find(|output| output.name == name).ok_or_else(none)?.view()
     }
 
-    /// Where each sequence begins among the tokens of the `k`-th output, and the number of tokens; none where its rows
-    /// are no tokens. Of sequences of sequences, of the inner ones.
+    /// The start of each sequence among the tokens of the `k`-th output, and at the end the number of tokens; `None` if
+    /// its rows are not tokens. For sequences of sequences, the offsets of the innermost level.
     pub fn offsets(&self, k: usize) -> Option<&[usize]> {
         self.levels(k).last().map(Vec::as_slice)
     }
 
-    /// The same for each level of sequences of sequences: those of the outer ones first, which begin among the inner ones.
+    /// The offsets of all levels of the `k`-th output, the outermost first. The offsets of a level count the sequences
+    /// of the next one.
     pub fn levels(&self, k: usize) -> &[Vec<usize>] {
         self.outputs.get(k).map_or(&[], |output| &output.offsets)
     }
 
-    /// On how many rows the network's products ran.
+    /// The numbers of rows on which the network's products ran.
     pub fn stats(&self) -> &RunStats {
         &self.stats
     }
@@ -141,7 +142,7 @@ impl Output {
     }
 }
 
-/// Why an output cannot be read.
+/// The reason why an output cannot be read.
 ///
 /// ```
 /// use paddle::{OutputError, Parameters, infer, network};
@@ -158,24 +159,24 @@ impl Output {
 pub enum OutputError {
     /// There is no such output.
     NoSuch {
-        /// Its name or number.
+        /// The name or index that was asked for.
         output: String,
-        /// The names that there are.
+        /// The names of the outputs.
         outputs: Vec<String>,
     },
-    /// The network taps no value under this name.
+    /// The network has no tap of this name.
     NoSuchTap {
-        /// The name.
+        /// The name that was asked for.
         tap: String,
-        /// The names that there are.
+        /// The names of the taps.
         taps: Vec<String>,
     },
-    /// The network has no cost: its first output is not one floating-point number.
+    /// The network has no cost: its first output is not a single floating-point number.
     NoCost {
         /// The network.
         network: String,
     },
-    /// It has another element type.
+    /// The output has another element type.
     Type {
         /// Its name.
         output: String,

@@ -1,7 +1,7 @@
-//! Names of parameters as items: a wrong one is an error of rustc.
+//! Names of parameters as items of Rust: rustc reports a wrong one.
 
-/// The name of one parameter. The macros make one for each parameter of a network: `params::D::hidden::w` in a module
-/// of networks, `net.params.hidden.w` of a single one.
+/// The name of one parameter. The macros generate one for each parameter of a network: `params::D::hidden::w` in a
+/// module of networks, `net.params.hidden.w` for a single network.
 ///
 /// ```
 /// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
@@ -19,7 +19,8 @@ impl AsRef<str> for ParameterName {
     }
 }
 
-/// All parameters whose names begin with one path: `params::D` is every parameter below `D.`. A name is a group of one.
+/// A group of parameters: all whose names begin with one path. `params::D` is every parameter below `D.`. The name of
+/// one parameter is a group of one.
 ///
 /// ```
 /// #[paddle::attribute::network]
@@ -40,7 +41,7 @@ impl AsRef<str> for ParameterName {
 pub struct ParameterGroup(#[doc(hidden)] pub &'static str);
 
 impl ParameterGroup {
-    /// Whether the parameter of this full name is one of them.
+    /// Whether the parameter of this full name belongs to the group.
     pub fn contains(&self, name: &str) -> bool {
         match self.0 {
             path if path.is_empty() || path.ends_with('.') => name.starts_with(path),

@@ -1,40 +1,41 @@
-//! Where a training is within what its reader yields.
+//! The position of a training within its reader.
 
 use crate::metrics::Mean;
 use crate::reader::{Failure, IntoItem, Item};
 
-/// Where a training is within what its reader yields: what [`resume`](crate::train_loop::resume) goes on from.
+/// The position of a training within its reader, from which [`resume`](crate::train_loop::resume) continues.
 ///
 /// [`resume`](crate::train_loop::resume) has an example.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Position {
-    /// The number of the pass that the reader began with.
+    /// The number of the reader's first pass.
     pub(crate) first: usize,
-    /// The number of the pass that is running, or comes next.
+    /// The number of the running pass, or of the next one.
     pub(crate) pass: usize,
-    /// The batches of that pass that were trained on; 0 before it begins.
+    /// The number of batches of that pass that were trained on; 0 before it begins.
     pub(crate) batches: usize,
-    /// The cost over these batches, and the metrics.
+    /// The mean cost of these batches, and the mean metrics.
     pub(crate) means: Vec<Mean>,
 }
 
 impl Position {
-    /// Before the first batch of a reader, whose passes are numbered from this one on.
+    /// The position before the first batch of a reader whose first pass has the number `pass`.
     pub fn before(pass: usize) -> Self {
         Position { first: pass, pass, ..Position::default() }
     }
 
-    /// The number of the pass that is running, or comes next.
+    /// The number of the running pass, or of the next one.
     pub fn pass(&self) -> usize {
         self.pass
     }
 
-    /// The batches of that pass that were trained on; 0 before it begins.
+    /// The number of batches of that pass that were trained on; 0 before it begins.
     pub fn batches(&self) -> usize {
         self.batches
     }
 
-    /// Reads what was read before. A failure is that of the reader, or says that it is not the reader that it was.
+    /// Skips the items in front of the position. Errors with a failure of the reader, or if the reader is not the same
+    /// as before.
     pub(crate) fn skip<T>(&self, items: &mut impl Iterator<Item: IntoItem<Data = T>>) -> Result<(), Failure> {
         let (mut pass, mut batches) = (self.first, 0);
         while (pass, batches) != (self.pass, self.batches) {
@@ -43,7 +44,7 @@ impl Position {
                 Some(Item::Failed(failure)) => return Err(failure),
                 Some(Item::EndPass) if batches == 0 => {}
                 Some(Item::EndPass) if pass < self.pass => (pass, batches) = (pass + 1, 0),
-                // The end of a reader ends a pass, too.
+                // The end of a reader also ends a pass.
                 None if batches > 0 && (pass + 1, 0) == (self.pass, self.batches) => return Ok(()),
                 Some(Item::EndPass) | None => {
                     let (of, at) = (self.batches, self.pass);
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
     use Item::{Data, EndPass};
 
-    /// What is left of a reader at a position, or what is said of it.
+    /// The items left when a reader is skipped to a position, or the error.
     fn left(items: &[Item<u8>], pass: usize, batches: usize) -> Result<Vec<Item<u8>>, String> {
         let position = Position { first: 3, pass: 3 + pass, batches, means: Vec::new() };
         let mut items = items.iter().cloned();

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same in every run, for what is not part of a program.
+//! Pseudo-random numbers outside of programs. They are the same in every run.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `end`; 0 if there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.bits() % end.max(1)
     }
@@ -27,7 +27,7 @@ impl SplitMix64 {
 mod tests {
     use super::SplitMix64;
 
-    /// As Vigna's `splitmix64.c` gives them.
+    /// The known answers are those of Vigna's `splitmix64.c`.
     #[test]
     fn the_known_answers() {
         let mut random = SplitMix64::new(1_234_567);

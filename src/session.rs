@@ -1,4 +1,4 @@
-//! One network, planned for one set of parameters.
+//! A session: one network, planned for one set of parameters.
 
 use std::sync::{Arc, Weak};
 
@@ -13,17 +13,17 @@ use crate::model::Model;
 use crate::network::Spec;
 use crate::parameters::Parameters;
 
-/// A plan and what it is fed through.
+/// A plan, and the buffers to feed it.
 pub(crate) struct Session<B: Backend> {
     model: Weak<Model>,
     parameters: Weak<()>,
     pub(crate) executor: Executor<B>,
-    /// Rows become columns here; it keeps its memory.
+    /// The table in which rows become columns. It keeps its memory.
     pub(crate) scratch: Table,
 }
 
 impl<B: Backend + Clone> Session<B> {
-    /// Plans `program`, which is that of `model` or was made from it.
+    /// Plans `program`, which is the program of `model` or was derived from it.
     pub(crate) fn new(
         model: &Arc<Model>,
         program: &Program,
@@ -43,7 +43,7 @@ impl<B: Backend + Clone> Session<B> {
 }
 
 impl<B: Backend> Session<B> {
-    /// Whether it was planned for these.
+    /// Whether the session is for this model and these parameters.
     pub(crate) fn is_for(&self, model: &Arc<Model>, parameters: &Arc<()>) -> bool {
         Weak::as_ptr(&self.model) == Arc::as_ptr(model)
             && Weak::as_ptr(&self.parameters) == Arc::as_ptr(parameters)
@@ -54,12 +54,12 @@ impl<B: Backend> Session<B> {
         &self.parameters
     }
 
-    /// Whether its network and its parameters are still there.
+    /// Whether the network and the parameters still exist.
     pub(crate) fn is_alive(&self) -> bool {
         self.model.strong_count() > 0 && self.parameters.strong_count() > 0
     }
 
-    /// Feeds a batch, then `scalars` to the inputs behind those of the network. Returns the number of rows.
+    /// Feeds a batch, and then `scalars` to the inputs behind those of the network. Returns the number of rows.
     pub(crate) fn feed<S: Spec>(&mut self, rows: &impl Rows<S>, scalars: &[Values]) -> Result<usize, Error> {
         let table = rows.columns(&mut self.scratch)?;
         let count = table.rows()?;
@@ -72,13 +72,13 @@ impl<B: Backend> Session<B> {
         Ok(count)
     }
 
-    /// An output that has one element.
+    /// The value of an output with one element.
     pub(crate) fn scalar(&self, output: usize) -> f64 {
         scalar(&self.executor, output)
     }
 }
 
-/// An output that has one element, of the batch that was just computed.
+/// The value of an output with one element, for the batch that was just computed.
 pub(crate) fn scalar<B: Backend>(executor: &Executor<B>, output: usize) -> f64 {
     macro_rules! fetch {
         ($variant:ident, $zero:expr) => {{
@@ -96,7 +96,7 @@ pub(crate) fn scalar<B: Backend>(executor: &Executor<B>, output: usize) -> f64 {
     }
 }
 
-/// What an input of one element is fed with.
+/// The value of an input with one element, to be fed.
 pub(crate) fn fed(value: &Values) -> Feed<'_> {
     Feed { values: value.as_slice(), shape: &[], offsets: &[] }
 }

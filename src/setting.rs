@@ -1,9 +1,9 @@
-//! Settings that are out of their range: numbers of updaters, learning rates, bounds.
+//! Settings that are out of range: numbers of updaters, learning rates, bounds.
 
 use std::error::Error;
 use std::fmt;
 
-/// A setting that nothing can be done with.
+/// A setting that is out of range.
 ///
 /// ```
 /// use paddle::{Parameters, Sgd, Trainer, network};
@@ -16,11 +16,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
-    /// Which setting: ``"`beta1` of `Adam::betas`"``.
+    /// The setting: ``"`beta1` of `Adam::betas`"``.
     pub setting: String,
-    /// What it is.
+    /// The given value.
     pub found: String,
-    /// What it has to be.
+    /// The range, in words.
     pub expected: String,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for SettingError {
 
 impl Error for SettingError {}
 
-/// Where a number has to be. NaN, infinities and what is beyond the numbers of single precision are nowhere.
+/// The range of a number. NaN, infinities, and numbers too large for single precision are in no range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Range {
-    /// Not below 0, and below 1.
+    /// At least 0, and below 1.
     DecayRate,
     /// From 0 to 1.
     Share,
@@ -64,7 +64,7 @@ impl Range {
             Range::NotNegative => "finite and at least 0",
             Range::NotPositive => "finite and at most 0",
         };
-        // As people write them: 1e39, and not 40 digits.
+        // Very large and very small numbers in scientific notation: 1e39 rather than 40 digits.
         let found = if found == 0.0 || (1e-5..1e7).contains(&found.abs()) {
             found.to_string()
         } else {

@@ -1,4 +1,4 @@
-//! A model as a table: its layers, its parameters, and which network trains which of them.
+//! Summaries: tables of a model's layers and parameters, and of which network trains which parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,12 +14,13 @@ use crate::model::Model;
 use crate::options::Options;
 use crate::parameters::Networks;
 
-/// The layers and the parameters of a network (`&net`), or of several (`(&a, &b)`), to be printed.
+/// The layers and the parameters of a network (`&net`), or of several (`(&a, &b)`), for printing.
 ///
-/// Of each network, the table lists what is fed, and the calls of layers in their order, each with the type of its result,
-/// the operators that it became, and the parameters that it uses; the calls of an unrolled loop are one line. Then it lists all
-/// parameters, and what a step of each network does to them: they are `trained`, `moved` (statistics), only `used`, as are those
-/// that no gradient reaches or whose learning rate is 0, or not there. [`summary_with`] knows which are `frozen`, too.
+/// For each network, the table lists the inputs and the calls of layers in order. A call has the type of its result,
+/// the operators that it became, and the parameters that it uses; the calls of an unrolled loop share one line. Then
+/// the table lists all parameters, and what a step of each network does to them: they are `trained`, `moved`
+/// (statistics), or only `used` (no gradient, or a learning rate of 0); or the network does not have them.
+/// [`summary_with`] also shows which are `frozen`.
 ///
 /// ```
 /// use paddle::{network, summary};
@@ -41,8 +42,8 @@ pub fn summary<N: Networks>(networks: N) -> Result<Summary, Error> {
     of(networks, &options.iter().collect::<Vec<_>>())
 }
 
-/// The same of networks that are trained with settings, one for each network in their order: parameters that these
-/// freeze are `frozen`.
+/// The summary of networks that are trained with options, one for each network in order. Parameters that these freeze
+/// are `frozen`.
 ///
 /// ```
 /// use paddle::attribute::network;
@@ -83,7 +84,7 @@ pub fn summary_with<N: Networks, const COUNT: usize>(
     of(networks, &options)
 }
 
-/// Has rustc refuse to build a call with too few settings, or too many.
+/// Makes rustc refuse a call whose number of options is not that of the networks.
 struct OneEach<N, const COUNT: usize>(PhantomData<N>);
 
 impl<N: Networks, const COUNT: usize> OneEach<N, COUNT> {
@@ -104,7 +105,7 @@ fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {
     Ok(Summary { networks: models.iter().map(|model| NetworkTable::new(model)).collect(), parameters })
 }
 
-/// What [`summary`] returns: its `Display` is the table.
+/// The result of [`summary`]. `Display` prints the table.
 ///
 /// ```
 /// let net = paddle::network!(|x: Tensor<f32, _, 2>| { let line = fc(x, 1); line });
@@ -114,12 +115,12 @@ fn of(networks: impl Networks, options: &[&Options]) -> Result<Summary, Error> {
 #[derive(Clone, Debug)]
 pub struct Summary {
     networks: Vec<NetworkTable>,
-    /// By name.
+    /// The parameters by name.
     parameters: BTreeMap<String, ParameterLine>,
 }
 
 impl Summary {
-    /// The elements of all parameters; each counts once, whichever networks share it.
+    /// The number of elements of all parameters. A parameter that networks share counts once.
     pub fn elements(&self) -> usize {
         self.parameters.values().map(|line| line.elements).sum()
     }
@@ -144,7 +145,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Writes lines whose columns are as wide as their widest entries.
+/// Writes lines in columns, each as wide as its widest entry.
 fn write_columns(f: &mut fmt::Formatter<'_>, lines: &[Vec<String>]) -> fmt::Result {
     let mut widths = Vec::new();
     for line in lines {
@@ -164,7 +165,7 @@ fn write_columns(f: &mut fmt::Formatter<'_>, lines: &[Vec<String>]) -> fmt::Resu
 #[derive(Clone, Debug)]
 struct NetworkTable {
     name: String,
-    /// Of each the value, its type, the operators that make it, and the parameters that they use.
+    /// For each layer: its value, the type of that, its operators, and its parameters.
     layers: Vec<Vec<String>>,
 }
 
@@ -182,9 +183,10 @@ impl NetworkTable {
     }
 }
 
-/// Adds the layers of a block, and behind each those of the blocks that it owns, further to the right.
+/// Adds the layers of a block, each followed by the layers of its nested blocks, which are indented.
 ///
-/// A layer is what one call of the source became: neighbours of one place. Constants are none.
+/// A layer is the run of neighbouring operators with the same place in the source, which one call became. Constants are
+/// not listed.
 fn add_layers(
     program: &Program,
     read: &BTreeSet<VarId>,
@@ -221,7 +223,7 @@ fn add_layers(
     }
 }
 
-/// A parameter, and what each network does to it.
+/// A parameter, and what a step of each network does to it.
 #[derive(Clone, Debug)]
 struct ParameterLine {
     ty: String,
@@ -241,15 +243,15 @@ impl ParameterLine {
     }
 }
 
-/// What a step of a network does to a parameter.
+/// The effect of a network's step on a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// The network does not have it.
+    /// The network does not have the parameter.
     Absent,
     Used,
-    /// The settings keep it as it is.
+    /// The options freeze it.
     Frozen,
-    /// An operator changes it, as it does statistics.
+    /// An operator changes it, as statistics are changed.
     Moved,
     /// It has a gradient.
     Trained,
@@ -267,9 +269,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// The parameters of a program, each with what a step with these settings does to it.
+/// The parameters of a program, each with the effect of a step with these options.
 ///
-/// Errors: the settings freeze what cannot be frozen.
+/// Errors if the options freeze a parameter that cannot be frozen.
 fn changes(program: &Program, options: &Options) -> Result<Vec<(VarId, Change)>, Error> {
     let mut training = program.clone();
     let is_frozen = |name: &str| options.frozen.iter().any(|group| group.contains(name));

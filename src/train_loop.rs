@@ -1,15 +1,15 @@
-//! The loop of training: which event comes when.
+//! The loop of training, which decides on the order of events.
 //!
-//! It knows nothing of networks: it takes batches from a reader, hands them to a [`Training`], and tells it
-//! of each moment. The rules:
+//! It knows nothing of networks: it takes batches from a reader, passes them to a [`Training`], and reports each event
+//! to it. The rules:
 //!
-//! - `BeginTraining` comes first, `EndTraining` last, also after a stop, but not after an error.
-//! - `BeginPass` comes at a pass's first batch. `EndPass` comes at a marker, and at the end of the reader, if
-//!   there were batches since the last one.
+//! - `BeginTraining` comes first and `EndTraining` last, also after a stop, but not after an error.
+//! - `BeginPass` comes before a pass's first batch. `EndPass` comes at a marker and at the end of the reader, if there
+//!   were batches since the last one.
 //! - `BeginIteration` and `EndIteration` enclose each batch.
 //! - After a stop only `EndTraining` follows. A stop in `BeginPass` or `BeginIteration` drops the batch.
-//! - The call returns why it [ended](Ended). A stop in `EndTraining` comes too late, and changes nothing.
-//! - A reader that ends without a batch is an error, and so is one that yields a failure.
+//! - The call returns how it [ended](Ended). A stop in `EndTraining` comes too late and changes nothing.
+//! - A reader without batches is an error, and so is a failure of the reader.
 
 use std::error::Error;
 use std::fmt;
@@ -21,7 +21,7 @@ pub use crate::metrics::Metric;
 pub use crate::position::Position;
 use crate::reader::{Failure, IntoItem, Item};
 
-/// What [`run`] drives.
+/// The training that [`run`] drives.
 ///
 /// ```
 /// use paddle::event::EventKind;
@@ -62,12 +62,12 @@ use crate::reader::{Failure, IntoItem, Item};
 /// # Ok::<(), Box<dyn Error>>(())
 /// ```
 pub trait Training {
-    /// What the reader yields.
+    /// The data of the reader's items.
     type Batch;
-    /// What can go wrong.
+    /// The error of a training.
     type Error: From<NoBatch> + From<ReaderFailed>;
 
-    /// How many metrics each step reports.
+    /// The number of metrics that each step reports.
     fn metrics(&self) -> usize {
         0
     }
@@ -75,37 +75,38 @@ pub trait Training {
     /// Trains on one batch, update included, and writes its metrics.
     ///
     /// # Errors
-    /// What keeps the step from being done; it ends the training.
+    /// Any error of the step; it ends the training.
     fn step(&mut self, batch: Self::Batch, metrics: &mut [Metric]) -> Result<Step, Self::Error>;
 
-    /// Is told where the training is after each step and each pass, and when it is `stopped`: the place from which
-    /// [`resume`] goes on.
+    /// Called after each step and each pass, and when the training is `stopped`, with the position from which
+    /// [`resume`] can continue.
     ///
     /// # Errors
-    /// What is wrong with it, such as a checkpoint that cannot be written; it ends the training.
+    /// Any error, such as a checkpoint that cannot be written; it ends the training.
     fn reached(&mut self, _position: &Position, _stopped: bool) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Is told of each event in its turn; `Break` stops the training.
+    /// Called at each event. `Break` stops the training.
     ///
     /// # Errors
-    /// What ends the training otherwise than a stop: no event follows.
+    /// Any error that ends the training other than by a stop: no event follows.
     fn handle(&mut self, event: EventKind<'_>) -> Result<ControlFlow<()>, Self::Error>;
 }
 
-/// Why a training ended.
+/// How a training ended.
 ///
 /// ```
 /// assert_eq!(paddle::Ended::Interrupted.to_string(), "interrupted");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// The reader has ended.
+    /// The reader ended.
     Finished,
-    /// A handler has stopped it.
+    /// A handler stopped it.
     Stopped,
-    /// Ctrl-C has stopped it ([`Options::interruptible`](crate::Options::interruptible)), whether or not a handler has, too.
+    /// Ctrl-C stopped it ([`Options::interruptible`](crate::Options::interruptible)), whether or not a handler stopped
+    /// it, too.
     Interrupted,
 }
 
@@ -120,12 +121,12 @@ impl fmt::Display for Ended {
     }
 }
 
-/// What one step reports beside its metrics.
+/// The report of one step, besides its metrics.
 ///
-/// [`Training`] has an example, and [`resume`].
+/// [`Training`] has an example, and so has [`resume`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The rows of the batch: its weight in the means of the pass.
+    /// The number of rows of the batch, which is its weight in the means of the pass.
     pub rows: usize,
     /// The cost before the update.
     pub cost: f32,
@@ -170,11 +171,11 @@ impl Error for NoBatch {}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaderFailed {
-    /// The number of the pass that it would have been in.
+    /// The number of the pass.
     pub pass: usize,
     /// The number of the batch within the pass.
     pub batch: usize,
-    /// What the reader says.
+    /// The failure.
     pub failure: Failure,
 }
 
@@ -191,15 +192,16 @@ impl Error for ReaderFailed {
     }
 }
 
-/// Trains on all that `reader` yields.
+/// Trains on all batches of `reader`.
 ///
-/// `passes` counts the passes that have begun, over all calls that are given it. A pass that a stop or an
-/// error leaves unfinished is not taken up again: the next call begins a new one.
+/// `passes` counts the passes that have begun, over all calls with the same counter. A pass that a stop or an error cut
+/// short is not continued: the next call begins a new one.
 ///
 /// [`Training`] has an example.
 ///
 /// # Errors
-/// What the training's own functions return, [`NoBatch`] if the reader has no batch, and [`ReaderFailed`] if it fails.
+/// The errors of the training's own functions, [`NoBatch`] if the reader has no batch, and [`ReaderFailed`] if it
+/// fails.
 pub fn run<T: Training>(
     training: &mut T,
     reader: impl IntoIterator<Item: IntoItem<Data = T::Batch>>,
@@ -209,13 +211,13 @@ pub fn run<T: Training>(
     resume(training, reader, position, passes)
 }
 
-/// Goes on from where a training was that [`run`] began with the same reader.
+/// Continues a training that [`run`] began with the same reader.
 ///
-/// After `BeginTraining`, it reads what was read before, and nobody is told of it; then the events come that would have
-/// come.
+/// After `BeginTraining`, it skips the items in front of the position without any event. Then come the events that
+/// would have come next.
 ///
 /// # Errors
-/// Those of [`run`], and [`ReaderFailed`] if the reader has less than was read before.
+/// Those of [`run`], and [`ReaderFailed`] if the reader ends before the position.
 ///
 /// ```
 /// use paddle::event::EventKind;
@@ -293,7 +295,7 @@ pub fn resume<T: Training>(
     Ok(ended)
 }
 
-/// Why the loop left its reader.
+/// The reason why the loop left its reader.
 enum Halt<E> {
     Stop,
     Error(E),
@@ -305,7 +307,7 @@ impl<E> From<E> for Halt<E> {
     }
 }
 
-/// Tells of an event, and turns the handler's wish to stop into a [`Halt`].
+/// Reports an event, and turns a handler's request to stop into a [`Halt`].
 fn tell<T: Training>(training: &mut T, event: EventKind<'_>) -> Result<(), Halt<T::Error>> {
     match training.handle(event)? {
         ControlFlow::Continue(()) => Ok(()),
@@ -313,14 +315,14 @@ fn tell<T: Training>(training: &mut T, event: EventKind<'_>) -> Result<(), Halt<
     }
 }
 
-/// One call of [`run`].
+/// The state of one call of [`run`].
 struct Run<'a, T> {
     training: &'a mut T,
     passes: &'a mut usize,
     position: Position,
-    /// The metrics of the step that ended last, with their weights.
+    /// The metrics of the last step, with their weights.
     measured: Vec<Metric>,
-    /// The metrics of the step or pass that ended last.
+    /// The metrics of the last step or pass.
     metrics: Vec<f32>,
 }
 
@@ -344,7 +346,7 @@ impl<T: Training> Run<'_, T> {
         if self.position.pass == self.position.first { Err(Halt::Error(NoBatch.into())) } else { Ok(()) }
     }
 
-    /// The place of a failure: that of the batch which was to come.
+    /// A failure with its place: that of the batch that would have come next.
     fn failed(&self, failure: Failure) -> ReaderFailed {
         ReaderFailed { pass: self.position.pass, batch: self.position.batches, failure }
     }
@@ -386,7 +388,7 @@ mod tests {
     use super::*;
     use Item::{Data, EndPass};
 
-    /// Writes down what happens to it. A batch is `(rows, cost)`; the only metric is ten times the cost.
+    /// Records the calls. A batch is `(rows, cost)`; the only metric is ten times the cost.
     #[derive(Default)]
     struct Recorder {
         trace: Vec<String>,
@@ -459,7 +461,7 @@ mod tests {
         recorder.trace.join(" ")
     }
 
-    /// Two batches a pass, without end.
+    /// An endless reader with two batches a pass.
     fn endless() -> impl Iterator<Item = Item<(usize, f32)>> {
         [Data((1, 1.0)), Data((1, 2.0)), EndPass].into_iter().cycle()
     }

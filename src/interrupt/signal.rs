@@ -1,4 +1,4 @@
-//! The signal of Ctrl-C.
+//! The signal of Ctrl-C, SIGINT.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,24 +9,25 @@ use signal_hook::flag;
 use super::InterruptError;
 use crate::options::Options;
 
-/// The signal for the whole process.
+/// The state of the signal's handlers, for the whole process.
 static CAUGHT: Mutex<Caught> = Mutex::new(Caught { ends_process: None, trainings: 0 });
 
 struct Caught {
-    /// Whether the next signal does what it does by default, which is to end the process: yes, but between the beginning
-    /// of a training that catches it and the first signal. That signal sets it.
+    /// Whether the next signal ends the process, which is its default action. The flag is false from the beginning of a
+    /// training that catches the signal until the first signal, which sets it. `None` before the handlers are
+    /// registered.
     ends_process: Option<Arc<AtomicBool>>,
-    /// The trainings that catch it now.
+    /// The number of trainings that catch the signal now.
     trainings: usize,
 }
 
-/// As long as it lives, a first Ctrl-C only says that it came. A second one ends the process.
+/// As long as it lives, the first Ctrl-C is only recorded. A second one ends the process.
 pub(crate) struct Interrupt {
     came: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Catches it, if the training is to be interruptible.
+    /// Catches Ctrl-C if the options ask for it.
     pub(crate) fn wanted_by(options: &Options) -> Result<Option<Self>, InterruptError> {
         options.interruptible.then(Interrupt::catch).transpose()
     }
@@ -37,7 +38,8 @@ impl Interrupt {
             Some(came) => Arc::clone(came),
             None => {
                 let came = Arc::new(AtomicBool::new(true));
-                // The actions run in this order, so that a signal does not see what it sets.
+                // Handlers run in the order of registration, so the first one does not see the flag that the second one
+                // sets.
                 flag::register_conditional_default(SIGINT, Arc::clone(&came)).map_err(InterruptError)?;
                 flag::register(SIGINT, Arc::clone(&came)).map_err(InterruptError)?;
                 caught.ends_process = Some(Arc::clone(&came));
@@ -51,7 +53,7 @@ impl Interrupt {
         Ok(Interrupt { came })
     }
 
-    /// Whether it came.
+    /// Whether Ctrl-C was pressed.
     pub(crate) fn came(&self) -> bool {
         self.came.load(Ordering::SeqCst)
     }
