@@ -125,7 +125,7 @@ pub fn save<'a, B: Backend + 'a>(
 /// the same bits as after the checkpoint was written. An error changes nothing.
 ///
 /// The trainers have to be created as they were, with the same updaters. If the checkpoint is damaged or missing, the
-/// [previous](previous) one is used; a warning on the standard error stream, and the result, say so.
+/// one before it is used, see [`previous`]; a warning on the standard error stream, and the result, say so.
 ///
 /// ```
 /// use paddle::{Parameters, Sgd, Trainer, checkpoint, network};

@@ -3,8 +3,8 @@
 //!
 //! | module | |
 //! | --- | --- |
-//! | `expand` | tokens → tokens, by the front end, `paddle_language`, which all of the rest serves |
-//! | `protocol` | imports and predicates of `#[cfg(..)]`, which rustc is asked about |
+//! | `expand` | tokens → tokens, by the front end `paddle_language`; it calls the other modules |
+//! | `protocol` | questions to rustc, about imports and predicates of `#[cfg(..)]` |
 //! | `emit` | program → data and types; `ghost` for editors and lints |
 //! | `errors` | messages of the front end → tokens that make rustc print them |
 
@@ -20,9 +20,9 @@ mod tests;
 
 use proc_macro::TokenStream;
 
-/// Compiles a model, which is Rust source, to a portable program, while the crate compiles.
+/// Compiles a model, written in the syntax of Rust, to a portable program, while the crate compiles.
 ///
-/// A closure is one network. Its parameters are the inputs, its value is the cost or the prediction, or a tuple of the
+/// A closure is one network. Its parameters are the inputs. Its value is the cost or the prediction, or a tuple of the
 /// cost and metrics. The macro's value is a `paddle::Network`:
 ///
 /// ```
@@ -40,9 +40,9 @@ use proc_macro::TokenStream;
 /// # Ok::<(), paddle::Error>(())
 /// ```
 ///
-/// A module has several networks, which share sub-networks and their parameters. Each `pub fn` is a network, each `fn` a
-/// part of others, inlined where it is called. `#[network] pub mod line { .. }`, of `paddle::attribute`, is the same in
-/// the form that `rustfmt` formats:
+/// A module has several networks that share sub-networks and parameters. Each `pub fn` is a network; each private `fn`
+/// is a sub-network, inlined where it is called. `#[network] pub mod line { .. }`, from `paddle::attribute`, is the
+/// same in the form that `rustfmt` formats:
 ///
 /// ```
 /// use paddle::{infer, network, parameters};
@@ -74,23 +74,23 @@ use proc_macro::TokenStream;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// This page is the reference in short. `paddle::guide::language` is the whole language, with an example of each thing
-/// (`LANGUAGE.md`), and `paddle::guide::layers` every layer with its arguments (`LAYERS.md`).
+/// This page is a short reference. `paddle::guide::language` (`LANGUAGE.md`) has the whole language, with an example of
+/// each feature; `paddle::guide::layers` (`LAYERS.md`) has every layer with its arguments.
 ///
 /// # Types
-/// | type | what it is |
+/// | type | meaning |
 /// | --- | --- |
-/// | `Tensor<f32, _, 784>` | the element type (`f32`, `f64`, `i32`, `i64`, `bool`), then the dimensions; `_` is the rows of the batch |
+/// | `Tensor<f32, _, 784>` | the element type (`f32`, `f64`, `i32`, `i64`, `bool`), then the dimensions; `_` is the batch |
 /// | `Tensor<f32>` | a scalar |
-/// | `Tensor<f32, _, T, 64>` | `T` is a size that a batch binds, the same wherever it stands; `{ 2 * T }` is computed from it |
-/// | `Tensor<f32, ITEMS, 8>` | a name in front is rows of their own, fed for the whole batch |
-/// | `Seq<i64>`, `Seq<Tensor<f32, 64>>` | rows of different lengths: tokens packed side by side, never padded |
+/// | `Tensor<f32, _, T, 64>` | `T` is a size that the fed batch determines; it has the same value everywhere; `{ 2 * T }` is computed from it |
+/// | `Tensor<f32, ITEMS, 8>` | a name in front: rows of their own, fed once for the whole batch |
+/// | `Seq<i64>`, `Seq<Tensor<f32, 64>>` | a sequence in each row, of any length: packed, never padded |
 /// | `Seq<Seq<i64>>` | sequences of sequences |
 ///
-/// Only inputs need types. Elsewhere a type is left out, written as `_`, or written to be checked.
+/// Only inputs need types. Elsewhere a type may be left out, written as `_`, or written in order to be checked.
 ///
 /// # Rows
-/// What a row has for an input follows from the type of the input:
+/// The type of an input determines the type of its column in a row:
 ///
 /// | input | in a row |
 /// | --- | --- |
@@ -114,51 +114,54 @@ use proc_macro::TokenStream;
 /// | `Tensor<f32, 8>`, without rows | `[f32; 8]` |
 /// | `Tensor<f32, ITEMS, 8>`, rows of their own | `Vec<[f32; 8]>` |
 ///
-/// Rows and levels of sequences are left out of the type; what is left is an array for each dimension whose size rustc
-/// knows, and a `Vec` for each other one. One rule is of its own: where all that is left is one dimension of 1, the row has
-/// the element itself, not an array of it. It is so for tokens, and it is not so for a 1 behind other dimensions, or for a
-/// name whose value happens to be 1.
+/// The row space, or the levels of sequences, are left out of the input's type. Each remaining dimension becomes an
+/// array if rustc knows its size, and a `Vec` otherwise. There is one exception: if a single dimension of 1 remains,
+/// the row has the element itself. The exception holds for tokens, too. It does not hold for a 1 behind other
+/// dimensions, or for a named size that happens to be 1.
 ///
-/// The `Vec`s of a dimension have one length in all rows of a batch; those of a `Seq` have any. An input without rows has one
-/// value for the whole batch, so each row has the same.
+/// The `Vec`s of a dimension have the same length in all rows of a batch; those of a `Seq` may differ. An input without
+/// rows has one value for the whole batch, so all rows give the same value.
 ///
-/// Rows of a name, `Tensor<f32, ITEMS, 8>`, are not those of the batch, but are fed for all of it: each row has all of them, or an
-/// array of them is set for the whole batch, `Batch::set`.
+/// An input with rows of its own, `Tensor<f32, ITEMS, 8>`, is fed once for the whole batch: each row gives all of
+/// `ITEMS`, or `Batch::set` sets an array for the whole batch.
 ///
-/// `net.row(..)` makes a row, with an argument for each input in their order. The row of a network with one input is its
-/// value. Of several inputs it is a tuple; in a module, a struct `cost::Row` with a field for each, which is made `From` such a tuple.
+/// `net.row(..)` makes a row from a value for each input, in order. The row of a network with one input is the value of
+/// that input. With several inputs it is a tuple; in a module it is a struct, `cost::Row`, with a field for each input,
+/// and the tuple converts into it (`From`).
 ///
 /// # Statements
-/// | written | what it becomes |
+/// | written | meaning |
 /// | --- | --- |
-/// | `let y = ..`, `let mut`, `y = ..`, `y += ..` | names of values; the name of a binding is the name of its parameters |
-/// | `if c { .. } else { .. }`, `c` of type `bool`, a value for each row | each branch runs on its rows only, and results are merged in order; a variable that one branch assigns keeps its value on the other rows |
+/// | `let y = ..`, `let mut`, `y = ..`, `y += ..` | bindings of values; the name of a binding becomes the name of its layer's parameters |
+/// | `if c { .. } else { .. }`, `c` a `bool` per row | each branch runs on its rows only, and results are merged in order; a variable that only one branch assigns keeps its value on the other rows |
 /// | the same, `c` a scalar | one branch runs |
-/// | `while c { .. }`, `c` for each row | a row leaves when its condition turns false; the others go on |
-/// | the same, `c` a scalar | a loop, whose state is the variables that its body assigns |
-/// | `for x in xs { .. }`, `xs` a `Seq` | along the sequences, token by token; a row leaves when it has no token left |
-/// | `let ys = for x in xs { ..; y };`, likewise `while` | the values that the body ends with are a `Seq` |
-/// | `for (x, y) in (xs, ys)` | sequences of equal lengths in step |
-/// | `break`, `continue` | the rows that come there leave the loop, or the iteration |
-/// | `if`, `match` and `for` over constants | one branch is compiled; the body is repeated |
+/// | `while c { .. }`, `c` a `bool` per row | a row leaves when its condition turns false; the others go on |
+/// | the same, `c` a scalar | a loop; its state is the variables that its body assigns |
+/// | `for x in xs { .. }`, `xs` a `Seq` | a loop along the sequences, token by token; a row leaves when it has no token left |
+/// | `let ys = for x in xs { ..; y };`, also with a per-row `while` | the loop collects the values of its body as a `Seq` |
+/// | `for (x, y) in (xs, ys)` | a loop along sequences of equal lengths, in step |
+/// | `xs.len()`, `xs.rev()`, `xs.enumerate()`, `xs.zip(ys)` | as in Rust, of sequences, arrays and ranges |
+/// | `break`, `continue` | the rows that reach it leave the loop, or the iteration |
+/// | `if`, `match` and `for` over constants | decided while the network is compiled: one branch is compiled, the body is repeated |
 /// | `+ - * / %`, comparisons, `&& \|\| !` | element by element; `&&` and `\|\|` compute both sides |
-/// | `fc(x, 8, act = relu)` | a layer; named arguments stand behind the others, in any order |
-/// | `tap(x, "name")` | `x`, which can be fetched by name |
+/// | `pair.0`, `x[(.., 0, 1..3)]` | a part of a tuple, a part of a value: an index for each axis |
+/// | `fc(x, 8, act = relu)` | a layer; named arguments follow the others, in any order |
+/// | `tap(x, "name")` | `x`, which can be fetched by this name |
 ///
-/// All of it nests, has gradients, and is part of the program:
+/// All of these nest, have gradients, and are part of the program:
 ///
 /// ```
 /// use paddle::{Parameters, infer, network};
 ///
 /// let net = network!(|x: Tensor<f32, _>, words: Seq<i64>| {
-///     // Rows take their own ways.
+///     // Each row takes its own branch.
 ///     let far = if x < 0.0 { -x } else { 2.0 * x };
-///     // A row halves its value as often as it has to.
+///     // Each row halves its value until it is small.
 ///     let mut left = far;
 ///     while left > 1.0 {
 ///         left = left / 2.0;
 ///     }
-///     // And counts its words.
+///     // Each row counts its words that are not 0.
 ///     let mut count = 0;
 ///     for word in words {
 ///         count += select(word == 0, 0, 1);
@@ -173,35 +176,37 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// # Layers
-/// Hovering over one, in a network, shows what it computes and its arguments.
+/// Editors show on hover what a layer computes, and its arguments.
 ///
 #[doc = include_str!("layers.md")]
 ///
 /// # Parameters
-/// `let hidden = fc(x, 128)` makes `hidden.w` and `hidden.b`; within a call of `predict` they are `predict.hidden.w` and
-/// `predict.hidden.b`. Without a binding the name is the layer's. A layer in the arguments of another is named after both,
-/// `h_layer_norm` in `let h = fc(layer_norm(x), 8)`; a second one of a name takes `_1`.
+/// `let hidden = fc(x, 128)` makes `hidden.w` and `hidden.b`; within a call of `predict` they are `predict.hidden.w`
+/// and `predict.hidden.b`. Without a binding, the layer's name takes its place. A layer in the arguments of another one
+/// is named after both: `h_layer_norm` in `let h = fc(layer_norm(x), 8)`. A repeated name gets `_1`.
 ///
-/// | argument | what it is |
+/// | argument | meaning |
 /// | --- | --- |
-/// | `param = "D"` | the name, `D.w` and `D.b`: every use of it shares, also in other networks and crates |
-/// | `param = ".gate"` | below the name of the call that it is in |
-/// | `param = "block{i}"` | in a `for` over constants: parameters of their own for each `i` |
-/// | `init`, `bias_init` | what they are at first: `xavier()`, `normal(0.0, 0.02)`, `constant(0.1)`, … |
-/// | `lr`, `clip`, `decay` | a factor of the learning rate, a bound on each element of the gradient, a factor of decay |
+/// | `param = "D"` | the absolute name, `D.w` and `D.b`: every use of it shares, also in other networks and crates |
+/// | `param = ".gate"` | a name below that of the surrounding call |
+/// | `param = "block{i}"` | in a `for` over constants: separate parameters for each `i` |
+/// | `init`, `bias_init` | the initialisers: `xavier()`, `normal(0.0, 0.02)`, `constant(0.1)`, … |
+/// | `lr`, `clip`, `decay` | a factor on the learning rate, an upper bound on the absolute value of each element of the gradient, a factor of L2 decay |
 ///
-/// Names are items of Rust, `line::params::predict::fc::w`, or fields, `net.params.hidden.w`: one that does not exist does not
+/// Names are items of Rust, `line::params::predict::fc::w`, or fields, `net.params.hidden.w`: a wrong name does not
 /// compile.
 ///
 /// # Sub-networks
-/// A `fn` of the module, or a closure, is inlined at each call, and its types are bound anew there. A parameter may be a number, an
-/// `Activation` or a `Word`, and may have a default, `#[default = relu] act: Activation`, which makes it a named argument; a
-/// `pub fn` with such a parameter is a layer for others. `use` imports what is `pub` from other modules and crates of networks.
-/// `#[operator] pub fn` declares an operator of your own: see `paddle::operator`. Recursion is an error.
+/// A `fn` of the module, or a closure, is inlined at each call, and its named dimensions are bound anew there. A
+/// parameter may also be a number, an `Activation` or a `Word`. A parameter with a default, `#[default = relu] act:
+/// Activation`, is a named argument. A `pub fn` that takes numbers, activations or words, or is marked `#[layer]`, is a
+/// layer for other networks. `use` imports the `pub fn`s and `pub const`s of networks in other modules and crates.
+/// `#[operator] pub fn` declares an operator of your own, see `paddle::operator`. Recursion is an error.
 ///
 /// # Constants
-/// Numbers, truth values, texts, arrays and tuples of them are known while the network is compiled, also as a `const`: they may
-/// be sizes and arguments, and decide an `if`, a `match`, a `for`. `#[cfg(..)]` may stand wherever Rust takes it.
+/// Numbers, truth values, texts, arrays and tuples of these are known at compile time, also as a `const`. They may be
+/// sizes and arguments, and decide an `if`, a `match` or a `for`. A constant of the code around is declared with its
+/// type: `const GATE: [f32; 3] = crate::GATE;`. `#[cfg(..)]` may stand wherever Rust allows it.
 ///
 /// # Sizes
 /// | written | bound |
@@ -210,13 +215,15 @@ use proc_macro::TokenStream;
 /// | `super::WIDTH`, a path, in types and as a size | by rustc |
 /// | `pub fn mlp<const N: usize>(..)` | by the instantiation, `mlp::<256>()` |
 /// | `const WORDS: usize;` of a module, without a value | by the caller, `cost::with(cost::Sizes { WORDS: 8 })?` |
+/// | `network!(move \|x: ..\| fc(x, width))?`, a captured `usize` | when that line runs |
 ///
-/// Two sizes are compared as polynomials. What they leave open is checked as soon as they are known: by rustc, by `with`, or when
-/// a batch is fed.
+/// Two sizes are compared as polynomials. A comparison that depends on later values is checked as soon as they are
+/// known: by rustc, by `with`, or when a batch is fed.
 ///
 /// # Errors
-/// A mistake is an error of rustc at the expression to change: what was found, what is expected, what to do. Several are
-/// reported at once. What a size or a batch makes wrong later is a typed error with the same text, `paddle::Error`.
+/// A mistake is an error of rustc at the expression to change: what was found, what is expected, what to do. Several
+/// mistakes are reported at once. A size or a batch that turns out wrong later gives a typed error with the same text,
+/// `paddle::Error`.
 ///
 /// ```compile_fail
 /// # use paddle::network;
