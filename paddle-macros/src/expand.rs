@@ -2,7 +2,7 @@
 
 use paddle_language::analyse;
 use paddle_language::messages::Message;
-use paddle_language::parse::{Invocation, syntax};
+use paddle_language::parse::{Invocation, repair};
 use paddle_language::report::{Extent, Sink};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -89,7 +89,7 @@ pub(crate) fn attribute(arguments: TokenStream, item: TokenStream) -> TokenStrea
             return expand_read(invocation, sink, item);
         }
         sink.finish();
-        return match syntax::repaired::<syn::ItemMod>(item.clone()) {
+        return match repair::repaired::<syn::ItemMod>(item.clone()) {
             Some(repaired) => expand(repaired.into_token_stream()),
             None => without_body(item),
         };

@@ -1,8 +1,8 @@
 //! Batches: the rows of a step as columns, which the runtime takes.
 
-mod cut;
 mod error;
 mod row;
+mod row_range;
 mod table;
 
 use std::borrow::Borrow;
@@ -11,9 +11,9 @@ use std::marker::PhantomData;
 
 use ndarray::{ArrayBase, Data, Dimension};
 
-pub(crate) use cut::Cut;
 pub use error::{BatchError, Shape};
 pub use row::{Cell, Column, Columns, Row};
+pub(crate) use row_range::Cut;
 pub(crate) use table::Table;
 
 use crate::Error;

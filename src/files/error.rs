@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use paddle_core::memory::OutOfMemory;
 use paddle_core::wire::WireError;
 
+use super::load_report::LoadReport;
 use super::lock::Holder;
-use super::report::LoadReport;
 
 /// The reason why a file was not read or written. The parameters that were to be read are unchanged, and so is a file
 /// that was to be replaced, unless the fault [`is_written`](FileFault::is_written).

@@ -30,11 +30,11 @@ pub(crate) mod checkpoint;
 mod checksum;
 pub(crate) mod disk;
 mod error;
-pub(crate) mod former;
+pub(crate) mod former_names;
 pub(crate) mod keeper;
+mod load_report;
 mod lock;
 mod parameters;
-mod report;
 pub(crate) mod safetensors;
 mod temporary;
 // The tests cover writing and reading as a whole.
@@ -46,8 +46,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 pub use error::{FileError, FileFault};
+pub use load_report::{LoadReport, Mismatch};
 pub use lock::Holder;
-pub use report::{LoadReport, Mismatch};
 
 /// The length of a file in bytes. Errors if it is not a regular file: reading a pipe would wait.
 fn length(path: &Path) -> Result<u64, FileError> {

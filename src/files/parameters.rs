@@ -9,8 +9,8 @@ use paddle_core::wire::{TensorRecord, read_params, write_params};
 
 use super::checkpoint::Checkpoint;
 use super::error::{FileError, FileFault};
-use super::former::Names;
-use super::report::{LoadReport, Mismatch};
+use super::former_names::Names;
+use super::load_report::{LoadReport, Mismatch};
 use super::safetensors::{Contents, Tensor, TensorFile, shown};
 use super::{Load, atomic, disk, length};
 use crate::Error;

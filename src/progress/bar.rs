@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::text::{figures, line};
+use super::event_text::{figures, line};
 use super::{Moment, Watcher};
 use crate::event::EventKind;
 use crate::files::FileError;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use super::text::line;
+use super::event_text::line;
 use super::{Moment, Watcher};
 use crate::event::EventKind;
 use crate::files::FileError;

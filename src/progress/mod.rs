@@ -4,9 +4,9 @@
 mod bar;
 #[cfg(feature = "plot")]
 mod curve;
+mod event_text;
 mod lines;
 mod log;
-mod text;
 
 use std::io::{self, Write};
 use std::sync::Once;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::{Way, cost, reach, trained};
+use super::gradient_paths::{Way, cost, reach, trained};
 use crate::ops::{Binary, BinaryKind, Fill, Gradient, GradientError, Number, Program};
 use crate::program::{BlockId, Definition, Role, Site, VarId};
 

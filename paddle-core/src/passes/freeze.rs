@@ -1,6 +1,6 @@
 //! `freeze`: keeps parameters unchanged, to the last bit. Gradients still flow through the operators that use them.
 
-use super::paths::trained;
+use super::gradient_paths::trained;
 use crate::ops::{GradientError, Mode, Program};
 use crate::program::{BlockId, VarId};
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::loops::{LoopAt, bodies, drop_unread, is_inside, is_read};
+use super::loop_edits::{LoopAt, bodies, drop_unread, is_inside, is_read};
 use crate::ops::{OfShards, Operator, Parts, Program};
 use crate::program::{BlockId, BuildError, VarId};
 

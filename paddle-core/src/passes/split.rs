@@ -3,7 +3,7 @@
 //! In a loop, some parts may not depend on the state: in `fc(concat(x, h))`, the product of `x` with the first rows of
 //! the matrix can be hoisted, while the product of `h` with the other rows cannot.
 
-use super::loops::{LoopAt, bodies, drop_unread, is_inside};
+use super::loop_edits::{LoopAt, bodies, drop_unread, is_inside};
 use crate::ops::{Binary, BinaryKind, Factor, Form, Operator, Program, Slice};
 use crate::program::{BlockId, BuildError, VarId};
 

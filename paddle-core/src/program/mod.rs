@@ -18,18 +18,18 @@
 mod accuracy_class;
 mod bind;
 mod build;
-mod check;
 mod dim;
 mod effects;
-mod infer;
 mod interface;
-mod names;
 mod operator;
 mod parameter;
-mod rows;
+mod row_relations;
 mod schema;
+mod shape_rules;
+mod size_checks;
 mod state;
-mod ty;
+mod taps;
+mod types;
 mod verify;
 
 use std::borrow::Cow;
@@ -39,17 +39,17 @@ use std::num::NonZero;
 pub use accuracy_class::{AccuracyClass, Terms};
 pub use bind::BindError;
 pub use build::{BuildError, Words};
-pub use check::{Check, Condition};
 pub use dim::{Answer, Arithmetic, Dim, DimOverflow, SymbolId};
 pub use effects::{Effects, Linear, OfShards};
-pub use infer::{Infer, Mismatch, MismatchKind};
 pub use interface::OpInterface;
-pub use names::Tap;
 pub use operator::{FileId, LayerId, Located, Operator, Place, Role, Site};
 pub use parameter::{Disagreement, Parameter, ParameterOptions, ParameterUse};
 pub use schema::{Schema, Slot};
+pub use shape_rules::{Infer, Mismatch, MismatchKind};
+pub use size_checks::{Check, Condition};
 pub use state::UpdaterState;
-pub use ty::{DType, RowOrigin, RowSpace, RowsId, Type};
+pub use taps::Tap;
+pub use types::{DType, RowOrigin, RowSpace, RowsId, Type};
 pub use verify::{VerifyError, Violation};
 
 /// A value of a program; an index into its arena of values.

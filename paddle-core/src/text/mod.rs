@@ -45,14 +45,14 @@ mod error;
 mod lex;
 mod parse;
 mod print;
-mod read;
+mod resolve;
 mod syntax;
 
 use std::fmt;
 
 pub use error::ParseError;
 use print::print;
-pub use read::{parse, read};
+pub use resolve::{parse, read};
 
 use crate::ops::Program;
 

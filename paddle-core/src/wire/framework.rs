@@ -8,7 +8,7 @@ use prost::bytes::{Buf, BufMut};
 use prost::encoding::{DecodeContext, WireType};
 
 use super::WireError;
-use super::check::check;
+use super::completeness::check;
 use super::message::{Field, Schema, keep_unknown, kind, messages, plain};
 
 messages! {

@@ -6,7 +6,7 @@
 //! proto2, no maps, no `oneof`.
 //!
 //! The rules of proto2 that it implements:
-//! - `required`: the plain value, always written; its absence is an error (`check.rs`);
+//! - `required`: the plain value, always written; its absence is an error (`completeness.rs`);
 //! - `optional`: an [`Option`], written when it is there, even when it is the default;
 //! - `repeated`: a [`Vec`], one key per element when written; packed or not when read;
 //! - fields are written in the order of their numbers;
@@ -23,7 +23,7 @@ pub(super) mod kind {
     };
 }
 
-/// The part of a message's table that `check.rs` reads.
+/// The part of a message's table that `completeness.rs` reads.
 pub(super) struct Schema {
     /// The name of the message.
     pub(super) name: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct Field {
 }
 
 impl Schema {
-    /// The schema. Panics unless the numbers ascend and fit the set of bits in which `check.rs` keeps them.
+    /// The schema. Panics unless the numbers ascend and fit the set of bits in which `completeness.rs` keeps them.
     pub(super) const fn new(name: &'static str, fields: &'static [Field]) -> Schema {
         let mut last = 0;
         let mut i = 0;

@@ -8,13 +8,13 @@
 //! | --- | --- |
 //! | `framework.rs` | the messages of `framework.proto`, as tables of fields |
 //! | `message.rs` | the macro that makes a struct and its [`prost::Message`] from such a table |
-//! | `check.rs` | the test that a message is whole: lengths that fit, required fields present |
+//! | `completeness.rs` | the check that a message is complete: lengths that fit, required fields present |
 //! | `kinds.rs` | the two enumerations: types of attributes, types of variables |
 //! | `op.rs` | operators by hand: constructors, and slots and attributes by name |
 //! | `tensor.rs` | tensor streams and `.pdiparams` files |
 //! | `error.rs` | everything that can be wrong with them |
 
-mod check;
+mod completeness;
 mod error;
 mod framework;
 mod kinds;

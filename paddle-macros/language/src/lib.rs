@@ -47,9 +47,9 @@ mod library;
 pub mod lower;
 #[doc(hidden)]
 pub mod messages;
-#[doc(hidden)]
-pub mod names;
 mod options;
+#[doc(hidden)]
+pub mod parameter_names;
 #[doc(hidden)]
 pub mod parse;
 mod predicates;

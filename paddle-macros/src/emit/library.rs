@@ -1,7 +1,7 @@
 //! The library layers as documented functions for editors, which the ghosts of networks call.
 
 use paddle_core::layers::LIBRARY;
-use paddle_language::names;
+use paddle_language::parameter_names;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -42,7 +42,7 @@ fn layer(function: &syn::ItemFn) -> (TokenStream, TokenStream) {
     }
     let field_docs = fields.iter().map(|field| format!("The argument `{field}`."));
     let about = format!("Of [`{ident}`](super::{ident}).");
-    let param = names::DOCUMENTATION;
+    let param = parameter_names::DOCUMENTATION;
     let called = quote! {
         #(#docs)*
         pub fn #ident(#(#positional: impl Value),*) -> Var {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paddle_core::ops::{Parameter, Program};
 use paddle_core::program::VarId;
-use paddle_language::names::identifier;
+use paddle_language::parameter_names::identifier;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 

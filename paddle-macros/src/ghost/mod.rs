@@ -6,8 +6,8 @@
 
 mod call;
 mod choice;
+mod editor_types;
 mod quiet;
-mod shown;
 
 use paddle_language::ast::{
     Block, Choice, Closure, Constant, CustomOperator, DimExpr, DimKind, Expr, ExprKind, Function, Import,
@@ -32,7 +32,7 @@ pub(crate) fn ghost(network: &Network) -> TokenStream {
     let sizes = by_caller.filter(|constant| !constant.is_captured()).map(
         |Constant { ident, .. }| quote!(#[allow(dead_code, non_upper_case_globals)] const #ident: usize = 0;),
     );
-    let types = shown::types(network);
+    let types = editor_types::types(network);
     let scope = language_scope();
     // Editors complete incomplete names with layers, so these are in scope.
     quote! {
@@ -167,7 +167,7 @@ fn pattern_type(pattern: &Pattern, network: &Network) -> TokenStream {
             let parts = parts.iter().map(|part| pattern_type(part, network));
             quote!((#(#parts,)*))
         }
-        PatternKind::Name { binding, .. } => shown::of(*binding, network).unwrap_or_else(var),
+        PatternKind::Name { binding, .. } => editor_types::of(*binding, network).unwrap_or_else(var),
         PatternKind::Wildcard => var(),
     }
 }

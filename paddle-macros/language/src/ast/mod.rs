@@ -1,9 +1,9 @@
 //! The syntax tree of a network's source. It can express the language, and nothing else of Rust. Every node keeps its
 //! tokens.
 
+mod editor_type;
 mod expr;
 mod item;
-mod shown;
 mod size;
 mod ty;
 mod walk;
@@ -17,6 +17,7 @@ use syn::ext::IdentExt;
 use crate::configure::ConfiguredOut;
 use crate::files::Files;
 
+pub use editor_type::{Shown, ShownDim};
 pub use expr::{
     Arm, Block, Call, Case, CaseKind, Choice, Closure, Expr, ExprKind, Infix, Meaning, Method, Named, Piece,
     Place, PlaceKind, Statement, Target, TargetKind,
@@ -24,7 +25,6 @@ pub use expr::{
 pub use item::{
     Binding, Constant, ConstantType, CustomOperator, Function, Import, Keyword, Origin, Param, Unit,
 };
-pub use shown::{Shown, ShownDim};
 pub use size::{OutsideSize, SizeOrigin};
 pub use ty::{DimExpr, DimKind, Pattern, PatternKind, TypeExpr, TypeKind};
 

@@ -8,8 +8,8 @@ use paddle_core::program::{BlockId, DType, Dim, RowsId, Type, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
+use super::assigned::{Shape, assigned, assigned_in_block};
 use super::expr::Operand;
-use super::state::{Shape, assigned, assigned_in_block};
 use crate::ast::{BindingId, Block, Expr};
 use crate::messages::Message;
 use crate::report::Extent;

@@ -8,7 +8,7 @@ use super::types::ITSELF;
 use super::unroll::LIMIT;
 use crate::ast::{Call, Expr, Function, Meaning, Named, Param, PatternKind, Piece, UnitId, text};
 use crate::messages::Message;
-use crate::names::{Base, Said, is_path};
+use crate::parameter_names::{Base, Said, is_path};
 use crate::report::{Extent, Frame};
 use crate::values::{Dims, Env, Value};
 

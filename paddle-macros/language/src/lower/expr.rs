@@ -10,7 +10,7 @@ use paddle_core::program::{BuildError, DType, Dim, VarId, Words};
 use proc_macro2::{Span, TokenStream};
 
 use super::Lowering;
-use super::bound::Bound;
+use super::binding::Bound;
 use super::constants::Tensor;
 use super::types::unknown_dimension;
 use crate::ast::{Expr, ExprKind, Infix, Meaning, Target, TargetKind, text};

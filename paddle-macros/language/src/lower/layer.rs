@@ -6,7 +6,7 @@ use paddle_core::program::{BuildError, DType, Type, VarId};
 use super::Lowering;
 use crate::ast::{Call, Expr, ExprKind, text};
 use crate::messages::Message;
-use crate::names;
+use crate::parameter_names;
 use crate::report::Extent;
 use crate::values::{Constant, Value};
 
@@ -44,7 +44,7 @@ impl<'a> Lowering<'a, '_> {
             true => self.parameter_path(layer, &arguments, call, at),
             false => Some(self.names.path(self.binding.name(), layer.name)),
         };
-        let Some(names::Path { name: path, former }) = path.filter(|_| complete) else {
+        let Some(parameter_names::Path { name: path, former }) = path.filter(|_| complete) else {
             return Value::Unknown;
         };
         self.check_meaning(layer, call, &arguments);
@@ -112,7 +112,7 @@ impl<'a> Lowering<'a, '_> {
         let arguments = passed.collect();
         let (site, block) = (self.site_in(at.start, Some(layer.name)), self.block);
         let path = self.names.path(None, layer.name);
-        let names::Path { name: path, former } = path;
+        let parameter_names::Path { name: path, former } = path;
         let program = &mut self.program;
         match (layers::Call { program, block, site, layer, arguments, path, former }).build() {
             Ok(Built::One(value)) => {
@@ -213,7 +213,7 @@ impl<'a> Lowering<'a, '_> {
         arguments: &[Passed],
         call: &Call,
         at: Extent,
-    ) -> Option<names::Path> {
+    ) -> Option<parameter_names::Path> {
         let path = match call.named.iter().any(|named| text(&named.ident) == "param") {
             false => self.names.layer(&self.binding.base(layer.name)),
             true => self.names.given(arguments.iter().find_map(|passed| match &passed.given {

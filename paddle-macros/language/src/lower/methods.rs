@@ -6,8 +6,8 @@ use paddle_core::ops::Number;
 use paddle_core::program::VarId;
 
 use super::Lowering;
-use super::outside::spread;
-use super::parts::length_of;
+use super::indexing::length_of;
+use super::outside_constants::spread;
 use crate::ast::{Expr, Method};
 use crate::messages::Message;
 use crate::report::Extent;

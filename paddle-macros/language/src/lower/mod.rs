@@ -1,30 +1,30 @@
 //! Lowering: tree → program, with every check of types. Sub-networks are inlined at each call.
 
-mod along;
 mod argument;
-mod bound;
+mod assigned;
+mod binding;
 mod branch;
 mod call;
-mod choose;
+mod const_values;
 mod constants;
-mod declared;
+mod editor_types;
 mod expr;
+mod for_sequences;
+mod indexing;
 mod inputs;
 mod layer;
-mod left_out;
-mod loops;
+mod loop_state;
 mod meaning;
 mod methods;
 mod operator;
 mod outputs;
-mod outside;
-mod parts;
-mod repeat;
-mod shown;
-mod sizes;
-mod state;
+mod outside_constants;
+mod outside_sizes;
+mod static_branches;
 mod types;
 mod unroll;
+mod unused_values;
+mod while_loop;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,16 +37,16 @@ use crate::ast::{
     PatternKind, Shown, Statement, TypeExpr, UnitId,
 };
 use crate::messages::Message;
-use crate::names::Names;
+use crate::parameter_names::Names;
 use crate::report::{Blame, Extent, Frame, Report, Sink};
 use crate::values::{Dims, Env, Slot, Value};
 
-use bound::Bound;
+use binding::Bound;
 pub use inputs::Input;
 use meaning::Meanings;
 pub use operator::declare;
-use sizes::OutsideSymbols;
-pub use sizes::Sizes;
+use outside_sizes::OutsideSymbols;
+pub use outside_sizes::Sizes;
 use types::ITSELF;
 
 /// A lowered topology.

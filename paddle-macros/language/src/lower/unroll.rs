@@ -4,12 +4,12 @@ use paddle_core::ops::Number;
 use proc_macro2::Span;
 
 use super::Lowering;
+use super::assigned::assigned_in_block;
 use super::expr::Operand;
-use super::outside::spread;
-use super::state::assigned_in_block;
+use super::outside_constants::spread;
 use crate::ast::{Block, Expr, Pattern, PatternKind, text};
 use crate::messages::Message;
-use crate::names::Nameless;
+use crate::parameter_names::Nameless;
 use crate::report::{Extent, Frame, Report};
 use crate::values::{Constant, Value};
 

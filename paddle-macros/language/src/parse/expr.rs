@@ -9,10 +9,10 @@ use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 use super::Parser;
+use super::break_continue::{left, staying};
+use super::indexing::{is_method, wrong_arguments};
 use super::item::names;
-use super::leaving::{left, staying};
-use super::outside::instead;
-use super::parts::{is_method, wrong_arguments};
+use super::outside_sizes::instead;
 use crate::ast::{
     Block, Call, Closure, Expr, ExprKind, Infix, Meaning, Named, Statement, Target, TargetKind,
 };

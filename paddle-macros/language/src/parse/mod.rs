@@ -1,15 +1,15 @@
 //! The parser: tokens → tree. Anything outside of the language is reported at its tokens and left out; parsing goes on.
 
 mod attributes;
-mod control;
+mod break_continue;
 mod expr;
+mod indexing;
 mod item;
-mod leaving;
 mod literals;
 mod operator;
-mod outside;
-mod parts;
-pub mod syntax;
+mod outside_sizes;
+pub mod repair;
+mod static_control;
 mod types;
 mod unit;
 mod uses;
@@ -229,7 +229,7 @@ impl Parser<'_> {
             Err(error) => {
                 self.syntax(&error, &tokens);
                 self.sink.close();
-                syntax::repaired(tokens)
+                repair::repaired(tokens)
             }
         }
     }
@@ -237,7 +237,7 @@ impl Parser<'_> {
     /// Reports an error of the Rust parser, with what the user may have meant by `tokens`.
     fn syntax(&mut self, error: &syn::Error, tokens: &TokenStream) {
         for error in error.clone() {
-            let text = syntax::text(tokens, error.span(), &error.to_string());
+            let text = repair::text(tokens, error.span(), &error.to_string());
             self.sink.error(error.span(), Message::Syntax { text });
         }
     }

@@ -5,7 +5,7 @@ use paddle_core::layers::Kind;
 use super::{Entry, Resolver};
 use crate::ast::{Expr, ExprKind, Piece, text};
 use crate::messages::{Message, did_you_mean};
-use crate::names::is_path;
+use crate::parameter_names::is_path;
 
 impl Resolver<'_> {
     /// Resolves the argument `param` of a call.

@@ -7,7 +7,7 @@ use paddle_core::ops::{BinaryKind, Cast, Number, Op, Size};
 use paddle_core::program::{Answer, Condition, DType, Dim, SymbolId, Type, VarId};
 
 use super::Lowering;
-use super::outside::distinct;
+use super::outside_constants::distinct;
 use crate::ast::{Infix, OutsideSize, UnitId};
 use crate::messages::Message;
 use crate::report::{Blame, Extent};

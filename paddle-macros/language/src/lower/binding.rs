@@ -1,7 +1,7 @@
 //! The binding of an expression, which names the parameters of its layer.
 
 use crate::ast::{Pattern, PatternKind, Target, TargetKind, text};
-use crate::names::Base;
+use crate::parameter_names::Base;
 
 /// The variable that an expression is bound to, or one for each part of a tuple.
 #[derive(Debug, Default)]

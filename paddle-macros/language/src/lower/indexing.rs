@@ -7,7 +7,7 @@ use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote_spanned;
 
 use super::Lowering;
-use super::outside::spread;
+use super::outside_constants::spread;
 use crate::ast::{Expr, ExprKind, OutsideSize, Place, PlaceKind, SizeOrigin};
 use crate::messages::Message;
 use crate::report::Extent;

@@ -1,8 +1,8 @@
 //! Control flow at compile time: `for`, `match`, ranges.
 
 use super::Parser;
+use super::break_continue::{for_those_that_stay, left};
 use super::item::names;
-use super::leaving::{for_those_that_stay, left};
 use crate::ast::{Arm, Case, CaseKind, ExprKind};
 use crate::report::Extent;
 

@@ -8,8 +8,8 @@ use paddle_core::program::{BlockId, Definition, RowsId, Type, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
+use super::assigned::Shape;
 use super::constants::Tensor;
-use super::state::Shape;
 use crate::ast::{BindingId, Block, Expr, ExprKind};
 use crate::messages::Message;
 use crate::report::Extent;

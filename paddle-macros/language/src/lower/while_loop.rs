@@ -7,9 +7,9 @@ use paddle_core::program::{BlockId, DType, RowsId, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
+use super::assigned::{assigned, assigned_in_block};
 use super::expr::Operand;
-use super::loops::{Given, Leaves, State};
-use super::state::{assigned, assigned_in_block};
+use super::loop_state::{Given, Leaves, State};
 use crate::ast::{BindingId, Block, Expr};
 use crate::messages::Message;
 use crate::values::{Slot, Value};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use paddle_language::ast::{BindingId, Network, Shown, ShownDim};
-use paddle_language::names::identifier;
+use paddle_language::parameter_names::identifier;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 

@@ -5,9 +5,9 @@ use paddle_core::program::{BlockId, RowsId, Type, VarId};
 use proc_macro2::Span;
 
 use super::Lowering;
-use super::bound::Bound;
-use super::loops::{Given, Leaves, State};
-use super::state::{Shape, assigned_in_block};
+use super::assigned::{Shape, assigned_in_block};
+use super::binding::Bound;
+use super::loop_state::{Given, Leaves, State};
 use crate::ast::{BindingId, Block, Expr, ExprKind, Pattern};
 use crate::messages::Message;
 use crate::report::Extent;

@@ -6,7 +6,7 @@ use paddle_core::ops::Outside;
 use paddle_core::program::{DType, Type, VarId};
 
 use super::Lowering;
-use super::parts::{element_of, part_of};
+use super::indexing::{element_of, part_of};
 use super::unroll::LIMIT;
 use crate::ast::{ConstantType, Expr, OutsideSize, SizeOrigin};
 use crate::report::Extent;
