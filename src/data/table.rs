@@ -35,7 +35,7 @@ pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sam
         let places = sample.features.iter_mut().chain([&mut sample.target]);
         for ((place, field), column) in places.zip(fields).zip(1..) {
             *place = field.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| {
-                DataError::Number { path: path.into(), line, column, found: beginning(field) }
+                DataError::Number { path: path.into(), line, column, found: shortened(field) }
             })?;
         }
         let kept = samples.try_push(sample);
@@ -48,6 +48,6 @@ pub(super) fn parse<const N: usize>(path: &Path, bytes: &[u8]) -> Result<Vec<Sam
 }
 
 /// The beginning of a field, short enough for an error message.
-fn beginning(field: &str) -> String {
+fn shortened(field: &str) -> String {
     field.chars().take(40).collect()
 }

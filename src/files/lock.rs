@@ -37,7 +37,7 @@ pub struct Holder {
 impl Lock {
     /// Takes the lock of a file. The file need not exist.
     pub(super) fn of(path: &Path) -> Result<Self, FileFault> {
-        let path = name(path);
+        let path = lock_path(path);
         let failed = |error: io::Error| {
             let why = format!("its lock, {}: {error}", path.display());
             FileFault::Write(io::Error::new(error.kind(), why))
@@ -55,7 +55,10 @@ impl Lock {
                 Locked::Yes | Locked::Unsupported => {}
             }
             let mut lock = Lock { file };
-            lock.file.truncate().and_then(|()| lock.file.write_all(this().as_bytes())).map_err(failed)?;
+            lock.file
+                .truncate()
+                .and_then(|()| lock.file.write_all(own_description().as_bytes()))
+                .map_err(failed)?;
             return Ok(lock);
         }
     }
@@ -112,7 +115,7 @@ fn roughly(duration: Duration) -> String {
 }
 
 /// The path of the lock of a file.
-fn name(path: &Path) -> PathBuf {
+fn lock_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".lock");
@@ -120,7 +123,7 @@ fn name(path: &Path) -> PathBuf {
 }
 
 /// The content of a lock file of this process.
-fn this() -> String {
+fn own_description() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok();
     json!({ "process": std::process::id(), "host": host.as_deref().map(str::trim), "since": since.as_secs() })

@@ -36,7 +36,7 @@ pub(super) fn reach(program: &Program, roots: &[VarId], way: Way) -> BTreeSet<Va
 fn follow(program: &Program, roots: &[VarId], way: Way, dependence: Dependence) -> BTreeSet<VarId> {
     let mut next: BTreeMap<VarId, Vec<VarId>> = BTreeMap::new();
     for operator in operators(program) {
-        for (from, to) in edges(program, operator, dependence) {
+        for (from, to) in dependences(program, operator, dependence) {
             let (from, to) = match way {
                 Way::Forward => (from, to),
                 Way::Back => (to, from),
@@ -64,7 +64,7 @@ fn operators(program: &Program) -> impl Iterator<Item = &Operator> {
 }
 
 /// The dependences by one operator, as pairs (from, to).
-fn edges(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<(VarId, VarId)> {
+fn dependences(program: &Program, operator: &Operator, dependence: Dependence) -> Vec<(VarId, VarId)> {
     let operation = operator.op.operation();
     let effects = operator.op.effects();
     let owns_blocks = effects.blocks;
@@ -146,12 +146,12 @@ impl<'p> Paths<'p> {
             parameters.partition(|parameter| smooth.contains(parameter));
         let mut paths = Paths { program, smooth, trained, untrained: Vec::new() };
         if !others.is_empty() {
-            paths.untrained = paths.causes(cost, others);
+            paths.untrained = paths.reasons_of(cost, others);
         }
         Ok(paths)
     }
 
-    fn causes(&self, cost: VarId, parameters: Vec<VarId>) -> Vec<(VarId, Untrained)> {
+    fn reasons_of(&self, cost: VarId, parameters: Vec<VarId>) -> Vec<(VarId, Untrained)> {
         let program = self.program;
         let back = |roots: &[VarId], dependence| follow(program, roots, Way::Back, dependence);
         let taps = program.taps().iter().map(|tap| tap.var);
@@ -186,11 +186,11 @@ impl<'p> Paths<'p> {
 
     /// The operators at which a path from the parameter to the cost stops being differentiable, each with the position
     /// of the input concerned.
-    fn ends(&self, parameter: VarId) -> Vec<(&'p Operator, usize)> {
+    fn path_ends(&self, parameter: VarId) -> Vec<(&'p Operator, usize)> {
         let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
         let mut ends = Vec::new();
         for operator in operators(self.program) {
-            let edges = edges(self.program, operator, Dependence::Unstopped);
+            let edges = dependences(self.program, operator, Dependence::Unstopped);
             let end = edges.into_iter().find(|(from, to)| {
                 influenced.contains(from) && self.smooth.contains(to) && !self.smooth.contains(from)
             });
@@ -205,12 +205,12 @@ impl<'p> Paths<'p> {
     fn is_label(&self, parameter: VarId) -> bool {
         let is_label =
             |(operator, slot): (&Operator, usize)| operator.op.schema().input(slot).name == "Label";
-        self.ends(parameter).into_iter().all(is_label)
+        self.path_ends(parameter).into_iter().all(is_label)
     }
 
     /// The operator that ends the path from a parameter to the cost, and its place.
     pub fn ended_by(&self, parameter: VarId) -> Option<(&'p Operator, Option<Located>)> {
-        let (mut last, _) = *self.ends(parameter).first()?;
+        let (mut last, _) = *self.path_ends(parameter).first()?;
         let influenced = follow(self.program, &[parameter], Way::Forward, Dependence::Unstopped);
         // If an influenced input is a truth value or an integer, the path already ended at the operator that computed
         // it from floating-point numbers. The search goes back to that one; it ends, because operators follow what they
@@ -229,7 +229,7 @@ impl<'p> Paths<'p> {
     }
 
     /// The error for an untrained parameter, with what to do about it.
-    fn error(&self, parameter: VarId) -> GradientError {
+    fn untrained_error(&self, parameter: VarId) -> GradientError {
         let name = &self.program.var(parameter).name;
         let Some((last, place)) = self.ended_by(parameter) else {
             let message = format!(
@@ -273,7 +273,7 @@ pub fn trained(program: &Program) -> Result<Vec<VarId>, GradientError> {
     let paths = Paths::of(program)?;
     let missing = |(_, why): &&(VarId, Untrained)| *why != Untrained::LeftOut;
     if let Some(&(parameter, _)) = paths.untrained.iter().find(missing) {
-        return Err(paths.error(parameter));
+        return Err(paths.untrained_error(parameter));
     }
     if paths.trained.is_empty() {
         let message = "`stop_gradient` stops every path from a parameter to the cost, so there is nothing to train; run the \

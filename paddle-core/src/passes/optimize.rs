@@ -167,7 +167,7 @@ impl Update<'_> {
     }
 
     /// Adds decay to the gradient, or hands it to the rule.
-    fn decays(&mut self, settings: &Settings) -> Result<(), BuildError> {
+    fn add_decay(&mut self, settings: &Settings) -> Result<(), BuildError> {
         let own = self.program.parameter_options(self.pair.parameter).decay.map(Decay::L2);
         let parameter = self.pair.parameter;
         let pull = match own.or(settings.decay) {
@@ -225,7 +225,7 @@ pub fn optimize(
         };
         let ParameterOptions { lr, .. } = *program.parameter_options(pair.parameter);
         let mut update = Update { program, pair, learning_rate, decay: None, site, rows: None };
-        update.decays(settings)?;
+        update.add_decay(settings)?;
         if let Some(factor) = lr {
             update.learning_rate = update.append(Scale { scale: factor, bias: 0.0 }, &[learning_rate])?[0];
         }

@@ -161,12 +161,13 @@ impl Shards<'_> {
             self.operator(id, operator)?;
         }
         let results = self.program.block(id).results.clone();
-        self.program.block_mut(id).results = results.into_iter().map(|var| self.now(var)).collect();
+        self.program.block_mut(id).results =
+            results.into_iter().map(|var| self.replacement_of(var)).collect();
         Ok(())
     }
 
     /// The value that replaces `var`, or `var` itself.
-    fn now(&self, var: VarId) -> VarId {
+    fn replacement_of(&self, var: VarId) -> VarId {
         self.replaced.get(&var).copied().unwrap_or(var)
     }
 
@@ -186,7 +187,7 @@ impl Shards<'_> {
         };
         let rows = self.facts.fed_rows(self.program, &operator);
         let (site, output) = (operator.site, operator.outputs.first().copied());
-        operator.inputs = operator.inputs.iter().map(|&input| self.now(input)).collect();
+        operator.inputs = operator.inputs.iter().map(|&input| self.replacement_of(input)).collect();
         let mut constant = None;
         match linear {
             Some(Linear::Shared(inputs)) => {

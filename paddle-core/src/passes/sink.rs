@@ -46,8 +46,8 @@ impl Sinking {
             let inner = program.block(self.body).results[result];
             let is_sum = result >= at.parts.states + at.parts.collected;
             let whole = match is_sum {
-                true => self.total(program, inner)?,
-                false if products.contains(&inner) => self.over_rows(program, inner, &products)?,
+                true => self.sum_over_iterations(program, inner)?,
+                false if products.contains(&inner) => self.over_all_rows(program, inner, &products)?,
                 false => None,
             };
             // Collecting adds results in front of the sums, so the loop is looked up again.
@@ -98,7 +98,7 @@ impl Sinking {
     }
 
     /// The counterpart, behind the loop, of a value on the rows of an iteration: it is on the rows of all iterations.
-    fn over_rows(
+    fn over_all_rows(
         &mut self,
         program: &mut Program,
         inner: VarId,
@@ -112,12 +112,12 @@ impl Sinking {
             return Ok(program.ty(inner).rows.is_none().then_some(inner));
         }
         if !products.contains(&inner) {
-            return self.collected(program, inner);
+            return self.collect_value(program, inner);
         }
         let Some(operator) = writer(program, self.body, inner) else { return Ok(None) };
         let mut inputs = Vec::with_capacity(operator.inputs.len());
         for &input in &operator.inputs {
-            match self.over_rows(program, input, products)? {
+            match self.over_all_rows(program, input, products)? {
                 Some(whole) => inputs.push(whole),
                 None => return Ok(None),
             }
@@ -126,9 +126,9 @@ impl Sinking {
     }
 
     /// The counterpart of a value with rows, collected from the iterations. A value without rows has to be a constant.
-    fn collected(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+    fn collect_value(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
         if program.ty(inner).rows.is_none() {
-            return self.constant(program, inner);
+            return self.copy_constant(program, inner);
         }
         let home = program.var(inner).block;
         let Some(mut at) = LoopAt::with_body(program, home) else { return Ok(None) };
@@ -136,7 +136,7 @@ impl Sinking {
     }
 
     /// A constant of the body, created once more behind the loop.
-    fn constant(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+    fn copy_constant(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
         let Some(operator) = program.writer(inner).cloned() else { return Ok(None) };
         if !operator.inputs.is_empty() || !operator.op.effects().pure {
             return Ok(None);
@@ -145,7 +145,11 @@ impl Sinking {
     }
 
     /// The sum of a value without rows over all iterations.
-    fn total(&mut self, program: &mut Program, inner: VarId) -> Result<Option<VarId>, BuildError> {
+    fn sum_over_iterations(
+        &mut self,
+        program: &mut Program,
+        inner: VarId,
+    ) -> Result<Option<VarId>, BuildError> {
         // A sunk value with rows is that of all iterations, not its sum.
         if program.ty(inner).rows.is_some() || program.var(inner).block != self.body {
             return Ok(None);
@@ -167,11 +171,11 @@ impl Sinking {
         for (k, &input) in operator.inputs.iter().enumerate() {
             let has_rows = program.ty(input).rows.is_some();
             let whole = match has_rows {
-                true if sums => self.over_rows(program, input, &BTreeSet::new())?,
+                true if sums => self.over_all_rows(program, input, &BTreeSet::new())?,
                 false if !varying.contains(&k) && !self.is_forward(program, program.var(input).block) => {
                     Some(input)
                 }
-                false if !sums && is_linear => self.total(program, input)?,
+                false if !sums && is_linear => self.sum_over_iterations(program, input)?,
                 _ => None,
             };
             match whole {

@@ -61,7 +61,7 @@ impl<O: OpInterface> Program<O> {
     /// * gradient blocks differentiate the blocks of an operator that has run.
     pub fn verify(&self) -> Result<(), VerifyError> {
         let spaces = (0..).map(RowsId).zip(self.row_spaces());
-        let mut check = Check {
+        let mut verifier = Check {
             program: self,
             rows_of_sizes: spaces.map(|(rows, space)| (space.size, rows)).collect(),
             made_later: BTreeSet::new(),
@@ -72,24 +72,28 @@ impl<O: OpInterface> Program<O> {
             at: (BlockId::GLOBAL, None),
             found: Vec::new(),
         };
-        check.row_spaces();
-        if !check.found.is_empty() {
-            return Err(VerifyError { pass: None, violations: check.found });
+        verifier.check_row_spaces();
+        if !verifier.found.is_empty() {
+            return Err(VerifyError { pass: None, violations: verifier.found });
         }
         let operators = self.blocks().iter().flat_map(|block| &block.ops);
-        check.made_later = operators.flat_map(|operator| operator.op.makes(self, operator)).collect();
-        check.sizes();
-        check.startup();
-        check.block(BlockId::GLOBAL);
+        verifier.made_later = operators.flat_map(|operator| operator.op.makes(self, operator)).collect();
+        verifier.check_size_names();
+        verifier.check_startup();
+        verifier.check_block(BlockId::GLOBAL);
         for block in (1..self.blocks().len() as u32).map(BlockId) {
-            if !check.owners.contains_key(&block) {
-                check.at = (block, None);
-                check.report("no operator owns this block");
+            if !verifier.owners.contains_key(&block) {
+                verifier.at = (block, None);
+                verifier.report("no operator owns this block");
             }
         }
-        check.gradients();
-        check.taps();
-        if check.found.is_empty() { Ok(()) } else { Err(VerifyError { pass: None, violations: check.found }) }
+        verifier.check_gradients();
+        verifier.check_taps();
+        if verifier.found.is_empty() {
+            Ok(())
+        } else {
+            Err(VerifyError { pass: None, violations: verifier.found })
+        }
     }
 }
 
@@ -125,7 +129,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
     }
 
     /// Checks that each row space has a lower-numbered parent of the right kind.
-    fn row_spaces(&mut self) {
+    fn check_row_spaces(&mut self) {
         let program = self.program;
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
             let before = |other: Option<RowsId>| other.filter(|&other| other < rows);
@@ -154,7 +158,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    fn sizes(&mut self) {
+    fn check_size_names(&mut self) {
         let mut names = BTreeSet::new();
         for symbol in self.program.symbols() {
             if !names.insert(&symbol.name) {
@@ -163,7 +167,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    fn startup(&mut self) {
+    fn check_startup(&mut self) {
         for operator in self.program.startup() {
             let parameter = |var: &VarId| {
                 matches!(self.program.var(*var).definition, Definition::Parameter | Definition::State)
@@ -183,7 +187,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
     }
 
     /// Checks a block and its nested blocks. They nest at most [`Program::MAX_DEPTH`] deep.
-    fn block(&mut self, id: BlockId) {
+    fn check_block(&mut self, id: BlockId) {
         let block = self.program.block(id);
         let bound = if id == BlockId::GLOBAL { Definition::Input } else { Definition::BlockParameter };
         for &param in &block.params {
@@ -228,7 +232,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         let rows: Vec<RowsId> =
             sizes.filter_map(|size| self.rows_of_sizes.get(&size).copied()).chain(value.ty.rows).collect();
         for rows in rows {
-            if !self.exist(block, rows) {
+            if !self.rows_exist(block, rows) {
                 self.report(format!(
                     "`{}` is {}, but there are no rows of `{}` here",
                     value.name,
@@ -241,14 +245,14 @@ impl<'a, O: OpInterface> Check<'a, O> {
 
     /// Whether a row space exists in a block: the block or one around it has chosen it, or the operator that makes it
     /// has run.
-    fn exist(&self, block: BlockId, rows: RowsId) -> bool {
+    fn rows_exist(&self, block: BlockId, rows: RowsId) -> bool {
         let space = self.program.row_space(rows);
-        let parent = space.parent.is_none_or(|parent| self.exist(block, parent));
+        let parent = space.parent.is_none_or(|parent| self.rows_exist(block, parent));
         parent
             && match space.origin {
                 RowOrigin::Root | RowOrigin::Steps | RowOrigin::Rounds => true,
                 RowOrigin::Chosen | RowOrigin::Active { .. } => self.runs_on(block, rows),
-                RowOrigin::Part { of } => self.exist(block, of),
+                RowOrigin::Part { of } => self.rows_exist(block, of),
                 RowOrigin::Tokens if self.made_later.contains(&rows) => {
                     self.made.get(&rows).is_some_and(|&maker| self.program.is_visible(maker, block))
                 }
@@ -274,20 +278,20 @@ impl<'a, O: OpInterface> Check<'a, O> {
         for &input in &operator.inputs {
             self.read(block, input);
         }
-        self.changes(operator);
+        self.check_changes(operator);
         let schema = operator.op.schema();
         if schema.effects.blocks == operator.blocks.is_empty() {
             self.report(format!("`{}` has {} blocks", schema.name, operator.blocks.len()));
         }
-        self.forwards(block, operator);
+        self.check_forward_blocks(block, operator);
         for &inner in &operator.blocks {
             if self.program.block(inner).parent != Some(block) {
                 self.report(format!("block {} is not below block {}", inner.0, block.0));
             } else if self.owners.insert(inner, operator).is_some() {
                 self.report(format!("block {} is owned twice", inner.0));
             } else {
-                self.rows(inner);
-                self.block(inner);
+                self.check_rows_of_block(inner);
+                self.check_block(inner);
                 self.at = here;
             }
         }
@@ -300,7 +304,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
     }
 
     /// Checks that only parameters, states and inputs are changed in place, each by one operand.
-    fn changes(&mut self, operator: &Operator<O>) {
+    fn check_changes(&mut self, operator: &Operator<O>) {
         for changed in operator.changed() {
             let var = self.program.var(changed);
             let lasts =
@@ -346,7 +350,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
     }
 
     /// Checks the row space of a block: it is chosen for this block alone, or it is that of the forward block.
-    fn rows(&mut self, id: BlockId) {
+    fn check_rows_of_block(&mut self, id: BlockId) {
         let block = self.program.block(id);
         if let Some(forward) = block.forward {
             if block.rows != self.program.block(forward).rows {
@@ -363,7 +367,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
 
     /// Checks the gradient blocks of an operator. Their forward blocks are the last blocks of one operator; that
     /// operator stands where the gradient blocks can see the same surroundings, and it has run.
-    fn forwards(&mut self, block: BlockId, operator: &Operator<O>) {
+    fn check_forward_blocks(&mut self, block: BlockId, operator: &Operator<O>) {
         let forwards: Vec<BlockId> =
             operator.blocks.iter().filter_map(|&inner| self.program.block(inner).forward).collect();
         let Some(&first) = forwards.first() else {
@@ -387,7 +391,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    fn taps(&mut self) {
+    fn check_taps(&mut self) {
         self.at = (BlockId::GLOBAL, None);
         for tap in self.program.taps() {
             if !self.written.contains(&tap.var) {
@@ -396,7 +400,7 @@ impl<'a, O: OpInterface> Check<'a, O> {
         }
     }
 
-    fn gradients(&mut self) {
+    fn check_gradients(&mut self) {
         self.at = (BlockId::GLOBAL, None);
         for pair in self.program.gradients() {
             let (parameter, gradient) = (self.program.var(pair.parameter), self.program.var(pair.gradient));

@@ -9,12 +9,13 @@ use crate::program::{BlockId, Check, Condition, Place, Role, RowOrigin, RowsId, 
 
 /// Prints a program, with source places if `places` is set.
 pub(crate) fn print(program: &Program, places: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let printer = Printer { program, places, f, introduced: in_front(program), printed: BTreeSet::new() };
+    let printer =
+        Printer { program, places, f, introduced: declared_in_front(program), printed: BTreeSet::new() };
     printer.program()
 }
 
 /// The role that the operators of a block have by default, for the role of the operator that owns the block.
-pub(super) fn inherited(owner: Role) -> Role {
+pub(super) fn default_role(owner: Role) -> Role {
     match owner {
         Role::Forward | Role::Loss => Role::Forward,
         Role::Backward | Role::Optimize => owner,
@@ -23,7 +24,7 @@ pub(super) fn inherited(owner: Role) -> Role {
 
 /// The row spaces that are declared in front of all blocks: those that no block chooses, and those that other row
 /// spaces depend on.
-fn in_front(program: &Program) -> BTreeSet<RowsId> {
+fn declared_in_front(program: &Program) -> BTreeSet<RowsId> {
     let mut front = BTreeSet::new();
     for (id, space) in (0..).map(RowsId).zip(program.row_spaces()) {
         let mut at = Some(id).filter(|_| space.origin != RowOrigin::Chosen);
@@ -206,7 +207,7 @@ impl Printer<'_, '_, '_> {
         if !operator.blocks.is_empty() {
             self.f.write_str(" {\n")?;
             for &block in &operator.blocks {
-                self.block(block, depth + 1, inherited(operator.site.role))?;
+                self.block(block, depth + 1, default_role(operator.site.role))?;
             }
             self.indent(depth)?;
             self.f.write_char('}')?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ParseError;
 use super::lex::At;
 use super::parse::syntax;
-use super::print::inherited;
+use super::print::default_role;
 use super::syntax::{
     AttributeText, BlockText, Call, CheckText, Declaration, Factor, Name, OperatorText, ParameterText,
     PlaceText, ProgramText, SizeKind, SizeText, StateText, TypeText,
@@ -173,7 +173,7 @@ impl Reader {
             let parent = self.find_rows(parent)?;
             self.add_rows(&rows.name.text, Some(parent), RowOrigin::Chosen);
         }
-        inner(block).try_for_each(|block| self.choose_rows(block))
+        nested_blocks(block).try_for_each(|block| self.choose_rows(block))
     }
 
     fn find_rows(&self, name: &Name) -> Result<RowsId, ParseError> {
@@ -187,7 +187,7 @@ impl Reader {
             return Err(ParseError::new(global.at, "the global block is block 0"));
         }
         let mut blocks = BTreeMap::new();
-        number(global, None, &mut blocks)?;
+        collect_blocks(global, None, &mut blocks)?;
         for (expected, (&id, &(block, parent))) in (0..).zip(&blocks) {
             if id != expected {
                 let message = format!("blocks are numbered without gaps, but there is no block {expected}");
@@ -246,7 +246,7 @@ impl Reader {
     }
 
     /// Checks that an initialised value has its declared type.
-    fn initialized(&self, var: VarId, value: &Declaration, ty: &Type) -> Result<(), ParseError> {
+    fn check_initialized(&self, var: VarId, value: &Declaration, ty: &Type) -> Result<(), ParseError> {
         let Name { text: name, at } = &value.name;
         let found = self.program.ty(var);
         if found == ty {
@@ -262,7 +262,7 @@ impl Reader {
         let parameter = self.value(parameter)?;
         let (initializer, ty) = self.initializer(value, call)?;
         let state = self.program.add_state(&value.name.text, parameter, &slot.text, initializer);
-        self.initialized(state.map_err(build_error(call.at))?, value, &ty)
+        self.check_initialized(state.map_err(build_error(call.at))?, value, &ty)
     }
 
     fn parameter(&mut self, parameter: &ParameterText) -> Result<(), ParseError> {
@@ -271,7 +271,7 @@ impl Reader {
         let site = Site { role: Role::Forward, place: place.as_ref().map(|place| self.place(place)) };
         let wanted = ParameterUse { initializer, options: options.clone(), site };
         let parameter = self.program.create_parameter(&value.name.text, wanted);
-        self.initialized(parameter.map_err(build_error(call.at))?, value, &ty)
+        self.check_initialized(parameter.map_err(build_error(call.at))?, value, &ty)
     }
 
     /// Adds the values of a block and of its nested blocks.
@@ -317,7 +317,7 @@ impl Reader {
         let id = BlockId(block.id);
         for operator in &block.operators {
             let built = self.operator(operator, role)?;
-            let role = inherited(built.site.role);
+            let role = default_role(built.site.role);
             self.program.push_op(id, built);
             operator.blocks.iter().try_for_each(|block| self.operators(block, role))?;
         }
@@ -389,7 +389,8 @@ impl Reader {
     }
 
     fn ty(&self, text: &TypeText) -> Result<Type, ParseError> {
-        let rows = text.sizes.first().and_then(alone).and_then(|name| self.rows.get(&name.text)).copied();
+        let rows =
+            text.sizes.first().and_then(single_name).and_then(|name| self.rows.get(&name.text)).copied();
         let sizes = &text.sizes[usize::from(rows.is_some())..];
         let dims = sizes.iter().map(|size| self.size(size)).collect::<Result<_, _>>()?;
         Ok(Type { dtype: text.dtype, rows, dims })
@@ -424,7 +425,7 @@ impl Reader {
 }
 
 /// The name, if the size is a single name.
-fn alone(size: &SizeText) -> Option<&Name> {
+fn single_name(size: &SizeText) -> Option<&Name> {
     match &size.terms[..] {
         [term] if term.coefficient == 1 => match &term.factors[..] {
             [Factor::Name(name)] => Some(name),
@@ -435,14 +436,18 @@ fn alone(size: &SizeText) -> Option<&Name> {
 }
 
 /// The nested blocks of a block, one level down.
-fn inner(block: &BlockText) -> impl Iterator<Item = &BlockText> {
+fn nested_blocks(block: &BlockText) -> impl Iterator<Item = &BlockText> {
     block.operators.iter().flat_map(|operator| &operator.blocks)
 }
 
 type Numbered<'t> = BTreeMap<u32, (&'t BlockText, Option<u32>)>;
 
 /// Collects a block and its nested blocks by id.
-fn number<'t>(block: &'t BlockText, parent: Option<u32>, into: &mut Numbered<'t>) -> Result<(), ParseError> {
+fn collect_blocks<'t>(
+    block: &'t BlockText,
+    parent: Option<u32>,
+    into: &mut Numbered<'t>,
+) -> Result<(), ParseError> {
     if parent.is_some_and(|parent| block.id <= parent) {
         let message = "a block inside another one has a higher number";
         return Err(ParseError::new(block.at, message));
@@ -450,5 +455,5 @@ fn number<'t>(block: &'t BlockText, parent: Option<u32>, into: &mut Numbered<'t>
     if into.insert(block.id, (block, parent)).is_some() {
         return Err(ParseError::new(block.at, format!("there is already a block {}", block.id)));
     }
-    inner(block).try_for_each(|inner| number(inner, Some(block.id), into))
+    nested_blocks(block).try_for_each(|inner| collect_blocks(inner, Some(block.id), into))
 }

@@ -102,7 +102,7 @@ impl Facts {
             };
         }
         // Loops carry facts back to the start of their bodies, so this repeats until nothing changes.
-        while facts.go_through(program) {}
+        while facts.propagate_once(program) {}
         facts
     }
 
@@ -127,7 +127,7 @@ impl Facts {
     }
 
     /// Goes through all operators once and adds what follows. Returns whether a fact was added or changed.
-    fn go_through(&mut self, program: &Program) -> bool {
+    fn propagate_once(&mut self, program: &Program) -> bool {
         let before = self.facts.clone();
         for (id, block) in program.blocks().iter().enumerate() {
             for (at, operator) in block.ops.iter().enumerate() {
