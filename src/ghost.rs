@@ -93,7 +93,7 @@ pub mod tensor {
 
 macro_rules! operators {
     ($($(#[doc = $doc:literal])* $name:ident $($update:ident)?;)*) => {
-        /// What the signs of the language mean.
+        /// The operators of the language.
         #[doc(hidden)]
         pub mod operator {
             use super::{Value, Var, v};
@@ -105,19 +105,19 @@ macro_rules! operators {
                 }
 
                 $(
-                    /// The same, as the new value of a variable.
+                    /// The result becomes the new value of a variable.
                     pub fn $update(value: impl Value, _: &mut impl Value) {
                         v(value);
                     }
                 )?
             )*
 
-            /// The opposite, element by element.
+            /// The negative, element by element.
             pub fn neg(x: impl Value) -> Var {
                 v(x)
             }
 
-            /// Whether it does not hold, element by element.
+            /// The logical negation, element by element.
             pub fn not(x: impl Value) -> Var {
                 v(x)
             }
@@ -131,9 +131,9 @@ operators! {
     sub sub_assign;
     /// The product, element by element.
     mul mul_assign;
-    /// The quotient, element by element; of whole numbers it is rounded towards zero.
+    /// The quotient, element by element. For integers it is rounded towards zero.
     div div_assign;
-    /// What is left of a division, element by element.
+    /// The remainder of the division, element by element, with the sign of the divisor.
     rem rem_assign;
     /// Whether `x < y`, element by element.
     lt;
@@ -147,11 +147,11 @@ operators! {
     eq;
     /// Whether `x != y`, element by element.
     ne;
-    /// Whether both hold, element by element. Both sides are computed.
+    /// Whether both are true, element by element. Both sides are computed.
     and;
-    /// Whether one of both holds, element by element. Both sides are computed.
+    /// Whether at least one is true, element by element. Both sides are computed.
     or;
-    /// Whole numbers, from the first on.
+    /// The integers from the first number on.
     range;
 }
 

@@ -5,12 +5,13 @@
 //! * A [`Block`] has parameters, operators in order, and results. Operators of structured control flow
 //!   (`if`, `while` and their gradients) own blocks; a value is visible in its block and in the blocks below.
 //!   A value leaves a block only as a result.
-//! * A *gradient block* (`forward` is set) also sees the values of the forward block that it differentiates, as they
-//!   were in the run (of the same iteration, for a loop body). Which of them must be kept is for the plan to find.
-//! * A [parameter](Definition::Parameter) lives in the global block, whichever block asked for it; the operator that
+//! * A *gradient block* has a forward block (`forward`), which it differentiates. It also sees the values of the forward
+//!   block as they were in the run; in a loop, as they were in the same iteration. The plan finds out which values have
+//!   to be saved for it.
+//! * A [parameter](Definition::Parameter) is in the global block, whichever block asked for it; the operator that
 //!   initialises it is in the *startup part*. Only operators whose schema says `state` change parameters.
-//! * A [state](Definition::State) belongs to a parameter, and is what its updater keeps from step to step. It, too, is
-//!   initialised in the startup part.
+//! * A [state](Definition::State) belongs to a parameter: its updater keeps it from step to step. It is initialised in
+//!   the startup part, too.
 //! * The leading dimension of a [`Type`] may be a [`RowSpace`]. A value of an ancestor row space is brought into a
 //!   block by a `gather_rows` operator, once per block ([`Program::localize`]).
 //! * Only inputs and parameters declare shapes; every other type is inferred by [`Program::append_op`].

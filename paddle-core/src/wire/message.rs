@@ -6,11 +6,11 @@
 //! proto2, no maps, no `oneof`.
 //!
 //! The rules of proto2 that it implements:
-//! - `required`: the plain value, always written; its absence is an error (`completeness.rs`);
-//! - `optional`: an [`Option`], written when it is there, even when it is the default;
-//! - `repeated`: a [`Vec`], one key per element when written; packed or not when read;
-//! - fields are written in the order of their numbers;
-//! - a field with a number that the table does not have is kept as it is, and written after the others.
+//! - `required`: the plain value. It is always written; its absence is an error (`completeness.rs`).
+//! - `optional`: an [`Option`]. It is written if it is there, even if it is the default.
+//! - `repeated`: a [`Vec`]. It is written with a key for each element, and read packed or not.
+//! - Fields are written in the order of their numbers.
+//! - An unknown field is kept as it is, and written after the others.
 
 use prost::DecodeError;
 use prost::bytes::Buf;

@@ -1,8 +1,8 @@
 //! The wire level: PaddlePaddle's program and parameter files, byte for byte.
 //!
 //! A `.pdmodel` or `.pdprogram` file is one [`ProgramDesc`], a protobuf message; a `.pdiparams` file is the
-//! tensors of its persistable variables, one after the other. Nothing here gives the operators a meaning: what
-//! is read is what was written, and writing it again gives the same bytes.
+//! tensors of its persistable variables, one after the other. This level does not interpret operators: writing
+//! what was read gives the same bytes.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -10,9 +10,9 @@
 //! | `message.rs` | the macro that makes a struct and its [`prost::Message`] from such a table |
 //! | `completeness.rs` | the check that a message is complete: lengths that fit, required fields present |
 //! | `kinds.rs` | the two enumerations: types of attributes, types of variables |
-//! | `op.rs` | operators by hand: constructors, and slots and attributes by name |
+//! | `op.rs` | construction of operators, and access to slots and attributes by name |
 //! | `tensor.rs` | tensor streams and `.pdiparams` files |
-//! | `error.rs` | everything that can be wrong with them |
+//! | `error.rs` | the errors of reading and writing |
 
 mod completeness;
 mod error;

@@ -37,7 +37,7 @@ pub struct Place {
     pub end: Position,
 }
 
-/// A mistake in a source, or a doubt about what is meant.
+/// A mistake in a source, or a doubt: a place where the user may have meant something else.
 ///
 /// ```
 /// use paddle_language::{Options, Severity, compile};

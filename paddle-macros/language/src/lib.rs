@@ -1,7 +1,7 @@
 //! The language of `paddle`'s models: source to programs and diagnostics.
 //!
-//! [`compile()`] takes a text. What it gives are programs of `paddle_core`, or [`Diagnostics`]: all mistakes, each with a word for its kind
-//! and its place in the text, which are printed as rustc prints them.
+//! [`compile()`] compiles a text to programs of `paddle_core`, or returns [`Diagnostics`]: all mistakes, each with the id
+//! of its kind and its place in the text. They are printed in the format of rustc.
 //!
 //! ```
 //! use paddle_language::{Options, compile};
@@ -16,17 +16,17 @@
 //!
 //! | module | |
 //! | --- | --- |
-//! | `source` | texts → tokens, and the texts that they import from |
-//! | `parse` | tokens → tree (`ast`), reports what is not of the language |
+//! | `source` | texts → tokens, and the imports between texts |
+//! | `parse` | tokens → tree (`ast`); reports what the language does not have |
 //! | `configure`, `predicates` | `#[cfg(..)]` |
-//! | `import`, `export`, `library` | sub-networks of other sources, and those of `paddle` itself |
-//! | `resolve` | names, arguments, recursion |
+//! | `import`, `export`, `library` | sub-networks of other sources, and the layers of the library |
+//! | `resolve`, `parameter_names` | names, arguments, recursion; names of parameters |
 //! | `lower` | tree → program, with all checks of types; sub-networks are inlined |
-//! | `sharing`, `training` | what networks have to agree on, and whether they can be trained |
-//! | `analysis` | all of that, of tokens |
-//! | `report`, `messages`, `diagnostic` | the sink of errors, the catalogue of messages, what is said of them |
+//! | `sharing`, `training` | agreement on shared parameters, and trainability |
+//! | `analysis`, `compile` | all phases in order: for tokens, for texts |
+//! | `report`, `messages`, `diagnostic` | the sink of reports, the catalogue of messages, reports as data |
 //!
-//! What is hidden in this documentation is the tree itself, for the crate that expands to it, and promises nothing.
+//! The hidden modules, such as the tree, are for the crate of the macros. They promise nothing.
 
 mod analysis;
 #[doc(hidden)]

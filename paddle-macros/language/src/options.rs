@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a source is compiled with. By itself it has no imports, no sizes of others, and `#[cfg(..)]` holds for nothing.
+/// The options with which a source is compiled. By default there are no sources to import from and no outside sizes,
+/// and no predicate of `#[cfg(..)]` holds.
 ///
 /// ```
 /// use paddle_language::{Options, compile};
