@@ -2,7 +2,7 @@
 //! Its arithmetic is in `paddle-kernels`, under the same file name.
 //!
 //! To add one: write `ops/<name>.rs` with a struct of its attributes that implements [`Operation`], and add one line
-//! to the list `operators!` below. The compiler then asks for the kernels.
+//! to the list `operators!` below. rustc then asks for the kernels, which backends find by the same list.
 //!
 //! Beside the operators stand what they are defined with (`definition/`), what the rules of several share (`rules/`), and what
 //! is made of several operators (`compositions/`).
@@ -138,7 +138,8 @@ macro_rules! operators {
             )*
         }
 
-        /// Passes the names of the variants of [`Op`](crate::ops::Op) to a macro: `with_operators!(callback)`.
+        /// Passes the names of the variants of [`Op`](crate::ops::Op) to a macro, `with_operators!(callback)`, so that a backend
+        /// needs no list of its own to find what an operator is computed by.
         #[macro_export]
         macro_rules! with_operators {
             ($d($d callback:ident)::+) => {

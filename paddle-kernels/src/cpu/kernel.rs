@@ -75,6 +75,10 @@ impl<'a> Single<'a> {
         Single { group, op }
     }
 
+    pub(super) fn group(&self) -> &'a Group {
+        self.group
+    }
+
     /// The operand of input slot `k`.
     pub(super) fn input(&self, k: usize) -> Result<Slot, Unsupported> {
         self.slot(self.op.inputs.get(k))

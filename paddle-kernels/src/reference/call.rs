@@ -7,13 +7,8 @@ use super::shape::broadcast;
 use super::values::Values;
 use super::{Buffer, Reference, memory};
 
-/// The arithmetic of an operator: what it writes, from what it reads.
-pub(super) type Arithmetic = Box<dyn Fn(&Call<'_>) -> Result<Vec<Values>, KernelError>>;
-
-/// The arithmetic of an operator that writes one value and accepts all that it can be given.
-pub(super) fn infallible(compute: impl Fn(&Call<'_>) -> Values + 'static) -> Arithmetic {
-    Box::new(move |call| Ok(vec![compute(call)]))
-}
+/// What an operator writes, in the order of its outputs, then of the inputs that it changes in place.
+pub(super) type Results = Result<Vec<Values>, KernelError>;
 
 /// One operator of a launch.
 pub(super) struct Call<'a> {

@@ -26,7 +26,7 @@ use paddle_core::plan::{
 use paddle_core::program::DType;
 
 pub use self::buffer::Buffer;
-use self::call::{Arithmetic, Call};
+use self::call::Call;
 use self::moves::Moving;
 use self::values::Values;
 use crate::queue::Queue;
@@ -50,7 +50,6 @@ enum Precision {
 /// A group that the reference backend runs operator by operator.
 pub struct Kernel {
     group: Group,
-    steps: Vec<Arithmetic>,
 }
 
 impl Reference {
@@ -92,7 +91,7 @@ impl Backend for Reference {
     }
 
     fn supports(&self, op: &Op) -> bool {
-        ops::arithmetic(op).is_some()
+        ops::arithmetic(op).is_supported()
     }
 
     fn fuses(&self, body: &Op) -> bool {
@@ -100,19 +99,18 @@ impl Backend for Reference {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
-        let mut steps = Vec::new();
         if let Some(GroupOp { op, .. }) = group.epilogue.iter().find(|op| !op.op.effects().element_wise) {
             let message = format!("`{}` is not element-wise, so it is a group of its own", op.name());
             return Err(Unsupported { message });
         }
-        for GroupOp { op, .. } in group.operators() {
-            let why = || match op {
+        if let Some(GroupOp { op, .. }) = group.operators().find(|op| !self.supports(&op.op)) {
+            let message = match op {
                 Op::Custom(_) => Custom::NOT_LINKED.to_string(),
                 op => format!("`{}` is no kernel", op.name()),
             };
-            steps.push(ops::arithmetic(op).ok_or_else(|| Unsupported { message: why() })?);
+            return Err(Unsupported { message });
         }
-        Ok(Kernel { group: group.clone(), steps })
+        Ok(Kernel { group: group.clone() })
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
@@ -215,8 +213,9 @@ impl Kernel {
     ) -> Result<(), KernelError> {
         let group = &self.group;
         let mut written = Vec::new();
-        for (op, step) in group.operators().zip(&self.steps) {
-            let results = step(&Call { backend, group, op, launch, memories, written: &written })?;
+        for op in group.operators() {
+            let call = Call { backend, group, op, launch, memories, written: &written };
+            let results = ops::arithmetic(&op.op).evaluate(&call)?;
             // Outputs, then the inputs that an operator changes in place.
             let targets: Vec<Operand> = op.outputs.iter().copied().chain(op.changed()).collect();
             assert_eq!(

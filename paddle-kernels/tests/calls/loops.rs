@@ -18,7 +18,7 @@ const OF_NUMBERS: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil cos c
 const MAY_CALL: [&str; 3] = [
     "paddle_kernels::cpu::math::library::",
     "<paddle_kernels::cpu::ops::random::",
-    "paddle_kernels::cpu::ops::dropout::compile",
+    "paddle_kernels::cpu::ops::dropout::<impl paddle_kernels::cpu::ops::Compile",
 ];
 
 /// What is called when something is wrong, or takes memory.

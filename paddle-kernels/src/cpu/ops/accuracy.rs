@@ -1,7 +1,9 @@
 //! `accuracy`.
 
+use paddle_core::ops;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
 
@@ -9,11 +11,13 @@ struct Accuracy {
     k: Extent,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (indices, label) = (single.input(1)?, single.input(2)?);
-    let Some(&k) = indices.1.shape.last() else { return single.refuse("of a scalar") };
-    let writes = [single.output(0)?, single.output(1)?, single.output(2)?];
-    Ok((single.signature([indices, label], writes), Box::new(Accuracy { k })))
+impl Compile for ops::Accuracy {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (indices, label) = (single.input(1)?, single.input(2)?);
+        let Some(&k) = indices.1.shape.last() else { return single.refuse("of a scalar") };
+        let writes = [single.output(0)?, single.output(1)?, single.output(2)?];
+        Ok((single.signature([indices, label], writes), Box::new(Accuracy { k })))
+    }
 }
 
 impl Body for Accuracy {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{AssignValue, Number, Range};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_number};
 use crate::cpu::number::{Constant, Element};
 use crate::cpu::operands::Operands;
@@ -15,12 +16,14 @@ const PIECE: usize = 1 << 14;
 
 struct Values<T>(Vec<T>);
 
-pub(super) fn compile(single: &Single<'_>, op: &AssignValue) -> Result<Compiled, Unsupported> {
-    let out = single.output(0)?;
-    let body: Box<dyn Body> = with_element!(out.1.dtype, T => {
-        Box::new(Values::<T>(op.values.iter().map(|&value| T::constant(value)).collect()))
-    });
-    Ok((single.signature([], [out]), body))
+impl Compile for AssignValue {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let out = single.output(0)?;
+        let body: Box<dyn Body> = with_element!(out.1.dtype, T => {
+            Box::new(Values::<T>(self.values.iter().map(|&value| T::constant(value)).collect()))
+        });
+        Ok((single.signature([], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Values<T> {
@@ -37,12 +40,14 @@ struct Numbers<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_range(single: &Single<'_>, op: &Range) -> Result<Compiled, Unsupported> {
-    let (out, start, step) = (single.output(0)?, op.start, op.step);
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_number!(single, dtype, T => Box::new(Numbers::<T> { start, step, element: PhantomData }));
-    Ok((single.signature([], [out]), body))
+impl Compile for Range {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (out, start, step) = (single.output(0)?, self.start, self.step);
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_number!(single, dtype, T => Box::new(Numbers::<T> { start, step, element: PhantomData }));
+        Ok((single.signature([], [out]), body))
+    }
 }
 
 impl<T: Constant> Body for Numbers<T> {

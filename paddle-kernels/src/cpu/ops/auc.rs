@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::Auc;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
@@ -16,14 +17,16 @@ struct Count<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: Auc) -> Result<Compiled, Unsupported> {
-    let (predict, label) = (single.input(0)?, single.input(1)?);
-    let (positive, negative, out) = (single.input(2)?, single.input(3)?, single.output(0)?);
-    let Some(&width) = predict.1.shape.last() else { return single.refuse("of a scalar") };
-    let dtype = predict.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Count::<T> { op, width, element: PhantomData }));
-    Ok((single.signature([predict, label], [out, positive, negative]), body))
+impl Compile for Auc {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (predict, label) = (single.input(0)?, single.input(1)?);
+        let (positive, negative, out) = (single.input(2)?, single.input(3)?, single.output(0)?);
+        let Some(&width) = predict.1.shape.last() else { return single.refuse("of a scalar") };
+        let dtype = predict.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Count::<T> { op: *self, width, element: PhantomData }));
+        Ok((single.signature([predict, label], [out, positive, negative]), body))
+    }
 }
 
 impl<T: Float + Into<f64>> Body for Count<T> {

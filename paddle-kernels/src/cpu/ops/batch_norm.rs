@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{BatchNorm, BatchNormGrad};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::channels::{Shape, View};
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -23,18 +24,24 @@ struct Forward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &BatchNorm) -> Result<Compiled, Unsupported> {
-    let (x, scale, bias) = (single.input(0)?, single.input(1)?, single.input(2)?);
-    let (mean, variance) = (single.input(3)?, single.input(4)?);
-    let outputs = [single.output(0)?, single.output(1)?, single.output(2)?];
-    let (shape, dtype, op) = (Shape::new(single, &x.1)?, x.1.dtype, *op);
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Forward::<T> { op, shape, element: PhantomData }));
-    let [y, saved_mean, saved_variance] = outputs;
-    Ok(match op.is_test {
-        true => (single.signature([x, scale, bias, mean, variance], [y, saved_mean, saved_variance]), body),
-        false => (single.signature([x, scale, bias], [y, saved_mean, saved_variance, mean, variance]), body),
-    })
+impl Compile for BatchNorm {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, scale, bias) = (single.input(0)?, single.input(1)?, single.input(2)?);
+        let (mean, variance) = (single.input(3)?, single.input(4)?);
+        let outputs = [single.output(0)?, single.output(1)?, single.output(2)?];
+        let (shape, dtype, op) = (Shape::new(single, &x.1)?, x.1.dtype, *self);
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Forward::<T> { op, shape, element: PhantomData }));
+        let [y, saved_mean, saved_variance] = outputs;
+        Ok(match self.is_test {
+            true => {
+                (single.signature([x, scale, bias, mean, variance], [y, saved_mean, saved_variance]), body)
+            }
+            false => {
+                (single.signature([x, scale, bias], [y, saved_mean, saved_variance, mean, variance]), body)
+            }
+        })
+    }
 }
 
 impl<T: Float> Body for Forward<T> {
@@ -130,14 +137,16 @@ struct Backward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &BatchNormGrad) -> Result<Compiled, Unsupported> {
-    let inputs = [0, 1, 2, 3, 4].map(|k| single.input(k));
-    let [x, scale, mean, inverse, grad] = inputs;
-    let (x, outputs) = (x?, [single.output(0)?, single.output(1)?, single.output(2)?]);
-    let (shape, dtype, is_test) = (Shape::new(single, &x.1)?, x.1.dtype, op.is_test);
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Backward::<T> { is_test, shape, element: PhantomData }));
-    Ok((single.signature([x, scale?, mean?, inverse?, grad?], outputs), body))
+impl Compile for BatchNormGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let inputs = [0, 1, 2, 3, 4].map(|k| single.input(k));
+        let [x, scale, mean, inverse, grad] = inputs;
+        let (x, outputs) = (x?, [single.output(0)?, single.output(1)?, single.output(2)?]);
+        let (shape, dtype, is_test) = (Shape::new(single, &x.1)?, x.1.dtype, self.is_test);
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Backward::<T> { is_test, shape, element: PhantomData }));
+        Ok((single.signature([x, scale?, mean?, inverse?, grad?], outputs), body))
+    }
 }
 
 impl<T: Float> Body for Backward<T> {

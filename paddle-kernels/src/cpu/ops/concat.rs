@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Concat, Split};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::{Operands, Signature};
@@ -41,12 +42,14 @@ struct Join<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: Concat) -> Result<Compiled, Unsupported> {
-    let (reads, out) = (single.inputs()?, single.output(0)?);
-    let blocks = Blocks::new(reads.iter().map(|(_, layout)| layout), op.axis);
-    let body: Box<dyn Body> =
-        with_element!(out.1.dtype, T => Box::new(Join::<T> { blocks, element: PhantomData }));
-    Ok((Signature { reads, writes: vec![out], in_place: false }, body))
+impl Compile for Concat {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (reads, out) = (single.inputs()?, single.output(0)?);
+        let blocks = Blocks::new(reads.iter().map(|(_, layout)| layout), self.axis);
+        let body: Box<dyn Body> =
+            with_element!(out.1.dtype, T => Box::new(Join::<T> { blocks, element: PhantomData }));
+        Ok((Signature { reads, writes: vec![out], in_place: false }, body))
+    }
 }
 
 impl<T: Element> Body for Join<T> {
@@ -78,12 +81,14 @@ struct Part<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_split(single: &Single<'_>, op: &Split) -> Result<Compiled, Unsupported> {
-    let (x, writes) = (single.input(0)?, single.outputs()?);
-    let blocks = Blocks::new(writes.iter().map(|(_, layout)| layout), op.axis);
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Part::<T> { blocks, element: PhantomData }));
-    Ok((Signature { reads: vec![x], writes, in_place: false }, body))
+impl Compile for Split {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, writes) = (single.input(0)?, single.outputs()?);
+        let blocks = Blocks::new(writes.iter().map(|(_, layout)| layout), self.axis);
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Part::<T> { blocks, element: PhantomData }));
+        Ok((Signature { reads: vec![x], writes, in_place: false }, body))
+    }
 }
 
 impl<T: Element> Body for Part<T> {

@@ -20,6 +20,7 @@ use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
 use self::panels::{Elements, Plane, Slide, Windows};
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::{Grid, Operand, Product};
 use crate::cpu::number::Float;
@@ -44,30 +45,36 @@ struct Convolution<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Conv2d) -> Result<Compiled, Unsupported> {
-    let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let layouts = [&input.1, &filter.1, &output.1];
-    let body = body(single, *op, Pass::Forward, layouts)?;
-    Ok((single.signature([input, filter], [output]), body))
+impl Compile for Conv2d {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let layouts = [&input.1, &filter.1, &output.1];
+        let body = body(single, *self, Pass::Forward, layouts)?;
+        Ok((single.signature([input, filter], [output]), body))
+    }
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &Conv2dGrad) -> Result<Compiled, Unsupported> {
-    let (input, filter, grad) = (single.input(0)?, single.input(1)?, single.input(2)?);
-    let out = single.output(0)?;
-    let body = body(single, op.conv, Pass::Grad(op.of), [&input.1, &filter.1, &grad.1])?;
-    let other = match op.of {
-        Conv2dGradKind::Input => filter,
-        Conv2dGradKind::Filter => input,
-    };
-    Ok((single.signature([other, grad], [out]), body))
+impl Compile for Conv2dGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (input, filter, grad) = (single.input(0)?, single.input(1)?, single.input(2)?);
+        let out = single.output(0)?;
+        let body = body(single, self.conv, Pass::Grad(self.of), [&input.1, &filter.1, &grad.1])?;
+        let other = match self.of {
+            Conv2dGradKind::Input => filter,
+            Conv2dGradKind::Filter => input,
+        };
+        Ok((single.signature([other, grad], [out]), body))
+    }
 }
 
-pub(super) fn compile_transpose(single: &Single<'_>, op: &Conv2dTranspose) -> Result<Compiled, Unsupported> {
-    let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    // What the convolution is given is the result here, and what it gives is the input.
-    let layouts = [&output.1, &filter.1, &input.1];
-    let body = body(single, op.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
-    Ok((single.signature([filter, input], [output]), body))
+impl Compile for Conv2dTranspose {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        // What the convolution is given is the result here, and what it gives is the input.
+        let layouts = [&output.1, &filter.1, &input.1];
+        let body = body(single, self.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
+        Ok((single.signature([filter, input], [output]), body))
+    }
 }
 
 fn body(

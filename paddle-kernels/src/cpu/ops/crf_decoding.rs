@@ -3,8 +3,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::CrfDecoding;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -21,16 +23,18 @@ struct Decoding<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (emission, transition, offsets) = (single.input(0)?, single.input(1)?, single.input(2)?);
-    let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
-    let body: Box<dyn Body> = with_float!(single, emission.1.dtype, T => Box::new(Decoding::<T> {
-        labels,
-        weights: Scratch::default(),
-        scores: Scratch::default(),
-        element: PhantomData,
-    }));
-    Ok((single.signature([emission, transition, offsets], [single.output(0)?]), body))
+impl Compile for CrfDecoding {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (emission, transition, offsets) = (single.input(0)?, single.input(1)?, single.input(2)?);
+        let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
+        let body: Box<dyn Body> = with_float!(single, emission.1.dtype, T => Box::new(Decoding::<T> {
+            labels,
+            weights: Scratch::default(),
+            scores: Scratch::default(),
+            element: PhantomData,
+        }));
+        Ok((single.signature([emission, transition, offsets], [single.output(0)?]), body))
+    }
 }
 
 impl<T: Float> Body for Decoding<T> {

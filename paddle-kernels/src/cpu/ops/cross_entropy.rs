@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{CrossEntropy, CrossEntropyGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use super::softmax::rows_of_piece;
 use crate::cpu::classes::first_outside;
 use crate::cpu::isa::dispatch;
@@ -82,13 +83,15 @@ struct Losses<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: CrossEntropy) -> Result<Compiled, Unsupported> {
-    let (x, label, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
-    let (dtype, labels) = (x.1.dtype, Labels::new(op.soft_label, op.ignore_index));
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Losses::<T> { labels, classes, element: PhantomData }));
-    Ok((single.signature([x, label], [out]), body))
+impl Compile for CrossEntropy {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, label, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
+        let (dtype, labels) = (x.1.dtype, Labels::new(self.soft_label, self.ignore_index));
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Losses::<T> { labels, classes, element: PhantomData }));
+        Ok((single.signature([x, label], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Losses<T> {
@@ -136,13 +139,15 @@ struct Grad<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: CrossEntropyGrad) -> Result<Compiled, Unsupported> {
-    let (x, label, grad, out) = (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
-    let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
-    let (dtype, labels) = (x.1.dtype, Labels::new(op.0.soft_label, op.0.ignore_index));
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Grad::<T> { labels, classes, element: PhantomData }));
-    Ok((single.signature([x, label, grad], [out]), body))
+impl Compile for CrossEntropyGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, label, grad, out) = (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
+        let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
+        let (dtype, labels) = (x.1.dtype, Labels::new(self.0.soft_label, self.0.ignore_index));
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Grad::<T> { labels, classes, element: PhantomData }));
+        Ok((single.signature([x, label, grad], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Grad<T> {

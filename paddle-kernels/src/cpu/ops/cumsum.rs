@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::CumSum;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::Along;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_number};
 use crate::cpu::number::Summed;
@@ -20,13 +21,15 @@ struct Sums<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: CumSum) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let Some(along) = Along::new(&x.1.shape, op.axis) else { return single.refuse("along no axis") };
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_number!(single, dtype, T => Box::new(Sums::<T> { op, along, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
+impl Compile for CumSum {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let Some(along) = Along::new(&x.1.shape, self.axis) else { return single.refuse("along no axis") };
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_number!(single, dtype, T => Box::new(Sums::<T> { op: *self, along, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
+    }
 }
 
 impl<T: Summed> Body for Sums<T> {

@@ -7,6 +7,7 @@ use paddle_core::ops::Custom;
 use paddle_core::plan::{Extent, HostSlice, HostSliceMut, KernelError, Unsupported};
 use paddle_core::program::DType;
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::{Operands, Reads};
@@ -32,27 +33,36 @@ struct Operand {
     has_rows: bool,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Custom) -> Result<Compiled, Unsupported> {
-    let Some(operator) = linked(op) else { return Err(Unsupported { message: Custom::NOT_LINKED.into() }) };
-    let (inputs, out) = (single.inputs()?, single.output(0)?);
-    if inputs.iter().chain([&out]).any(|(_, layout)| layout.shape.len() > MOST_AXES) {
-        return single.refuse("of so many axes");
+impl Compile for Custom {
+    fn is_supported(&self) -> bool {
+        linked(self).is_some()
     }
-    let of_definition = op.definition.inputs().iter().map(|&input| op.definition.ty(input).rows.is_some());
-    let operands = inputs.iter().zip(of_definition).map(|((_, layout), has_rows)| {
-        let (dtype, shape) = (layout.dtype, layout.shape.clone());
-        Operand { dtype, shape, has_rows }
-    });
-    let operands = operands.collect();
-    let body: Box<dyn Body> = with_element!(out.1.dtype, T => Box::new(Run::<T> {
-        op: op.clone(),
-        operator,
-        inputs: operands,
-        output: out.1.shape.clone(),
-        element: PhantomData,
-    }));
-    let signature = crate::cpu::operands::Signature { reads: inputs, writes: vec![out], in_place: false };
-    Ok((signature, body))
+
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let Some(operator) = linked(self) else {
+            return Err(Unsupported { message: Custom::NOT_LINKED.into() });
+        };
+        let (inputs, out) = (single.inputs()?, single.output(0)?);
+        if inputs.iter().chain([&out]).any(|(_, layout)| layout.shape.len() > MOST_AXES) {
+            return single.refuse("of so many axes");
+        }
+        let of_definition =
+            self.definition.inputs().iter().map(|&input| self.definition.ty(input).rows.is_some());
+        let operands = inputs.iter().zip(of_definition).map(|((_, layout), has_rows)| {
+            let (dtype, shape) = (layout.dtype, layout.shape.clone());
+            Operand { dtype, shape, has_rows }
+        });
+        let operands = operands.collect();
+        let body: Box<dyn Body> = with_element!(out.1.dtype, T => Box::new(Run::<T> {
+            op: self.clone(),
+            operator,
+            inputs: operands,
+            output: out.1.shape.clone(),
+            element: PhantomData,
+        }));
+        let signature = crate::cpu::operands::Signature { reads: inputs, writes: vec![out], in_place: false };
+        Ok((signature, body))
+    }
 }
 
 /// The elements of an input as kernels get them; truth values are bytes elsewhere.

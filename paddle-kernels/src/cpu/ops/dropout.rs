@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Dropout, DropoutGrad};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -25,19 +26,21 @@ struct Forward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Dropout) -> Result<Compiled, Unsupported> {
-    let (x, rows) = (single.input(0)?, single.input(1).ok());
-    let (out, mask) = (single.output(0)?, single.output(1)?);
-    let (stream, bound) = (single.stream(), dropped_below(op.dropout_prob));
-    let divisor = op.dropout_implementation.divisor(op.dropout_prob);
-    let (dtype, numbered) = (x.1.dtype, rows.is_some());
-    let body: Box<dyn Body> = with_float!(single, dtype, T => {
-        Box::new(Forward::<T> { stream, bound, divisor, numbered, element: PhantomData })
-    });
-    Ok(match rows {
-        Some(rows) => (single.signature([x, rows], [out, mask]), body),
-        None => (single.signature([x], [out, mask]), body),
-    })
+impl Compile for Dropout {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, rows) = (single.input(0)?, single.input(1).ok());
+        let (out, mask) = (single.output(0)?, single.output(1)?);
+        let (stream, bound) = (single.stream(), dropped_below(self.dropout_prob));
+        let divisor = self.dropout_implementation.divisor(self.dropout_prob);
+        let (dtype, numbered) = (x.1.dtype, rows.is_some());
+        let body: Box<dyn Body> = with_float!(single, dtype, T => {
+            Box::new(Forward::<T> { stream, bound, divisor, numbered, element: PhantomData })
+        });
+        Ok(match rows {
+            Some(rows) => (single.signature([x, rows], [out, mask]), body),
+            None => (single.signature([x], [out, mask]), body),
+        })
+    }
 }
 
 impl<T: Float> Body for Forward<T> {
@@ -83,13 +86,15 @@ struct Backward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &DropoutGrad) -> Result<Compiled, Unsupported> {
-    let (mask, grad, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let divisor = op.dropout_implementation.divisor(op.dropout_prob);
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Backward::<T> { divisor, element: PhantomData }));
-    Ok((single.signature([mask, grad], [out]), body))
+impl Compile for DropoutGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (mask, grad, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let divisor = self.dropout_implementation.divisor(self.dropout_prob);
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Backward::<T> { divisor, element: PhantomData }));
+        Ok((single.signature([mask, grad], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Backward<T> {

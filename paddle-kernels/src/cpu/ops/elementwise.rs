@@ -18,9 +18,11 @@ use crate::cpu::kernel::{Body, Machine};
 use crate::cpu::operands::{Operands, elements};
 
 mod compile;
+mod links;
 mod loops;
 
 pub(super) use compile::compile;
+pub(super) use links::Link;
 use loops::{Loop, SOURCES};
 
 /// Bytes of scratch, on the stack of the thread: half of a first-level cache.

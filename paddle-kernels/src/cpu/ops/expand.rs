@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Assign, Expand, Size};
 use paddle_core::plan::{Extent, Group, GroupOp, KernelError, Operand, Unsupported};
 
-use super::elementwise;
+use super::{Compile, elementwise};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
@@ -15,23 +15,25 @@ fn is_reduced(axes: &[i64], axis: usize) -> bool {
     axes.is_empty() || axes.contains(&(axis as i64))
 }
 
-/// An element-wise copy of x, seen with an axis of size 1 where it lacks one. Of y only the shape is looked at.
-pub(super) fn compile_expand(single: &Single<'_>, op: &Expand) -> Result<Compiled, Unsupported> {
-    let ((at, mut x), out) = (single.input(0)?, single.output(0)?);
-    let mut kept = x.shape.iter().copied();
-    let mut shape = Vec::with_capacity(out.1.shape.len());
-    for axis in 0..out.1.shape.len() {
-        let reduced = is_reduced(&op.axes, axis);
-        let own = if reduced && !op.keep_dim { None } else { kept.next() };
-        shape.push(own.filter(|_| !reduced).unwrap_or(Extent::Fixed(1)));
+impl Compile for Expand {
+    /// An element-wise copy of x, seen with an axis of size 1 where it lacks one. Of y only the shape is looked at.
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let ((at, mut x), out) = (single.input(0)?, single.output(0)?);
+        let mut kept = x.shape.iter().copied();
+        let mut shape = Vec::with_capacity(out.1.shape.len());
+        for axis in 0..out.1.shape.len() {
+            let reduced = is_reduced(&self.axes, axis);
+            let own = if reduced && !self.keep_dim { None } else { kept.next() };
+            shape.push(own.filter(|_| !reduced).unwrap_or(Extent::Fixed(1)));
+        }
+        x.shape = shape;
+        let copy =
+            GroupOp { op: Assign.into(), inputs: vec![Operand::Input(0)], outputs: vec![Operand::Output(0)] };
+        let group = Group::of(copy, vec![x.clone()], vec![out.1.clone()], 0);
+        let (_, body) = elementwise::compile(&group)?;
+        let in_place = true;
+        Ok((Signature { reads: vec![(at, x)], writes: vec![out], in_place }, body))
     }
-    x.shape = shape;
-    let copy =
-        GroupOp { op: Assign.into(), inputs: vec![Operand::Input(0)], outputs: vec![Operand::Output(0)] };
-    let group = Group::of(copy, vec![x.clone()], vec![out.1.clone()], 0);
-    let (_, body) = elementwise::compile(&group)?;
-    let in_place = true;
-    Ok((Signature { reads: vec![(at, x)], writes: vec![out], in_place }, body))
 }
 
 struct Count<T> {
@@ -39,14 +41,16 @@ struct Count<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_size(single: &Single<'_>, op: &Size) -> Result<Compiled, Unsupported> {
-    let ((_, x), out) = (single.input(0)?, single.output(0)?);
-    let axes = x.shape.iter().enumerate().filter(|(axis, _)| is_reduced(&op.axes, *axis));
-    let extents = axes.map(|(_, extent)| *extent).collect();
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Count::<T> { extents, element: PhantomData }));
-    Ok((single.signature([], [out]), body))
+impl Compile for Size {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let ((_, x), out) = (single.input(0)?, single.output(0)?);
+        let axes = x.shape.iter().enumerate().filter(|(axis, _)| is_reduced(&self.axes, *axis));
+        let extents = axes.map(|(_, extent)| *extent).collect();
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Count::<T> { extents, element: PhantomData }));
+        Ok((single.signature([], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Count<T> {

@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::Gather;
+use paddle_core::ops::{Gather, GatherNd};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::{Along, product};
 use crate::cpu::classes::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
@@ -73,14 +74,16 @@ struct Take<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: Gather) -> Result<Compiled, Unsupported> {
-    let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let Some(numbers) = Numbers::new(&x, &index, &out, op.axis) else {
-        return single.refuse("along no axis");
-    };
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Take::<T> { numbers, element: PhantomData }));
-    Ok((single.signature([x, index], [out]), body))
+impl Compile for Gather {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let Some(numbers) = Numbers::new(&x, &index, &out, self.axis) else {
+            return single.refuse("along no axis");
+        };
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Take::<T> { numbers, element: PhantomData }));
+        Ok((single.signature([x, index], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Take<T> {
@@ -159,14 +162,16 @@ struct TakeAt<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_nd(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let Some(positions) = Positions::new(&x.1.shape, &index) else {
-        return single.refuse("of positions of an unknown length");
-    };
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(TakeAt::<T> { positions, element: PhantomData }));
-    Ok((single.signature([x, index], [out]), body))
+impl Compile for GatherNd {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let Some(positions) = Positions::new(&x.1.shape, &index) else {
+            return single.refuse("of positions of an unknown length");
+        };
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(TakeAt::<T> { positions, element: PhantomData }));
+        Ok((single.signature([x, index], [out]), body))
+    }
 }
 
 impl<T: Element> Body for TakeAt<T> {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Between, Interpolate, InterpolateGrad, InterpolateKind};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
@@ -46,13 +47,15 @@ struct Forward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Interpolate) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let shape = Shape::new(single, op, [&x.1, &out.1])?;
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
+impl Compile for Interpolate {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let shape = Shape::new(single, self, [&x.1, &out.1])?;
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Forward<T> {
@@ -105,13 +108,15 @@ struct Backward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &InterpolateGrad) -> Result<Compiled, Unsupported> {
-    let (grad, out) = (single.input(1)?, single.output(0)?);
-    let shape = Shape::new(single, &op.0, [&out.1, &grad.1])?;
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
-    Ok((single.signature([grad], [out]), body))
+impl Compile for InterpolateGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (grad, out) = (single.input(1)?, single.output(0)?);
+        let shape = Shape::new(single, &self.0, [&out.1, &grad.1])?;
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
+        Ok((single.signature([grad], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Backward<T> {

@@ -6,8 +6,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{LinearChainCrf, LinearChainCrfGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::classes::first_outside;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -242,16 +244,18 @@ fn part(sequences: usize, parts: usize) -> usize {
 
 struct Cost<T>(Crf<T>);
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let inputs = single.inputs()?;
-    let [emission, transition, label, own, of_labels] = &inputs[..] else {
-        return single.refuse("of other inputs");
-    };
-    let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
-    let body: Box<dyn Body> =
-        with_float!(single, emission.1.dtype, T => Box::new(Cost::<T>(Crf::new(labels))));
-    let reads = [emission, transition, label, own, of_labels].map(Clone::clone);
-    Ok((single.signature(reads, [single.output(0)?, single.output(1)?]), body))
+impl Compile for LinearChainCrf {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let inputs = single.inputs()?;
+        let [emission, transition, label, own, of_labels] = &inputs[..] else {
+            return single.refuse("of other inputs");
+        };
+        let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
+        let body: Box<dyn Body> =
+            with_float!(single, emission.1.dtype, T => Box::new(Cost::<T>(Crf::new(labels))));
+        let reads = [emission, transition, label, own, of_labels].map(Clone::clone);
+        Ok((single.signature(reads, [single.output(0)?, single.output(1)?]), body))
+    }
 }
 
 impl<T: Float> Body for Cost<T> {
@@ -284,15 +288,18 @@ impl<T: Float> Body for Cost<T> {
 
 struct Grad<T>(Crf<T>);
 
-pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let inputs = single.inputs()?;
-    let [alpha, transition, label, grad, own, of_labels] = &inputs[..] else {
-        return single.refuse("of other inputs");
-    };
-    let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
-    let body: Box<dyn Body> = with_float!(single, alpha.1.dtype, T => Box::new(Grad::<T>(Crf::new(labels))));
-    let reads = [alpha, transition, label, own, of_labels, grad].map(Clone::clone);
-    Ok((single.signature(reads, [single.output(0)?, single.output(1)?]), body))
+impl Compile for LinearChainCrfGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let inputs = single.inputs()?;
+        let [alpha, transition, label, grad, own, of_labels] = &inputs[..] else {
+            return single.refuse("of other inputs");
+        };
+        let &[_, labels] = &transition.1.shape[..] else { return single.refuse("of such transitions") };
+        let body: Box<dyn Body> =
+            with_float!(single, alpha.1.dtype, T => Box::new(Grad::<T>(Crf::new(labels))));
+        let reads = [alpha, transition, label, own, of_labels, grad].map(Clone::clone);
+        Ok((single.signature(reads, [single.output(0)?, single.output(1)?]), body))
+    }
 }
 
 impl<T: Float> Body for Grad<T> {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{LookupTable, LookupTableGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::classes::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -32,17 +33,19 @@ pub(super) fn check(ids: &[i64], entries: usize) -> Result<(), KernelError> {
     }
 }
 
-pub(super) fn compile(single: &Single<'_>, op: LookupTable) -> Result<Compiled, Unsupported> {
-    let (ids, table, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [entries, size] = table.1.shape[..] else { return single.refuse("of such a table") };
-    let (dtype, padding_idx) = (table.1.dtype, op.padding_idx);
-    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(Look::<T> {
-        padding_idx,
-        entries,
-        size,
-        element: PhantomData,
-    }));
-    Ok((single.signature([ids, table], [out]), body))
+impl Compile for LookupTable {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (ids, table, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [entries, size] = table.1.shape[..] else { return single.refuse("of such a table") };
+        let (dtype, padding_idx) = (table.1.dtype, self.padding_idx);
+        let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(Look::<T> {
+            padding_idx,
+            entries,
+            size,
+            element: PhantomData,
+        }));
+        Ok((single.signature([ids, table], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Look<T> {
@@ -71,17 +74,19 @@ struct Add<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: LookupTableGrad) -> Result<Compiled, Unsupported> {
-    let (ids, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
-    let [entries, size] = out.1.shape[..] else { return single.refuse("of such a table") };
-    let (dtype, padding_idx) = (out.1.dtype, op.0.padding_idx);
-    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(Add::<T> {
-        padding_idx,
-        entries,
-        size,
-        element: PhantomData,
-    }));
-    Ok((single.signature([ids, grad], [out]), body))
+impl Compile for LookupTableGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (ids, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
+        let [entries, size] = out.1.shape[..] else { return single.refuse("of such a table") };
+        let (dtype, padding_idx) = (out.1.dtype, self.0.padding_idx);
+        let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(Add::<T> {
+            padding_idx,
+            entries,
+            size,
+            element: PhantomData,
+        }));
+        Ok((single.signature([ids, grad], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Add<T> {

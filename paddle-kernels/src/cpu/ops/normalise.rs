@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
+use super::Compile;
 use crate::cpu::channels::View;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -94,14 +95,18 @@ struct Forward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_layers(single: &Single<'_>, op: &LayerNorm) -> Result<Compiled, Unsupported> {
-    let x = single.input(0)?;
-    compile(single, Shape::of_layers(&x.1, op.begin_norm_axis, op.epsilon))
+impl Compile for LayerNorm {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let x = single.input(0)?;
+        compile(single, Shape::of_layers(&x.1, self.begin_norm_axis, self.epsilon))
+    }
 }
 
-pub(super) fn compile_groups(single: &Single<'_>, op: &GroupNorm) -> Result<Compiled, Unsupported> {
-    let x = single.input(0)?;
-    compile(single, Shape::of_groups(&x.1, op.groups, op.epsilon))
+impl Compile for GroupNorm {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let x = single.input(0)?;
+        compile(single, Shape::of_groups(&x.1, self.groups, self.epsilon))
+    }
 }
 
 fn compile(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupported> {
@@ -178,14 +183,18 @@ struct Backward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_layers_grad(single: &Single<'_>, op: &LayerNormGrad) -> Result<Compiled, Unsupported> {
-    let x = single.input(0)?;
-    compile_grad(single, Shape::of_layers(&x.1, op.0.begin_norm_axis, op.0.epsilon))
+impl Compile for LayerNormGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let x = single.input(0)?;
+        compile_grad(single, Shape::of_layers(&x.1, self.0.begin_norm_axis, self.0.epsilon))
+    }
 }
 
-pub(super) fn compile_groups_grad(single: &Single<'_>, op: &GroupNormGrad) -> Result<Compiled, Unsupported> {
-    let x = single.input(0)?;
-    compile_grad(single, Shape::of_groups(&x.1, op.0.groups, op.0.epsilon))
+impl Compile for GroupNormGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let x = single.input(0)?;
+        compile_grad(single, Shape::of_groups(&x.1, self.0.groups, self.0.epsilon))
+    }
 }
 
 fn compile_grad(single: &Single<'_>, shape: Shape) -> Result<Compiled, Unsupported> {

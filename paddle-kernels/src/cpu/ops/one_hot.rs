@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Number, OneHot};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::classes::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_number};
 use crate::cpu::number::Summed;
@@ -21,14 +22,16 @@ struct OnePerRow<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &OneHot) -> Result<Compiled, Unsupported> {
-    let (ids, out) = (single.input(0)?, single.output(0)?);
-    let Some(&depth) = out.1.shape.last() else { return single.refuse("of a scalar") };
-    let (dtype, allow_out_of_range) = (out.1.dtype, op.allow_out_of_range);
-    let body: Box<dyn Body> = with_number!(single, dtype, T => {
-        Box::new(OnePerRow::<T> { depth, allow_out_of_range, element: PhantomData })
-    });
-    Ok((single.signature([ids], [out]), body))
+impl Compile for OneHot {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (ids, out) = (single.input(0)?, single.output(0)?);
+        let Some(&depth) = out.1.shape.last() else { return single.refuse("of a scalar") };
+        let (dtype, allow_out_of_range) = (out.1.dtype, self.allow_out_of_range);
+        let body: Box<dyn Body> = with_number!(single, dtype, T => {
+            Box::new(OnePerRow::<T> { depth, allow_out_of_range, element: PhantomData })
+        });
+        Ok((single.signature([ids], [out]), body))
+    }
 }
 
 impl<T: Summed> Body for OnePerRow<T> {

@@ -8,6 +8,7 @@ use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 use paddle_core::plan::{Extent, KernelError, OperandType, Unsupported};
 
 use self::windows::RUN;
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -54,13 +55,15 @@ struct Forward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Pool2d) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let shape = Shape::new(single, *op, [&x.1, &out.1])?;
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
+impl Compile for Pool2d {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let shape = Shape::new(single, *self, [&x.1, &out.1])?;
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Forward::<T> { shape, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Forward<T> {
@@ -94,16 +97,15 @@ struct WithIndex<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_with_index(
-    single: &Single<'_>,
-    op: &MaxPool2dWithIndex,
-) -> Result<Compiled, Unsupported> {
-    let (x, out, mask) = (single.input(0)?, single.output(0)?, single.output(1)?);
-    let shape = Shape::new(single, op.pool(), [&x.1, &out.1])?;
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(WithIndex::<T> { shape, element: PhantomData }));
-    Ok((single.signature([x], [out, mask]), body))
+impl Compile for MaxPool2dWithIndex {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out, mask) = (single.input(0)?, single.output(0)?, single.output(1)?);
+        let shape = Shape::new(single, self.pool(), [&x.1, &out.1])?;
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(WithIndex::<T> { shape, element: PhantomData }));
+        Ok((single.signature([x], [out, mask]), body))
+    }
 }
 
 impl<T: Float> Body for WithIndex<T> {
@@ -140,16 +142,18 @@ struct Backward<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &Pool2dGrad) -> Result<Compiled, Unsupported> {
-    let (x, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
-    let shape = Shape::new(single, op.0, [&out.1, &grad.1])?;
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
-    Ok(match op.0.pooling_type {
-        PoolKind::Max => (single.signature([grad, x], [out]), body),
-        PoolKind::Avg => (single.signature([grad], [out]), body),
-    })
+impl Compile for Pool2dGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, grad, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
+        let shape = Shape::new(single, self.0, [&out.1, &grad.1])?;
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Backward::<T> { shape, element: PhantomData }));
+        Ok(match self.0.pooling_type {
+            PoolKind::Max => (single.signature([grad, x], [out]), body),
+            PoolKind::Avg => (single.signature([grad], [out]), body),
+        })
+    }
 }
 
 impl<T: Float> Body for Backward<T> {

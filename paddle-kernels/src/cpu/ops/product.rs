@@ -4,8 +4,10 @@
 use std::marker::PhantomData;
 
 use paddle_core::ops;
+use paddle_core::ops::Contract;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
@@ -25,56 +27,60 @@ struct Products<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &ops::Matmul) -> Result<Compiled, Unsupported> {
-    let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let one = Extent::Fixed(1);
-    // A vector is a row as the first factor and a column as the second.
-    let (trans_a, trans_b) = (op.trans_x && x.1.shape.len() > 1, op.trans_y && y.1.shape.len() > 1);
-    let (x_count, [a, b]) = match &x.1.shape[..] {
-        [k] => (&[][..], [one, *k]),
-        [count @ .., a, b] => (count, [*a, *b]),
-        [] => return single.refuse("of a scalar"),
-    };
-    let (y_count, [c, d]) = match &y.1.shape[..] {
-        [k] => (&[][..], [*k, one]),
-        [count @ .., c, d] => (count, [*c, *d]),
-        [] => return single.refuse("of a scalar"),
-    };
-    let (m, k) = if trans_a { (b, a) } else { (a, b) };
-    let n = if trans_b { c } else { d };
-    let axes = x_count.len().max(y_count.len());
-    if axes > MOST_AXES {
-        return single.refuse("of so many axes");
+impl Compile for ops::Matmul {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let one = Extent::Fixed(1);
+        // A vector is a row as the first factor and a column as the second.
+        let (trans_a, trans_b) = (self.trans_x && x.1.shape.len() > 1, self.trans_y && y.1.shape.len() > 1);
+        let (x_count, [a, b]) = match &x.1.shape[..] {
+            [k] => (&[][..], [one, *k]),
+            [count @ .., a, b] => (count, [*a, *b]),
+            [] => return single.refuse("of a scalar"),
+        };
+        let (y_count, [c, d]) = match &y.1.shape[..] {
+            [k] => (&[][..], [*k, one]),
+            [count @ .., c, d] => (count, [*c, *d]),
+            [] => return single.refuse("of a scalar"),
+        };
+        let (m, k) = if trans_a { (b, a) } else { (a, b) };
+        let n = if trans_b { c } else { d };
+        let axes = x_count.len().max(y_count.len());
+        if axes > MOST_AXES {
+            return single.refuse("of so many axes");
+        }
+        let counted = out.1.shape.iter().take(axes).enumerate().map(|(i, &extent)| {
+            let has =
+                |count: &[Extent]| (i + count.len()).checked_sub(axes).is_some_and(|at| count[at] == extent);
+            (extent, [has(x_count), has(y_count)])
+        });
+        let mut counted: Vec<_> = counted.filter(|&(extent, _)| extent != one).collect();
+        let mut m = vec![m];
+        // The rows of all matrices that have one factor are those of a single matrix.
+        if !trans_a && counted.iter().all(|(_, has)| *has == [true, false]) {
+            m.splice(..0, counted.drain(..).map(|(extent, _)| extent));
+        }
+        let (k, dtype) = (vec![k], x.1.dtype);
+        let body: Box<dyn Body> = with_float!(single, dtype, T => {
+            Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
+        });
+        Ok((single.signature([x, y], [out]), body))
     }
-    let counted = out.1.shape.iter().take(axes).enumerate().map(|(i, &extent)| {
-        let has =
-            |count: &[Extent]| (i + count.len()).checked_sub(axes).is_some_and(|at| count[at] == extent);
-        (extent, [has(x_count), has(y_count)])
-    });
-    let mut counted: Vec<_> = counted.filter(|&(extent, _)| extent != one).collect();
-    let mut m = vec![m];
-    // The rows of all matrices that have one factor are those of a single matrix.
-    if !trans_a && counted.iter().all(|(_, has)| *has == [true, false]) {
-        m.splice(..0, counted.drain(..).map(|(extent, _)| extent));
-    }
-    let (k, dtype) = (vec![k], x.1.dtype);
-    let body: Box<dyn Body> = with_float!(single, dtype, T => {
-        Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
-    });
-    Ok((single.signature([x, y], [out]), body))
 }
 
-pub(super) fn compile_contract(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let (Some((&m, k)), Some(&n)) = (x.1.shape.split_last(), y.1.shape.last()) else {
-        return single.refuse("of scalars");
-    };
-    let (m, k, dtype) = (vec![m], k.to_vec(), x.1.dtype);
-    let (trans_a, trans_b, counted) = (true, false, Vec::new());
-    let body: Box<dyn Body> = with_float!(single, dtype, T => {
-        Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
-    });
-    Ok((single.signature([x, y], [out]), body))
+impl Compile for Contract {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let (Some((&m, k)), Some(&n)) = (x.1.shape.split_last(), y.1.shape.last()) else {
+            return single.refuse("of scalars");
+        };
+        let (m, k, dtype) = (vec![m], k.to_vec(), x.1.dtype);
+        let (trans_a, trans_b, counted) = (true, false, Vec::new());
+        let body: Box<dyn Body> = with_float!(single, dtype, T => {
+            Box::new(Products::<T> { m, n, k, trans_a, trans_b, counted, element: PhantomData })
+        });
+        Ok((single.signature([x, y], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Products<T> {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
@@ -29,22 +30,22 @@ enum Distribution {
     TruncatedGaussian { mean: f64, std: f64 },
 }
 
-pub(super) fn compile_uniform(single: &Single<'_>, op: &ops::UniformRandom) -> Result<Compiled, Unsupported> {
-    compile(single, Distribution::Uniform { min: op.min, max: op.max })
+impl Compile for ops::UniformRandom {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Distribution::Uniform { min: self.min, max: self.max })
+    }
 }
 
-pub(super) fn compile_gaussian(
-    single: &Single<'_>,
-    op: &ops::GaussianRandom,
-) -> Result<Compiled, Unsupported> {
-    compile(single, Distribution::Gaussian { mean: op.mean, std: op.std })
+impl Compile for ops::GaussianRandom {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Distribution::Gaussian { mean: self.mean, std: self.std })
+    }
 }
 
-pub(super) fn compile_truncated_gaussian(
-    single: &Single<'_>,
-    op: &ops::TruncatedGaussianRandom,
-) -> Result<Compiled, Unsupported> {
-    compile(single, Distribution::TruncatedGaussian { mean: op.mean, std: op.std })
+impl Compile for ops::TruncatedGaussianRandom {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Distribution::TruncatedGaussian { mean: self.mean, std: self.std })
+    }
 }
 
 fn compile(single: &Single<'_>, distribution: Distribution) -> Result<Compiled, Unsupported> {

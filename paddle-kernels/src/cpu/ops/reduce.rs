@@ -9,6 +9,7 @@ use paddle_core::ops::{Reduce, ReduceKind};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 use paddle_core::program::DType;
 
+use super::Compile;
 use crate::cpu::fold::{All, Any, Fold, Max, Min, Number, Product, Sum, along, fold_rows};
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
@@ -50,23 +51,25 @@ struct Folded<T, F> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Reduce) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let mut axes: Vec<Axis> = Vec::new();
-    for (i, &extent) in x.1.shape.iter().enumerate() {
-        let kept = !op.axes.is_empty() && !op.axes.contains(&(i as i64));
-        match axes.last_mut() {
-            _ if extent == Extent::Fixed(1) => {}
-            Some(axis) if axis.kept == kept => axis.extents.push(extent),
-            _ => axes.push(Axis { extents: vec![extent], kept }),
+impl Compile for Reduce {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let mut axes: Vec<Axis> = Vec::new();
+        for (i, &extent) in x.1.shape.iter().enumerate() {
+            let kept = !self.axes.is_empty() && !self.axes.contains(&(i as i64));
+            match axes.last_mut() {
+                _ if extent == Extent::Fixed(1) => {}
+                Some(axis) if axis.kept == kept => axis.extents.push(extent),
+                _ => axes.push(Axis { extents: vec![extent], kept }),
+            }
         }
+        if axes.len() > MOST_AXES {
+            return single.refuse("over so many axes");
+        }
+        let (dtype, kind) = (x.1.dtype, self.kind);
+        let Some(body) = body(Axes(axes), kind, dtype) else { return single.refuse(&format!("of {dtype}")) };
+        Ok((single.signature([x], [out]), body))
     }
-    if axes.len() > MOST_AXES {
-        return single.refuse("over so many axes");
-    }
-    let (dtype, kind) = (x.1.dtype, op.kind);
-    let Some(body) = body(Axes(axes), kind, dtype) else { return single.refuse(&format!("of {dtype}")) };
-    Ok((single.signature([x], [out]), body))
 }
 
 fn body(axes: Axes, kind: ReduceKind, dtype: DType) -> Option<Box<dyn Body>> {

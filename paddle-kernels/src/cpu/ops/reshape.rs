@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{AxisToRows, Reshape, RowsToAxis};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::{Operands, Slot};
@@ -14,9 +16,16 @@ struct Copy<T>(PhantomData<T>);
 /// Elements that one thread copies at a time.
 const PIECE: usize = 1 << 16;
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    copy(single, single.input(0)?, single.output(0)?)
+macro_rules! copies {
+    ($($name:ident),*) => {$(
+        impl Compile for $name {
+            fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+                copy(single, single.input(0)?, single.output(0)?)
+            }
+        }
+    )*};
 }
+copies!(AxisToRows, Reshape, RowsToAxis);
 
 /// Copies all elements of an operand to another one.
 pub(super) fn copy(single: &Single<'_>, x: Slot, out: Slot) -> Result<Compiled, Unsupported> {

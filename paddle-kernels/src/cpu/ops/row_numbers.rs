@@ -1,7 +1,9 @@
 //! `row_numbers`.
 
+use paddle_core::ops;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
@@ -11,9 +13,11 @@ const PIECE: usize = 1 << 14;
 
 struct RowNumbers;
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let out = single.output(0)?;
-    Ok((single.signature([], [out]), Box::new(RowNumbers)))
+impl Compile for ops::RowNumbers {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let out = single.output(0)?;
+        Ok((single.signature([], [out]), Box::new(RowNumbers)))
+    }
 }
 
 impl Body for RowNumbers {

@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::GatherGrad;
+use paddle_core::ops::{GatherGrad, Scatter, ScatterNdAdd};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use super::gather::{Numbers, Positions};
 use crate::cpu::along::Along;
 use crate::cpu::classes::first_outside;
@@ -70,15 +71,17 @@ struct Gathered<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_gather_grad(single: &Single<'_>, op: GatherGrad) -> Result<Compiled, Unsupported> {
-    let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
-    let Some(numbers) = Numbers::new(&out, &index, &grad, op.0.axis) else {
-        return single.refuse("along no axis");
-    };
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Gathered::<T> { numbers, element: PhantomData }));
-    Ok((single.signature([index, grad], [out]), body))
+impl Compile for GatherGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
+        let Some(numbers) = Numbers::new(&out, &index, &grad, self.0.axis) else {
+            return single.refuse("along no axis");
+        };
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Gathered::<T> { numbers, element: PhantomData }));
+        Ok((single.signature([index, grad], [out]), body))
+    }
 }
 
 impl<T: Float + Summed> Body for Gathered<T> {
@@ -103,16 +106,18 @@ struct Added<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_nd_add(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, index, updates) = (single.input(0)?, single.input(1)?, single.input(2)?);
-    let out = single.output(0)?;
-    let Some(positions) = Positions::new(&x.1.shape, &index) else {
-        return single.refuse("of positions of an unknown length");
-    };
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_number!(single, dtype, T => Box::new(Added::<T> { positions, element: PhantomData }));
-    Ok((single.signature([x, index, updates], [out]), body))
+impl Compile for ScatterNdAdd {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, index, updates) = (single.input(0)?, single.input(1)?, single.input(2)?);
+        let out = single.output(0)?;
+        let Some(positions) = Positions::new(&x.1.shape, &index) else {
+            return single.refuse("of positions of an unknown length");
+        };
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_number!(single, dtype, T => Box::new(Added::<T> { positions, element: PhantomData }));
+        Ok((single.signature([x, index, updates], [out]), body))
+    }
 }
 
 impl<T: Summed> Body for Added<T> {
@@ -139,13 +144,15 @@ struct Replaced<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, ids, updates) = (single.input(0)?, single.input(1)?, single.input(2)?);
-    let out = single.output(0)?;
-    let Some(along) = Along::new(&x.1.shape, 0) else { return single.refuse("of a scalar") };
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Replaced::<T> { along, element: PhantomData }));
-    Ok((single.signature([x, ids, updates], [out]), body))
+impl Compile for Scatter {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, ids, updates) = (single.input(0)?, single.input(1)?, single.input(2)?);
+        let out = single.output(0)?;
+        let Some(along) = Along::new(&x.1.shape, 0) else { return single.refuse("of a scalar") };
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Replaced::<T> { along, element: PhantomData }));
+        Ok((single.signature([x, ids, updates], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Replaced<T> {

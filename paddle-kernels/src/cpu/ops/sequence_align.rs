@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::SequenceAlign;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::Operands;
@@ -15,10 +17,12 @@ const PIECE: usize = 1 << 14;
 
 struct Align<T>(PhantomData<T>);
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, own, others, out) = (single.input(0)?, single.input(2)?, single.input(3)?, single.output(0)?);
-    let body: Box<dyn Body> = with_element!(x.1.dtype, T => Box::new(Align::<T>(PhantomData)));
-    Ok((single.signature([x, own, others], [out]), body))
+impl Compile for SequenceAlign {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, own, others, out) = (single.input(0)?, single.input(2)?, single.input(3)?, single.output(0)?);
+        let body: Box<dyn Body> = with_element!(x.1.dtype, T => Box::new(Align::<T>(PhantomData)));
+        Ok((single.signature([x, own, others], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Align<T> {

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{SequenceConcat, SequenceConcatGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use crate::cpu::number::{Element, Float};
@@ -16,13 +18,16 @@ struct Concat<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let (dims, dtype) = (dims.to_vec(), x.1.dtype);
-    let operands = [x, y, single.input(3)?, single.input(4)?, single.input(5)?];
-    let body: Box<dyn Body> = with_element!(dtype, T => Box::new(Concat::<T> { dims, element: PhantomData }));
-    Ok((single.signature(operands, [out]), body))
+impl Compile for SequenceConcat {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, y, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let (dims, dtype) = (dims.to_vec(), x.1.dtype);
+        let operands = [x, y, single.input(3)?, single.input(4)?, single.input(5)?];
+        let body: Box<dyn Body> =
+            with_element!(dtype, T => Box::new(Concat::<T> { dims, element: PhantomData }));
+        Ok((single.signature(operands, [out]), body))
+    }
 }
 
 /// The sequences are as long as both parts together.
@@ -59,14 +64,16 @@ impl<T: Element> Body for Concat<T> {
 
 struct Grad<T>(Concat<T>);
 
-pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (grad, x, y) = (single.input(2)?, single.output(0)?, single.output(1)?);
-    let operands = [grad, single.input(3)?, single.input(4)?, single.input(5)?];
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let dims = dims.to_vec();
-    let body: Box<dyn Body> =
-        with_float!(single, x.1.dtype, T => Box::new(Grad(Concat::<T> { dims, element: PhantomData })));
-    Ok((single.signature(operands, [x, y]), body))
+impl Compile for SequenceConcatGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (grad, x, y) = (single.input(2)?, single.output(0)?, single.output(1)?);
+        let operands = [grad, single.input(3)?, single.input(4)?, single.input(5)?];
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let dims = dims.to_vec();
+        let body: Box<dyn Body> =
+            with_float!(single, x.1.dtype, T => Box::new(Grad(Concat::<T> { dims, element: PhantomData })));
+        Ok((single.signature(operands, [x, y]), body))
+    }
 }
 
 impl<T: Float> Body for Grad<T> {

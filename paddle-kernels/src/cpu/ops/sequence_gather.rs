@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{SequenceGather, SequenceGatherGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
 use crate::cpu::number::{Element, Float};
@@ -16,13 +18,16 @@ struct Gather<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let (dims, dtype) = (dims.to_vec(), x.1.dtype);
-    let operands = [x, index, single.input(2)?, single.input(3)?];
-    let body: Box<dyn Body> = with_element!(dtype, T => Box::new(Gather::<T> { dims, element: PhantomData }));
-    Ok((single.signature(operands, [out]), body))
+impl Compile for SequenceGather {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let (dims, dtype) = (dims.to_vec(), x.1.dtype);
+        let operands = [x, index, single.input(2)?, single.input(3)?];
+        let body: Box<dyn Body> =
+            with_element!(dtype, T => Box::new(Gather::<T> { dims, element: PhantomData }));
+        Ok((single.signature(operands, [out]), body))
+    }
 }
 
 /// Each position is that of a token.
@@ -61,14 +66,16 @@ impl<T: Element> Body for Gather<T> {
 
 struct Grad<T>(Gather<T>);
 
-pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
-    let operands = [grad, index, single.input(3)?, single.input(4)?];
-    let [_, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
-    let dims = dims.to_vec();
-    let body: Box<dyn Body> =
-        with_float!(single, out.1.dtype, T => Box::new(Grad(Gather::<T> { dims, element: PhantomData })));
-    Ok((single.signature(operands, [out]), body))
+impl Compile for SequenceGatherGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
+        let operands = [grad, index, single.input(3)?, single.input(4)?];
+        let [_, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
+        let dims = dims.to_vec();
+        let body: Box<dyn Body> =
+            with_float!(single, out.1.dtype, T => Box::new(Grad(Gather::<T> { dims, element: PhantomData })));
+        Ok((single.signature(operands, [out]), body))
+    }
 }
 
 impl<T: Float> Body for Grad<T> {

@@ -1,15 +1,19 @@
 //! `sequence_length`.
 
+use paddle_core::ops::SequenceLength;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
 
 struct Length;
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (offsets, out) = (single.input(1)?, single.output(0)?);
-    Ok((single.signature([offsets], [out]), Box::new(Length)))
+impl Compile for SequenceLength {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (offsets, out) = (single.input(1)?, single.output(0)?);
+        Ok((single.signature([offsets], [out]), Box::new(Length)))
+    }
 }
 
 impl Body for Length {

@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use paddle_core::ops::{Number, SequencePad};
+use paddle_core::ops::{Number, SequencePad, SequenceUnpad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::{Constant, Element};
@@ -18,13 +19,15 @@ struct Pad<T> {
     pad: T,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &SequencePad) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, places, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
-    let (places, dims, pad) = (*places, dims.to_vec(), Number::Float(op.pad_value));
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Pad::<T> { places, dims, pad: T::constant(pad) }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequencePad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, places, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
+        let (places, dims, pad) = (*places, dims.to_vec(), Number::Float(self.pad_value));
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Pad::<T> { places, dims, pad: T::constant(pad) }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Constant> Body for Pad<T> {
@@ -54,13 +57,15 @@ struct Unpad<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_unpad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
-    let [_, places, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let (places, dims) = (*places, dims.to_vec());
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Unpad::<T> { places, dims, element: PhantomData }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequenceUnpad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(2)?, single.output(0)?);
+        let [_, places, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let (places, dims) = (*places, dims.to_vec());
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Unpad::<T> { places, dims, element: PhantomData }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Unpad<T> {

@@ -3,6 +3,7 @@
 use paddle_core::ops::{PoolType, SequencePool, SequencePoolGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -19,13 +20,15 @@ struct Pool<T> {
     dims: Vec<Extent>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &SequencePool) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let (dims, pooltype) = (dims.to_vec(), op.pooltype);
-    let body: Box<dyn Body> =
-        with_float!(single, x.1.dtype, T => Box::new(Pool { pooltype, pad: op.pad_value as T, dims }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequencePool {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let (dims, pooltype) = (dims.to_vec(), self.pooltype);
+        let body: Box<dyn Body> =
+            with_float!(single, x.1.dtype, T => Box::new(Pool { pooltype, pad: self.pad_value as T, dims }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Pool<T> {
@@ -118,17 +121,20 @@ struct Grad {
 
 struct Typed<T>(Grad, std::marker::PhantomData<T>);
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &SequencePoolGrad) -> Result<Compiled, Unsupported> {
-    let (x, grad, offsets, out) = (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let kernel = Grad { pooltype: op.pooltype, dims: dims.to_vec() };
-    let body: Box<dyn Body> =
-        with_float!(single, x.1.dtype, T => Box::new(Typed::<T>(kernel, std::marker::PhantomData)));
-    let signature = match op.pooltype {
-        PoolType::Max => single.signature([grad, offsets, x], [out]),
-        _ => single.signature([grad, offsets], [out]),
-    };
-    Ok((signature, body))
+impl Compile for SequencePoolGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, grad, offsets, out) =
+            (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let kernel = Grad { pooltype: self.pooltype, dims: dims.to_vec() };
+        let body: Box<dyn Body> =
+            with_float!(single, x.1.dtype, T => Box::new(Typed::<T>(kernel, std::marker::PhantomData)));
+        let signature = match self.pooltype {
+            PoolType::Max => single.signature([grad, offsets, x], [out]),
+            _ => single.signature([grad, offsets], [out]),
+        };
+        Ok((signature, body))
+    }
 }
 
 impl<T: Float> Body for Typed<T> {

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{SequenceProduct, SequenceSpread, SequenceWeigh};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -15,7 +17,7 @@ use crate::messages::no_such_token;
 
 /// Which of the three.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+enum Form {
     /// For each pair.
     Product,
     /// For each token of `X`.
@@ -42,7 +44,25 @@ struct Pairs<'a> {
     index: &'a [i64],
 }
 
-pub(super) fn compile(single: &Single<'_>, form: Form) -> Result<Compiled, Unsupported> {
+impl Compile for SequenceProduct {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Form::Product)
+    }
+}
+
+impl Compile for SequenceWeigh {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Form::Weigh)
+    }
+}
+
+impl Compile for SequenceSpread {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile(single, Form::Spread)
+    }
+}
+
+fn compile(single: &Single<'_>, form: Form) -> Result<Compiled, Unsupported> {
     let (first, second, index, out) =
         (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
     // Behind the inputs come the offsets of those with the tokens of `X`, of `Y` and of the pairs, in the inputs' order.

@@ -1,16 +1,20 @@
 //! `sequence_range`. Threads share the sequences.
 
+use paddle_core::ops::SequenceRange;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
 use crate::cpu::share::{sequences, sequences_of_piece};
 
 struct Range;
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (offsets, out) = (single.input(1)?, single.output(0)?);
-    Ok((single.signature([offsets], [out]), Box::new(Range)))
+impl Compile for SequenceRange {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (offsets, out) = (single.input(1)?, single.output(0)?);
+        Ok((single.signature([offsets], [out]), Box::new(Range)))
+    }
 }
 
 impl Body for Range {

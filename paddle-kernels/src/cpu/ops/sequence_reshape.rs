@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::SequenceReshape;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
@@ -20,16 +22,18 @@ struct Reshape<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let ([_, from @ ..], [_, to @ ..]) = (&x.1.shape[..], &out.1.shape[..]) else {
-        return single.refuse("of a scalar");
-    };
-    let (dims, dtype) = ([from.to_vec(), to.to_vec()], x.1.dtype);
-    let operands = [x, single.input(2)?, single.input(3)?];
-    let body: Box<dyn Body> =
-        with_element!(dtype, T => Box::new(Reshape::<T> { dims, element: PhantomData }));
-    Ok((single.signature(operands, [out]), body))
+impl Compile for SequenceReshape {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let ([_, from @ ..], [_, to @ ..]) = (&x.1.shape[..], &out.1.shape[..]) else {
+            return single.refuse("of a scalar");
+        };
+        let (dims, dtype) = ([from.to_vec(), to.to_vec()], x.1.dtype);
+        let operands = [x, single.input(2)?, single.input(3)?];
+        let body: Box<dyn Body> =
+            with_element!(dtype, T => Box::new(Reshape::<T> { dims, element: PhantomData }));
+        Ok((single.signature(operands, [out]), body))
+    }
 }
 
 impl<T: Element> Body for Reshape<T> {

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::SequenceReverse;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
@@ -15,13 +17,15 @@ struct Reverse<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let dims = dims.to_vec();
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Reverse::<T> { dims, element: PhantomData }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequenceReverse {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let dims = dims.to_vec();
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Reverse::<T> { dims, element: PhantomData }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Reverse<T> {

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::SequenceSoftmax;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use super::softmax::softmax_rows;
 use crate::cpu::along::product;
 use crate::cpu::isa::dispatch;
@@ -18,13 +20,15 @@ struct Softmax<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let dims = dims.to_vec();
-    let body: Box<dyn Body> =
-        with_float!(single, x.1.dtype, T => Box::new(Softmax::<T> { dims, element: PhantomData }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequenceSoftmax {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let dims = dims.to_vec();
+        let body: Box<dyn Body> =
+            with_float!(single, x.1.dtype, T => Box::new(Softmax::<T> { dims, element: PhantomData }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Softmax<T> {

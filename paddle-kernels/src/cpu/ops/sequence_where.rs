@@ -1,7 +1,9 @@
 //! `sequence_where`. Threads share the sequences.
 
+use paddle_core::ops::SequenceWhere;
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single};
 use crate::cpu::operands::Operands;
 use crate::cpu::share::{sequences, sequences_of_piece};
@@ -9,9 +11,11 @@ use crate::messages::made_lengths;
 
 struct Where;
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (condition, own, others) = (single.input(0)?, single.input(2)?, single.input(3)?);
-    Ok((single.signature([condition, own, others], [single.output(0)?]), Box::new(Where)))
+impl Compile for SequenceWhere {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (condition, own, others) = (single.input(0)?, single.input(2)?, single.input(3)?);
+        Ok((single.signature([condition, own, others], [single.output(0)?]), Box::new(Where)))
+    }
 }
 
 impl Body for Where {

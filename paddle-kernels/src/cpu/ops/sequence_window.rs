@@ -6,6 +6,7 @@ use std::ops::Range;
 use paddle_core::ops::{Number, SequenceWindow, SequenceWindowGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::product;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
@@ -42,14 +43,16 @@ struct Window<T> {
     dims: Vec<Extent>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &SequenceWindow) -> Result<Compiled, Unsupported> {
-    let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
-    let (place, dims) = (Place { start: op.start, length: op.length as usize }, dims.to_vec());
-    let pad = Number::Float(op.pad_value);
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Window::<T> { place, pad: T::constant(pad), dims }));
-    Ok((single.signature([x, offsets], [out]), body))
+impl Compile for SequenceWindow {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, offsets, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let [_, dims @ ..] = &x.1.shape[..] else { return single.refuse("of a scalar") };
+        let (place, dims) = (Place { start: self.start, length: self.length as usize }, dims.to_vec());
+        let pad = Number::Float(self.pad_value);
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Window::<T> { place, pad: T::constant(pad), dims }));
+        Ok((single.signature([x, offsets], [out]), body))
+    }
 }
 
 impl<T: Constant> Body for Window<T> {
@@ -92,13 +95,15 @@ struct Grad<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &SequenceWindowGrad) -> Result<Compiled, Unsupported> {
-    let (grad, offsets, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
-    let [_, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
-    let (place, dims) = (Place { start: op.start, length: op.length as usize }, dims.to_vec());
-    let body: Box<dyn Body> =
-        with_float!(single, out.1.dtype, T => Box::new(Grad::<T> { place, dims, element: PhantomData }));
-    Ok((single.signature([grad, offsets], [out]), body))
+impl Compile for SequenceWindowGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (grad, offsets, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
+        let [_, dims @ ..] = &out.1.shape[..] else { return single.refuse("of a scalar") };
+        let (place, dims) = (Place { start: self.start, length: self.length as usize }, dims.to_vec());
+        let body: Box<dyn Body> =
+            with_float!(single, out.1.dtype, T => Box::new(Grad::<T> { place, dims, element: PhantomData }));
+        Ok((single.signature([grad, offsets], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Grad<T> {

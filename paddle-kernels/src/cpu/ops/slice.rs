@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{Bounds, Number, Pad, Slice, SliceGrad, Taken};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::{Constant, Element};
 use crate::cpu::operands::Operands;
@@ -53,15 +54,18 @@ struct Take<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Slice) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    if x.1.shape.len() > MOST_AXES {
-        return single.refuse("of so many axes");
+impl Compile for Slice {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        if x.1.shape.len() > MOST_AXES {
+            return single.refuse("of so many axes");
+        }
+        let part =
+            Part { whole: x.1.shape.clone(), part: out.1.shape.clone(), bounds: self.bounds().collect() };
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Take::<T> { part, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
     }
-    let part = Part { whole: x.1.shape.clone(), part: out.1.shape.clone(), bounds: op.bounds().collect() };
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Take::<T> { part, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
 }
 
 impl<T: Element> Body for Take<T> {
@@ -86,19 +90,23 @@ struct Put<T> {
     around: T,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, op: &SliceGrad) -> Result<Compiled, Unsupported> {
-    compile_put(single, 1, op.0.bounds().collect(), Number::Float(0.0))
+impl Compile for SliceGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        compile_put(single, 1, self.0.bounds().collect(), Number::Float(0.0))
+    }
 }
 
-pub(super) fn compile_pad(single: &Single<'_>, op: &Pad) -> Result<Compiled, Unsupported> {
-    let sides = op.paddings.as_chunks::<2>().0.iter().enumerate();
-    let inside = |&[before, behind]: &[i64; 2]| Bounds {
-        start: before,
-        end: if behind == 0 { i64::MAX } else { -behind },
-        stride: 1,
-    };
-    let bounds = sides.map(|(axis, sides)| (axis, inside(sides))).collect();
-    compile_put(single, 0, bounds, Number::Float(op.pad_value))
+impl Compile for Pad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let sides = self.paddings.as_chunks::<2>().0.iter().enumerate();
+        let inside = |&[before, behind]: &[i64; 2]| Bounds {
+            start: before,
+            end: if behind == 0 { i64::MAX } else { -behind },
+            stride: 1,
+        };
+        let bounds = sides.map(|(axis, sides)| (axis, inside(sides))).collect();
+        compile_put(single, 0, bounds, Number::Float(self.pad_value))
+    }
 }
 
 fn compile_put(

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, exp};
@@ -24,13 +26,15 @@ struct Softmax<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
-    let dtype = x.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Softmax::<T> { classes, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
+impl Compile for ops::Softmax {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let Some(&classes) = x.1.shape.last() else { return single.refuse("of a scalar") };
+        let dtype = x.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Softmax::<T> { classes, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Softmax<T> {
@@ -106,16 +110,18 @@ struct SoftmaxGrad<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (softmax, grad, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    if softmax.1 != out.1 || grad.1 != out.1 {
-        return single.refuse("of a gradient of another shape");
+impl Compile for ops::SoftmaxGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (softmax, grad, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        if softmax.1 != out.1 || grad.1 != out.1 {
+            return single.refuse("of a gradient of another shape");
+        }
+        let Some(&classes) = out.1.shape.last() else { return single.refuse("of a scalar") };
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(SoftmaxGrad::<T> { classes, element: PhantomData }));
+        Ok((single.signature([softmax, grad], [out]), body))
     }
-    let Some(&classes) = out.1.shape.last() else { return single.refuse("of a scalar") };
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(SoftmaxGrad::<T> { classes, element: PhantomData }));
-    Ok((single.signature([softmax, grad], [out]), body))
 }
 
 impl<T: Float> Body for SoftmaxGrad<T> {

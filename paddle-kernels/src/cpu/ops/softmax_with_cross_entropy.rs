@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{SoftmaxWithCrossEntropy, SoftmaxWithCrossEntropyGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use super::cross_entropy::{Labels, Read};
 use super::softmax::{rows_of_piece, shift};
 use crate::cpu::isa::dispatch;
@@ -23,13 +24,15 @@ struct CrossEntropy<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: SoftmaxWithCrossEntropy) -> Result<Compiled, Unsupported> {
-    let (logits, label) = (single.input(0)?, single.input(1)?);
-    let (softmax, loss) = (single.output(0)?, single.output(1)?);
-    let Some(&classes) = logits.1.shape.last() else { return single.refuse("of a scalar") };
-    let (dtype, labels) = (logits.1.dtype, Labels::new(op.soft_label, op.ignore_index));
-    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropy::<T> { labels, classes, element: PhantomData }));
-    Ok((single.signature([logits, label], [softmax, loss]), body))
+impl Compile for SoftmaxWithCrossEntropy {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (logits, label) = (single.input(0)?, single.input(1)?);
+        let (softmax, loss) = (single.output(0)?, single.output(1)?);
+        let Some(&classes) = logits.1.shape.last() else { return single.refuse("of a scalar") };
+        let (dtype, labels) = (logits.1.dtype, Labels::new(self.soft_label, self.ignore_index));
+        let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropy::<T> { labels, classes, element: PhantomData }));
+        Ok((single.signature([logits, label], [softmax, loss]), body))
+    }
 }
 
 impl<T: Float> Body for CrossEntropy<T> {
@@ -94,22 +97,21 @@ struct CrossEntropyGrad<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(
-    single: &Single<'_>,
-    op: SoftmaxWithCrossEntropyGrad,
-) -> Result<Compiled, Unsupported> {
-    let (softmax, label) = (single.input(0)?, single.input(1)?);
-    let (grad, out) = (single.input(2)?, single.output(0)?);
-    let Some(&classes) = out.1.shape.last() else { return single.refuse("of a scalar") };
-    let mut losses = out.1.shape.clone();
-    losses.pop();
-    losses.push(Extent::Fixed(1));
-    if softmax.1 != out.1 || grad.1.shape != losses {
-        return single.refuse("of a gradient of another shape");
+impl Compile for SoftmaxWithCrossEntropyGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (softmax, label) = (single.input(0)?, single.input(1)?);
+        let (grad, out) = (single.input(2)?, single.output(0)?);
+        let Some(&classes) = out.1.shape.last() else { return single.refuse("of a scalar") };
+        let mut losses = out.1.shape.clone();
+        losses.pop();
+        losses.push(Extent::Fixed(1));
+        if softmax.1 != out.1 || grad.1.shape != losses {
+            return single.refuse("of a gradient of another shape");
+        }
+        let (dtype, labels) = (out.1.dtype, Labels::new(self.0.soft_label, self.0.ignore_index));
+        let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropyGrad::<T> { labels, classes, element: PhantomData }));
+        Ok((single.signature([softmax, label, grad], [out]), body))
     }
-    let (dtype, labels) = (out.1.dtype, Labels::new(op.0.soft_label, op.0.ignore_index));
-    let body: Box<dyn Body> = with_float!(single, dtype, T => Box::new(CrossEntropyGrad::<T> { labels, classes, element: PhantomData }));
-    Ok((single.signature([softmax, label, grad], [out]), body))
 }
 
 impl<T: Float> Body for CrossEntropyGrad<T> {

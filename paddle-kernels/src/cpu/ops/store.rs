@@ -1,10 +1,14 @@
 //! `store`.
 
+use paddle_core::ops::Store;
 use paddle_core::plan::Unsupported;
 
+use super::Compile;
 use super::reshape::copy;
 use crate::cpu::kernel::{Compiled, Single};
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    copy(single, single.input(1)?, single.input(0)?)
+impl Compile for Store {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        copy(single, single.input(1)?, single.input(0)?)
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::{TakeAlongAxis, TakeAlongAxisGrad};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::{Along, Sizes};
 use crate::cpu::classes::first_outside;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element, with_float};
@@ -33,12 +35,14 @@ fn places(index: &[i64], of: Sizes) -> usize {
     index.len() / (of.before * of.behind).max(1)
 }
 
-pub(super) fn compile(single: &Single<'_>, axis: i64) -> Result<Compiled, Unsupported> {
-    let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
-    let Some(along) = Along::new(&x.1.shape, axis) else { return single.refuse("along no axis") };
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Take::<T> { along, element: PhantomData }));
-    Ok((single.signature([x, index], [out]), body))
+impl Compile for TakeAlongAxis {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, index, out) = (single.input(0)?, single.input(1)?, single.output(0)?);
+        let Some(along) = Along::new(&x.1.shape, self.axis) else { return single.refuse("along no axis") };
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Take::<T> { along, element: PhantomData }));
+        Ok((single.signature([x, index], [out]), body))
+    }
 }
 
 impl<T: Element> Body for Take<T> {
@@ -63,13 +67,17 @@ struct Put<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile_grad(single: &Single<'_>, axis: i64) -> Result<Compiled, Unsupported> {
-    let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
-    let Some(along) = Along::new(&out.1.shape, axis) else { return single.refuse("along no axis") };
-    let dtype = out.1.dtype;
-    let body: Box<dyn Body> =
-        with_float!(single, dtype, T => Box::new(Put::<T> { along, element: PhantomData }));
-    Ok((single.signature([index, grad], [out]), body))
+impl Compile for TakeAlongAxisGrad {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (index, grad, out) = (single.input(1)?, single.input(2)?, single.output(0)?);
+        let Some(along) = Along::new(&out.1.shape, self.0.axis) else {
+            return single.refuse("along no axis");
+        };
+        let dtype = out.1.dtype;
+        let body: Box<dyn Body> =
+            with_float!(single, dtype, T => Box::new(Put::<T> { along, element: PhantomData }));
+        Ok((single.signature([index, grad], [out]), body))
+    }
 }
 
 impl<T: Float> Body for Put<T> {

@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
+use paddle_core::ops::Tile;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::Operands;
@@ -19,15 +21,17 @@ struct Times<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    if 2 * x.1.shape.len() > MOST_AXES {
-        return single.refuse("of so many axes");
+impl Compile for Tile {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        if 2 * x.1.shape.len() > MOST_AXES {
+            return single.refuse("of so many axes");
+        }
+        let (from, to) = (x.1.shape.clone(), out.1.shape.clone());
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Times::<T> { x: from, out: to, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
     }
-    let (from, to) = (x.1.shape.clone(), out.1.shape.clone());
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Times::<T> { x: from, out: to, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
 }
 
 impl<T: Element> Body for Times<T> {

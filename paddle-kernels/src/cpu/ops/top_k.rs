@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::TopK;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::along::Along;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_number};
 use crate::cpu::number::Summed;
@@ -22,13 +23,15 @@ struct Top<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: TopK) -> Result<Compiled, Unsupported> {
-    let (x, out, indices) = (single.input(0)?, single.output(0)?, single.output(1)?);
-    let Some(along) = Along::new(&x.1.shape, op.axis) else { return single.refuse("along no axis") };
-    let (k, largest, dtype) = (out.1.shape[op.axis as usize], op.largest, x.1.dtype);
-    let body: Box<dyn Body> =
-        with_number!(single, dtype, T => Box::new(Top::<T> { k, along, largest, element: PhantomData }));
-    Ok((single.signature([x], [out, indices]), body))
+impl Compile for TopK {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out, indices) = (single.input(0)?, single.output(0)?, single.output(1)?);
+        let Some(along) = Along::new(&x.1.shape, self.axis) else { return single.refuse("along no axis") };
+        let (k, largest, dtype) = (out.1.shape[self.axis as usize], self.largest, x.1.dtype);
+        let body: Box<dyn Body> =
+            with_number!(single, dtype, T => Box::new(Top::<T> { k, along, largest, element: PhantomData }));
+        Ok((single.signature([x], [out, indices]), body))
+    }
 }
 
 impl<T: Summed> Body for Top<T> {

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::Transpose;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_element};
 use crate::cpu::number::Element;
 use crate::cpu::operands::Operands;
@@ -20,16 +21,18 @@ struct Transposition<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &Transpose) -> Result<Compiled, Unsupported> {
-    let (x, out) = (single.input(0)?, single.output(0)?);
-    let perm: Vec<usize> = op.perm.iter().map(|&axis| axis as usize).collect();
-    if perm.len() != x.1.shape.len() || perm.len() > MOST_AXES {
-        return single.refuse("of so many axes");
+impl Compile for Transpose {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let (x, out) = (single.input(0)?, single.output(0)?);
+        let perm: Vec<usize> = self.perm.iter().map(|&axis| axis as usize).collect();
+        if perm.len() != x.1.shape.len() || perm.len() > MOST_AXES {
+            return single.refuse("of so many axes");
+        }
+        let shape = x.1.shape.clone();
+        let body: Box<dyn Body> =
+            with_element!(x.1.dtype, T => Box::new(Transposition::<T> { perm, shape, element: PhantomData }));
+        Ok((single.signature([x], [out]), body))
     }
-    let shape = x.1.shape.clone();
-    let body: Box<dyn Body> =
-        with_element!(x.1.dtype, T => Box::new(Transposition::<T> { perm, shape, element: PhantomData }));
-    Ok((single.signature([x], [out]), body))
 }
 
 impl<T: Element> Body for Transposition<T> {

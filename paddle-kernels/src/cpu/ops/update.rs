@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::{MOST_STATES, Once, Power, Rule, Update, WithRule};
 use paddle_core::plan::{KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
@@ -31,31 +32,33 @@ struct ParameterUpdate<T, R> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, update: &Update) -> Result<Compiled, Unsupported> {
-    let powers = update.powers();
-    let (mut reads, mut writes) = (vec![single.input(1)?, single.input(2)?], vec![single.input(0)?]);
-    let behind = FIRST_STATE + update.states().len();
-    for k in FIRST_STATE..behind {
-        writes.push(single.input(k)?);
+impl Compile for Update {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let powers = self.powers();
+        let (mut reads, mut writes) = (vec![single.input(1)?, single.input(2)?], vec![single.input(0)?]);
+        let behind = FIRST_STATE + self.states().len();
+        for k in FIRST_STATE..behind {
+            writes.push(single.input(k)?);
+        }
+        for (k, power) in powers.iter().enumerate() {
+            let slots = if power.advances { &mut writes } else { &mut reads };
+            slots.push(single.input(behind + k)?);
+        }
+        let body = self.with_rule(Compiler { single, powers })?;
+        Ok((Signature { reads, writes, in_place: false }, body))
     }
-    for (k, power) in powers.iter().enumerate() {
-        let slots = if power.advances { &mut writes } else { &mut reads };
-        slots.push(single.input(behind + k)?);
-    }
-    let body = update.with_rule(Compile { single, powers })?;
-    Ok((Signature { reads, writes, in_place: false }, body))
 }
 
-struct Compile<'a> {
+struct Compiler<'a> {
     single: &'a Single<'a>,
     powers: Vec<Power>,
 }
 
-impl WithRule for Compile<'_> {
+impl WithRule for Compiler<'_> {
     type Output = Result<Box<dyn Body>, Unsupported>;
 
     fn with<R: Rule>(self, rule: R) -> Self::Output {
-        let Compile { single, powers } = self;
+        let Compiler { single, powers } = self;
         let dtype = single.input(0)?.1.dtype;
         Ok(
             with_float!(single, dtype, T => Box::new(ParameterUpdate::<T, R> { rule, powers, element: PhantomData })),

@@ -7,6 +7,7 @@ use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{MOST_STATES, Power, Rule, UpdateRows, WithRule};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use super::lookup_table::check;
 use super::update::{MOST_CHANGES, sweep, take_powers};
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
@@ -75,29 +76,31 @@ impl LookedUp {
     }
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &UpdateRows) -> Result<Compiled, Unsupported> {
-    let inputs = single.inputs()?;
-    let lookups = op.lookups(inputs.len()).flatten();
-    let reads = std::iter::once(2).chain(lookups).map(|k| inputs[k].clone()).collect();
-    let mut writes = vec![single.input(0)?];
-    let states = FIRST_STATE..FIRST_STATE + op.update.states().len() + op.update.powers().len();
-    for k in states {
-        writes.push(single.input(k)?);
+impl Compile for UpdateRows {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let inputs = single.inputs()?;
+        let lookups = self.lookups(inputs.len()).flatten();
+        let reads = std::iter::once(2).chain(lookups).map(|k| inputs[k].clone()).collect();
+        let mut writes = vec![single.input(0)?];
+        let states = FIRST_STATE..FIRST_STATE + self.update.states().len() + self.update.powers().len();
+        for k in states {
+            writes.push(single.input(k)?);
+        }
+        let body = self.update.with_rule(Compiler { single, op: self })?;
+        Ok((Signature { reads, writes, in_place: false }, body))
     }
-    let body = op.update.with_rule(Compile { single, op })?;
-    Ok((Signature { reads, writes, in_place: false }, body))
 }
 
-struct Compile<'a> {
+struct Compiler<'a> {
     single: &'a Single<'a>,
     op: &'a UpdateRows,
 }
 
-impl WithRule for Compile<'_> {
+impl WithRule for Compiler<'_> {
     type Output = Result<Box<dyn Body>, Unsupported>;
 
     fn with<R: Rule>(self, rule: R) -> Self::Output {
-        let Compile { single, op } = self;
+        let Compiler { single, op } = self;
         let table = single.input(0)?.1;
         let [entries, size] = table.shape[..] else { return single.refuse("of such a table") };
         Ok(with_float!(single, table.dtype, T => Box::new(RowsUpdate::<T, R> {

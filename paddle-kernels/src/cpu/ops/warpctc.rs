@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use paddle_core::ops::WarpCtc;
 use paddle_core::plan::{Extent, KernelError, Unsupported};
 
+use super::Compile;
 use crate::cpu::isa::dispatch;
 use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::{Float, double_exp as exp, double_ln as ln};
@@ -30,16 +31,19 @@ struct Ctc<T> {
     element: PhantomData<T>,
 }
 
-pub(super) fn compile(single: &Single<'_>, op: &WarpCtc) -> Result<Compiled, Unsupported> {
-    let [logits, label, own, of_labels] = [0, 1, 2, 3].map(|k| single.input(k));
-    let (logits, label, own, of_labels) = (logits?, label?, own?, of_labels?);
-    let &[_, classes] = &logits.1.shape[..] else { return single.refuse("of such logits") };
-    let (dtype, blank) = (logits.1.dtype, op.blank as usize);
-    let body: Box<dyn Body> = with_float!(single, dtype, T => {
-        Box::new(Ctc::<T> { blank, classes, own: Scratch::default(), element: PhantomData })
-    });
-    let signature = single.signature([logits, label, own, of_labels], [single.output(0)?, single.output(1)?]);
-    Ok((signature, body))
+impl Compile for WarpCtc {
+    fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
+        let [logits, label, own, of_labels] = [0, 1, 2, 3].map(|k| single.input(k));
+        let (logits, label, own, of_labels) = (logits?, label?, own?, of_labels?);
+        let &[_, classes] = &logits.1.shape[..] else { return single.refuse("of such logits") };
+        let (dtype, blank) = (logits.1.dtype, self.blank as usize);
+        let body: Box<dyn Body> = with_float!(single, dtype, T => {
+            Box::new(Ctc::<T> { blank, classes, own: Scratch::default(), element: PhantomData })
+        });
+        let signature =
+            single.signature([logits, label, own, of_labels], [single.output(0)?, single.output(1)?]);
+        Ok((signature, body))
+    }
 }
 
 impl<T: Float> Body for Ctc<T> {

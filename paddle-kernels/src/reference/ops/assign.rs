@@ -1,8 +1,18 @@
 //! `assign`.
 
-use crate::reference::call::Call;
-use crate::reference::values::Values;
+use paddle_core::ops::{Assign, StopGradient};
 
-pub(super) fn assign(call: &Call<'_>) -> Values {
-    call.read(0)
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
+
+impl Evaluate for Assign {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
+}
+
+impl Evaluate for StopGradient {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
 }

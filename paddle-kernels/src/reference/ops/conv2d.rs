@@ -2,7 +2,8 @@
 
 use paddle_core::ops::{Conv2d, Conv2dGrad, Conv2dGradKind, Conv2dTranspose};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// Calls `term` with the positions of an element of the images, of one of the filters and of the element of the result
@@ -42,36 +43,44 @@ fn products(conv: &Conv2d, shapes: [&[usize]; 3], mut term: impl FnMut([usize; 3
     }
 }
 
-pub(super) fn conv2d(op: &Conv2d, call: &Call<'_>) -> Values {
-    let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
-    let mut output = vec![0.0; shape.iter().product()];
-    products(op, [&call.shape(0), &call.shape(1), &shape], |[i, f, o]| output[o] += input[i] * filter[f]);
-    Values::round(call.output_dtype(0), output)
-}
-
-pub(super) fn conv2d_transpose(op: &Conv2dTranspose, call: &Call<'_>) -> Values {
-    let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
-    let mut output = vec![0.0; shape.iter().product()];
-    // What the convolution is given is the result here, and what it gives is the input.
-    let shapes = [&shape[..], &call.shape(1), &call.shape(0)];
-    products(&op.conv(), shapes, |[o, f, i]| output[o] += input[i] * filter[f]);
-    Values::round(call.output_dtype(0), output)
-}
-
-pub(super) fn conv2d_grad(op: &Conv2dGrad, call: &Call<'_>) -> Values {
-    let shapes = [0, 1, 2].map(|k| call.shape(k));
-    let shapes = [&shapes[0][..], &shapes[1], &shapes[2]];
-    let grad = call.read(2).floats();
-    let mut sums = vec![0.0; shapes[op.of as usize].iter().product()];
-    match op.of {
-        Conv2dGradKind::Input => {
-            let filter = call.read(1).floats();
-            products(&op.conv, shapes, |[i, f, o]| sums[i] += filter[f] * grad[o]);
-        }
-        Conv2dGradKind::Filter => {
-            let input = call.read(0).floats();
-            products(&op.conv, shapes, |[i, f, o]| sums[f] += input[i] * grad[o]);
-        }
+impl Evaluate for Conv2d {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
+        let mut output = vec![0.0; shape.iter().product()];
+        products(self, [&call.shape(0), &call.shape(1), &shape], |[i, f, o]| {
+            output[o] += input[i] * filter[f]
+        });
+        Ok(vec![Values::round(call.output_dtype(0), output)])
     }
-    Values::round(call.output_dtype(0), sums)
+}
+
+impl Evaluate for Conv2dTranspose {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
+        let mut output = vec![0.0; shape.iter().product()];
+        // What the convolution is given is the result here, and what it gives is the input.
+        let shapes = [&shape[..], &call.shape(1), &call.shape(0)];
+        products(&self.conv(), shapes, |[o, f, i]| output[o] += input[i] * filter[f]);
+        Ok(vec![Values::round(call.output_dtype(0), output)])
+    }
+}
+
+impl Evaluate for Conv2dGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let shapes = [0, 1, 2].map(|k| call.shape(k));
+        let shapes = [&shapes[0][..], &shapes[1], &shapes[2]];
+        let grad = call.read(2).floats();
+        let mut sums = vec![0.0; shapes[self.of as usize].iter().product()];
+        match self.of {
+            Conv2dGradKind::Input => {
+                let filter = call.read(1).floats();
+                products(&self.conv, shapes, |[i, f, o]| sums[i] += filter[f] * grad[o]);
+            }
+            Conv2dGradKind::Filter => {
+                let input = call.read(0).floats();
+                products(&self.conv, shapes, |[i, f, o]| sums[f] += input[i] * grad[o]);
+            }
+        }
+        Ok(vec![Values::round(call.output_dtype(0), sums)])
+    }
 }

@@ -3,9 +3,10 @@
 use paddle_core::ops::{CrossEntropy, CrossEntropyGrad};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use super::softmax::{row_length, rows};
 use crate::messages;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// What the label of a row says of each class: 1 for the class of its id, nothing for `ignore_index`, or what it gives.
@@ -30,24 +31,28 @@ pub(super) fn targets(
     Ok(targets)
 }
 
-pub(super) fn forward(op: CrossEntropy, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (x, classes) = (call.read(0).floats(), row_length(&call.shape(0)));
-    let targets = targets(call, classes, op.soft_label, op.ignore_index)?;
-    let loss = |(x, targets): (&[f64], &[f64])| -> f64 {
-        let chosen = x.iter().zip(targets).filter(|(_, target)| **target != 0.0);
-        chosen.map(|(x, target)| -target * x.ln().max(-1e20)).sum()
-    };
-    let losses = rows(&x, classes).zip(rows(&targets, classes)).map(loss).collect();
-    Ok(vec![Values::round(call.output_dtype(0), losses)])
+impl Evaluate for CrossEntropy {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, classes) = (call.read(0).floats(), row_length(&call.shape(0)));
+        let targets = targets(call, classes, self.soft_label, self.ignore_index)?;
+        let loss = |(x, targets): (&[f64], &[f64])| -> f64 {
+            let chosen = x.iter().zip(targets).filter(|(_, target)| **target != 0.0);
+            chosen.map(|(x, target)| -target * x.ln().max(-1e20)).sum()
+        };
+        let losses = rows(&x, classes).zip(rows(&targets, classes)).map(loss).collect();
+        Ok(vec![Values::round(call.output_dtype(0), losses)])
+    }
 }
 
-pub(super) fn grad(op: CrossEntropyGrad, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (x, grad, classes) = (call.read(0).floats(), call.read(2).floats(), row_length(&call.shape(0)));
-    let targets = targets(call, classes, op.0.soft_label, op.0.ignore_index)?;
-    let of = |(i, (x, target)): (usize, (f64, f64))| match target {
-        0.0 => 0.0,
-        _ => -target / x * grad[i / classes],
-    };
-    let values = x.into_iter().zip(targets).enumerate().map(of).collect();
-    Ok(vec![Values::round(call.output_dtype(0), values)])
+impl Evaluate for CrossEntropyGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, grad, classes) = (call.read(0).floats(), call.read(2).floats(), row_length(&call.shape(0)));
+        let targets = targets(call, classes, self.0.soft_label, self.0.ignore_index)?;
+        let of = |(i, (x, target)): (usize, (f64, f64))| match target {
+            0.0 => 0.0,
+            _ => -target / x * grad[i / classes],
+        };
+        let values = x.into_iter().zip(targets).enumerate().map(of).collect();
+        Ok(vec![Values::round(call.output_dtype(0), values)])
+    }
 }

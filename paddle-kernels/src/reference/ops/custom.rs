@@ -4,14 +4,21 @@ use paddle_core::ops::Custom;
 use paddle_core::plan::{HostSlice, HostSliceMut, KernelError};
 use paddle_core::program::DType;
 
+use super::Evaluate;
 use crate::custom::{Input, Inputs, Operator, Output, Shape, call, linked};
-use crate::reference::call::{Arithmetic, Call};
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// `None` if no kernels are linked.
-pub(super) fn arithmetic(op: &Custom) -> Option<Arithmetic> {
-    let (op, operator) = (op.clone(), linked(op)?);
-    Some(Box::new(move |call| compute(&op, operator, call).map_err(|message| KernelError::Value { message })))
+impl Evaluate for Custom {
+    fn is_supported(&self) -> bool {
+        linked(self).is_some()
+    }
+
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let operator = linked(self).ok_or_else(|| Custom::NOT_LINKED.to_string());
+        let results = operator.and_then(|operator| compute(self, operator, call));
+        results.map_err(|message| KernelError::Value { message })
+    }
 }
 
 /// What is in an output before it is written, and again: what differs afterwards was not written, or is made of it.

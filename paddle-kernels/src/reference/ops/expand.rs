@@ -2,14 +2,19 @@
 
 use paddle_core::ops::{Expand, Size};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::shape::{extent, reduction};
 use crate::reference::values::Values;
 
-pub(super) fn expand(op: &Expand, call: &Call<'_>) -> Values {
-    call.read(0).at(&reduction(&call.shape(1), &op.axes))
+impl Evaluate for Expand {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0).at(&reduction(&call.shape(1), &self.axes))])
+    }
 }
 
-pub(super) fn size(op: &Size, call: &Call<'_>) -> Values {
-    Values::round(call.output_dtype(0), vec![extent(&call.shape(0), &op.axes) as f64])
+impl Evaluate for Size {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![Values::round(call.output_dtype(0), vec![extent(&call.shape(0), &self.axes) as f64])])
+    }
 }

@@ -1,9 +1,13 @@
 //! `gather`, `gather_nd`, `scatter`, `scatter_nd_add`: parts by their numbers.
 
+use paddle_core::ops::{
+    Gather, GatherGrad, GatherNd, Scatter, ScatterNdAdd, TakeAlongAxis, TakeAlongAxisGrad,
+};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use crate::messages;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::shape::{index, position, positions};
 use crate::reference::values::Values;
 
@@ -31,20 +35,24 @@ fn taken(axis: usize, x: &[usize], (numbers, of_numbers): (&[usize], &[usize]), 
     positions(out).map(source).collect()
 }
 
-pub(super) fn gather(axis: i64, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (axis, x) = (axis as usize, call.shape(0));
-    let numbers = checked(call, 1, |_| x[axis])?;
-    let taken = taken(axis, &x, (&numbers, &call.shape(1)), &call.output_shape(0));
-    Ok(vec![call.read(0).at(&taken)])
+impl Evaluate for Gather {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (axis, x) = (self.axis as usize, call.shape(0));
+        let numbers = checked(call, 1, |_| x[axis])?;
+        let taken = taken(axis, &x, (&numbers, &call.shape(1)), &call.output_shape(0));
+        Ok(vec![call.read(0).at(&taken)])
+    }
 }
 
-pub(super) fn gather_grad(axis: i64, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (axis, x) = (axis as usize, call.shape(0));
-    let numbers = checked(call, 1, |_| x[axis])?;
-    let taken = taken(axis, &x, (&numbers, &call.shape(1)), &call.shape(2));
-    let mut out = vec![0.0; x.iter().product()];
-    taken.into_iter().zip(call.read(2).floats()).for_each(|(to, grad)| out[to] += grad);
-    Ok(vec![Values::round(call.output_dtype(0), out)])
+impl Evaluate for GatherGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (axis, x) = (self.0.axis as usize, call.shape(0));
+        let numbers = checked(call, 1, |_| x[axis])?;
+        let taken = taken(axis, &x, (&numbers, &call.shape(1)), &call.shape(2));
+        let mut out = vec![0.0; x.iter().product()];
+        taken.into_iter().zip(call.read(2).floats()).for_each(|(to, grad)| out[to] += grad);
+        Ok(vec![Values::round(call.output_dtype(0), out)])
+    }
 }
 
 /// For each element of the parts at positions (input 1), the element of a value of shape `x` that it stands for.
@@ -59,28 +67,34 @@ fn at_positions(call: &Call<'_>, x: &[usize]) -> Result<Vec<usize>, KernelError>
     Ok((0..count).flat_map(of).collect())
 }
 
-pub(super) fn gather_nd(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    Ok(vec![call.read(0).at(&at_positions(call, &call.shape(0))?)])
-}
-
-pub(super) fn scatter_nd_add(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let targets = at_positions(call, &call.shape(0))?;
-    Ok(vec![call.read(0).with_added(&targets, &call.read(2))])
-}
-
-pub(super) fn scatter(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let x = call.shape(0);
-    let ids = checked(call, 1, |_| x[0])?;
-    let width = x[1..].iter().product::<usize>();
-    let count = x.iter().product();
-    // Of the elements of both, one after the other.
-    let mut chosen: Vec<usize> = (0..count).collect();
-    for (update, id) in ids.into_iter().enumerate() {
-        for i in 0..width {
-            chosen[id * width + i] = count + update * width + i;
-        }
+impl Evaluate for GatherNd {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0).at(&at_positions(call, &call.shape(0))?)])
     }
-    Ok(vec![Values::join(&[call.read(0), call.read(2)]).at(&chosen)])
+}
+
+impl Evaluate for ScatterNdAdd {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let targets = at_positions(call, &call.shape(0))?;
+        Ok(vec![call.read(0).with_added(&targets, &call.read(2))])
+    }
+}
+
+impl Evaluate for Scatter {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let x = call.shape(0);
+        let ids = checked(call, 1, |_| x[0])?;
+        let width = x[1..].iter().product::<usize>();
+        let count = x.iter().product();
+        // Of the elements of both, one after the other.
+        let mut chosen: Vec<usize> = (0..count).collect();
+        for (update, id) in ids.into_iter().enumerate() {
+            for i in 0..width {
+                chosen[id * width + i] = count + update * width + i;
+            }
+        }
+        Ok(vec![Values::join(&[call.read(0), call.read(2)]).at(&chosen)])
+    }
 }
 
 /// For each element of a value of the shape of the numbers, the element of one of shape `x` that it is taken from.
@@ -95,13 +109,20 @@ fn along(axis: i64, call: &Call<'_>, x: &[usize]) -> Result<Vec<usize>, KernelEr
     Ok(numbers.into_iter().enumerate().map(source).collect())
 }
 
-pub(super) fn take_along_axis(axis: i64, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    Ok(vec![call.read(0).at(&along(axis, call, &call.shape(0))?)])
+impl Evaluate for TakeAlongAxis {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0).at(&along(self.axis, call, &call.shape(0))?)])
+    }
 }
 
-pub(super) fn take_along_axis_grad(axis: i64, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let x = call.shape(0);
-    let mut out = vec![0.0; x.iter().product()];
-    along(axis, call, &x)?.into_iter().zip(call.read(2).floats()).for_each(|(to, grad)| out[to] += grad);
-    Ok(vec![Values::round(call.output_dtype(0), out)])
+impl Evaluate for TakeAlongAxisGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let x = call.shape(0);
+        let mut out = vec![0.0; x.iter().product()];
+        along(self.0.axis, call, &x)?
+            .into_iter()
+            .zip(call.read(2).floats())
+            .for_each(|(to, grad)| out[to] += grad);
+        Ok(vec![Values::round(call.output_dtype(0), out)])
+    }
 }

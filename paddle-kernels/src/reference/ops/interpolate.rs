@@ -2,7 +2,8 @@
 
 use paddle_core::ops::{Interpolate, InterpolateGrad};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// Calls `part` with the position of each element of the result, that of an element of the images that it is made of, and what this
@@ -31,25 +32,30 @@ fn sides(first: usize, second: usize, weight: f32) -> [(usize, f64); 2] {
     [(first, 1.0 - weight), (second, weight)]
 }
 
-pub(super) fn interpolate(op: &Interpolate, call: &Call<'_>) -> Values {
-    let (x, shape) = (call.read(0).floats(), call.output_shape(0));
-    let mut out = vec![0.0; shape.iter().product()];
-    parts(op, &call.shape(0), &shape, |at, from, weight| {
-        // An element that does not count may be infinite.
-        if weight != 0.0 {
-            out[at] += weight * x[from];
-        }
-    });
-    Values::round(call.output_dtype(0), out)
+impl Evaluate for Interpolate {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, shape) = (call.read(0).floats(), call.output_shape(0));
+        let mut out = vec![0.0; shape.iter().product()];
+        parts(self, &call.shape(0), &shape, |at, from, weight| {
+            // An element that does not count may be infinite.
+            if weight != 0.0 {
+                out[at] += weight * x[from];
+            }
+        });
+        Ok(vec![Values::round(call.output_dtype(0), out)])
+    }
 }
 
-pub(super) fn interpolate_grad(InterpolateGrad(op): &InterpolateGrad, call: &Call<'_>) -> Values {
-    let (grad, shape) = (call.read(1).floats(), call.output_shape(0));
-    let mut sums = vec![0.0; shape.iter().product()];
-    parts(op, &shape, &call.shape(1), |at, to, weight| {
-        if weight != 0.0 {
-            sums[to] += weight * grad[at];
-        }
-    });
-    Values::round(call.output_dtype(0), sums)
+impl Evaluate for InterpolateGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let InterpolateGrad(op) = self;
+        let (grad, shape) = (call.read(1).floats(), call.output_shape(0));
+        let mut sums = vec![0.0; shape.iter().product()];
+        parts(op, &shape, &call.shape(1), |at, to, weight| {
+            if weight != 0.0 {
+                sums[to] += weight * grad[at];
+            }
+        });
+        Ok(vec![Values::round(call.output_dtype(0), sums)])
+    }
 }

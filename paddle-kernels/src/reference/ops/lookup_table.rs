@@ -3,8 +3,9 @@
 use paddle_core::ops::{LookupTable, LookupTableGrad};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use crate::messages;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// The entry that each id stands for; `None` for padding.
@@ -18,20 +19,24 @@ fn entries(call: &Call<'_>, padding_idx: i64) -> Result<Vec<Option<usize>>, Kern
     ids.iter().enumerate().map(entry).collect()
 }
 
-pub(super) fn forward(op: LookupTable, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let size = call.shape(1)[1];
-    let elements = |entry: Option<usize>| (0..size).map(move |j| entry.map(|entry| entry * size + j));
-    let taken: Vec<_> = entries(call, op.padding_idx)?.into_iter().flat_map(elements).collect();
-    Ok(vec![call.read(1).at_or_zero(&taken)])
+impl Evaluate for LookupTable {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let size = call.shape(1)[1];
+        let elements = |entry: Option<usize>| (0..size).map(move |j| entry.map(|entry| entry * size + j));
+        let taken: Vec<_> = entries(call, self.padding_idx)?.into_iter().flat_map(elements).collect();
+        Ok(vec![call.read(1).at_or_zero(&taken)])
+    }
 }
 
-pub(super) fn grad(op: LookupTableGrad, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (grad, size) = (call.read(2).floats(), call.shape(1)[1]);
-    let mut out = vec![0.0; call.output_shape(0).iter().product()];
-    for (row, entry) in entries(call, op.0.padding_idx)?.into_iter().enumerate() {
-        for (j, entry) in (0..size).filter_map(|j| Some((j, entry?))) {
-            out[entry * size + j] += grad[row * size + j];
+impl Evaluate for LookupTableGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (grad, size) = (call.read(2).floats(), call.shape(1)[1]);
+        let mut out = vec![0.0; call.output_shape(0).iter().product()];
+        for (row, entry) in entries(call, self.0.padding_idx)?.into_iter().enumerate() {
+            for (j, entry) in (0..size).filter_map(|j| Some((j, entry?))) {
+                out[entry * size + j] += grad[row * size + j];
+            }
         }
+        Ok(vec![Values::round(call.output_dtype(0), out)])
     }
-    Ok(vec![Values::round(call.output_dtype(0), out)])
 }

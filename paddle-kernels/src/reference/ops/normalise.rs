@@ -1,10 +1,37 @@
 //! `layer_norm`, `group_norm` and their gradients.
 
-use crate::reference::call::Call;
+use paddle_core::ops::{GroupNorm, GroupNormGrad, LayerNorm, LayerNormGrad};
+
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
+impl Evaluate for LayerNorm {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(Normalisation::of_layers(self, &call.shape(0)).forward(call))
+    }
+}
+
+impl Evaluate for LayerNormGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(Normalisation::of_layers(&self.0, &call.shape(0)).grad(call))
+    }
+}
+
+impl Evaluate for GroupNorm {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(Normalisation::of_groups(self, &call.shape(0)).forward(call))
+    }
+}
+
+impl Evaluate for GroupNormGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(Normalisation::of_groups(&self.0, &call.shape(0)).grad(call))
+    }
+}
+
 /// How a value of this shape is normalised.
-pub(super) struct Normalisation {
+struct Normalisation {
     /// The elements that are normalised together.
     length: usize,
     /// The elements beside each other that have one number of scale and bias.
@@ -13,13 +40,14 @@ pub(super) struct Normalisation {
 }
 
 impl Normalisation {
-    pub(super) fn of_layers(shape: &[usize], begin: i64, epsilon: f64) -> Self {
-        Normalisation { length: shape[begin as usize..].iter().product(), inner: 1, epsilon }
+    fn of_layers(op: &LayerNorm, shape: &[usize]) -> Self {
+        let length = shape[op.begin_norm_axis as usize..].iter().product();
+        Normalisation { length, inner: 1, epsilon: op.epsilon }
     }
 
-    pub(super) fn of_groups(shape: &[usize], groups: i64, epsilon: f64) -> Self {
+    fn of_groups(op: &GroupNorm, shape: &[usize]) -> Self {
         let inner: usize = shape[2..].iter().product();
-        Normalisation { length: shape[1] / groups as usize * inner, inner, epsilon }
+        Normalisation { length: shape[1] / op.groups as usize * inner, inner, epsilon: op.epsilon }
     }
 
     /// Which number of scale and bias goes with an element.
@@ -27,7 +55,7 @@ impl Normalisation {
         element / self.inner % channels
     }
 
-    pub(super) fn forward(&self, call: &Call<'_>) -> Vec<Values> {
+    fn forward(&self, call: &Call<'_>) -> Vec<Values> {
         let [x, scale, bias] = [0, 1, 2].map(|k| call.read(k).floats());
         let count = call.output_shape(1).iter().product::<usize>();
         let run = |run: usize| &x[run * self.length..][..self.length];
@@ -43,7 +71,7 @@ impl Normalisation {
         [y, means.clone(), variances].map(|values| Values::round(call.output_dtype(0), values)).into()
     }
 
-    pub(super) fn grad(&self, call: &Call<'_>) -> Vec<Values> {
+    fn grad(&self, call: &Call<'_>) -> Vec<Values> {
         let [x, scale, mean, variance, grad] = [0, 1, 2, 3, 4].map(|k| call.read(k).floats());
         let inverse: Vec<f64> =
             variance.iter().map(|variance| 1.0 / (variance + self.epsilon).sqrt()).collect();

@@ -2,7 +2,8 @@
 
 use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// Calls `window` with the position of each element of the result, those of the elements of the images that its window
@@ -35,42 +36,49 @@ fn largest(x: &[f64], covered: &[usize]) -> Option<usize> {
     covered.iter().copied().reduce(|best, at| if x[at] > x[best] { at } else { best })
 }
 
-pub(super) fn pool2d(op: &Pool2d, call: &Call<'_>) -> Values {
-    let (x, shape) = (call.read(0).floats(), call.output_shape(0));
-    let mut out = vec![0.0; shape.iter().product()];
-    windows(op, &call.shape(0), &shape, |at, covered, count| {
-        out[at] = match op.pooling_type {
-            PoolKind::Max => largest(&x, &covered).map_or(0.0, |at| x[at]),
-            PoolKind::Avg => covered.iter().map(|&at| x[at]).sum::<f64>() / count.max(1) as f64,
-        };
-    });
-    Values::round(call.output_dtype(0), out)
+impl Evaluate for Pool2d {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, shape) = (call.read(0).floats(), call.output_shape(0));
+        let mut out = vec![0.0; shape.iter().product()];
+        windows(self, &call.shape(0), &shape, |at, covered, count| {
+            out[at] = match self.pooling_type {
+                PoolKind::Max => largest(&x, &covered).map_or(0.0, |at| x[at]),
+                PoolKind::Avg => covered.iter().map(|&at| x[at]).sum::<f64>() / count.max(1) as f64,
+            };
+        });
+        Ok(vec![Values::round(call.output_dtype(0), out)])
+    }
 }
 
-pub(super) fn max_pool2d_with_index(op: &MaxPool2dWithIndex, call: &Call<'_>) -> Vec<Values> {
-    let (x, input, shape) = (call.read(0).floats(), call.shape(0), call.output_shape(0));
-    let count = shape.iter().product();
-    let (mut out, mut mask) = (vec![0.0; count], vec![-1; count]);
-    windows(&op.pool(), &input, &shape, |at, covered, _| {
-        if let Some(first) = largest(&x, &covered) {
-            out[at] = x[first];
-            mask[at] = (first % (input[2] * input[3])) as i32;
-        }
-    });
-    vec![Values::round(call.output_dtype(0), out), Values::I32(mask)]
-}
-
-pub(super) fn pool2d_grad(Pool2dGrad(op): &Pool2dGrad, call: &Call<'_>) -> Values {
-    let (grad, shape) = (call.read(2).floats(), call.output_shape(0));
-    let x = if op.pooling_type == PoolKind::Max { call.read(0).floats() } else { Vec::new() };
-    let mut sums = vec![0.0; shape.iter().product()];
-    windows(op, &shape, &call.shape(2), |at, covered, count| match op.pooling_type {
-        PoolKind::Max => {
+impl Evaluate for MaxPool2dWithIndex {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, input, shape) = (call.read(0).floats(), call.shape(0), call.output_shape(0));
+        let count = shape.iter().product();
+        let (mut out, mut mask) = (vec![0.0; count], vec![-1; count]);
+        windows(&self.pool(), &input, &shape, |at, covered, _| {
             if let Some(first) = largest(&x, &covered) {
-                sums[first] += grad[at];
+                out[at] = x[first];
+                mask[at] = (first % (input[2] * input[3])) as i32;
             }
-        }
-        PoolKind::Avg => covered.iter().for_each(|&to| sums[to] += grad[at] / count.max(1) as f64),
-    });
-    Values::round(call.output_dtype(0), sums)
+        });
+        Ok(vec![Values::round(call.output_dtype(0), out), Values::I32(mask)])
+    }
+}
+
+impl Evaluate for Pool2dGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let Pool2dGrad(op) = self;
+        let (grad, shape) = (call.read(2).floats(), call.output_shape(0));
+        let x = if op.pooling_type == PoolKind::Max { call.read(0).floats() } else { Vec::new() };
+        let mut sums = vec![0.0; shape.iter().product()];
+        windows(op, &shape, &call.shape(2), |at, covered, count| match op.pooling_type {
+            PoolKind::Max => {
+                if let Some(first) = largest(&x, &covered) {
+                    sums[first] += grad[at];
+                }
+            }
+            PoolKind::Avg => covered.iter().for_each(|&to| sums[to] += grad[at] / count.max(1) as f64),
+        });
+        Ok(vec![Values::round(call.output_dtype(0), sums)])
+    }
 }

@@ -3,8 +3,9 @@
 use paddle_core::ops::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
 use paddle_core::program::DType;
 
+use super::Evaluate;
 use crate::random::Random;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 fn random(call: &Call<'_>) -> Random {
@@ -24,28 +25,38 @@ fn positions(call: &Call<'_>) -> Vec<u64> {
     numbers.into_iter().flat_map(of_row).collect()
 }
 
-pub(super) fn uniform(op: &UniformRandom, call: &Call<'_>) -> Values {
-    let random = random(call);
-    match call.output_dtype(0) {
-        DType::F32 => Values::F32(
-            positions(call).into_iter().map(|at| random.uniform_f32(at, op.min, op.max)).collect(),
-        ),
-        dtype => Values::round(
-            dtype,
-            positions(call).into_iter().map(|at| random.uniform(at, op.min, op.max)).collect(),
-        ),
+impl Evaluate for UniformRandom {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let random = random(call);
+        let out = match call.output_dtype(0) {
+            DType::F32 => Values::F32(
+                positions(call).into_iter().map(|at| random.uniform_f32(at, self.min, self.max)).collect(),
+            ),
+            dtype => Values::round(
+                dtype,
+                positions(call).into_iter().map(|at| random.uniform(at, self.min, self.max)).collect(),
+            ),
+        };
+        Ok(vec![out])
     }
 }
 
-pub(super) fn gaussian(op: &GaussianRandom, call: &Call<'_>) -> Values {
-    let random = random(call);
-    let values = positions(call).into_iter().map(|at| op.mean + op.std * random.gaussian(at)).collect();
-    Values::round(call.output_dtype(0), values)
+impl Evaluate for GaussianRandom {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let random = random(call);
+        let values =
+            positions(call).into_iter().map(|at| self.mean + self.std * random.gaussian(at)).collect();
+        Ok(vec![Values::round(call.output_dtype(0), values)])
+    }
 }
 
-pub(super) fn truncated_gaussian(op: &TruncatedGaussianRandom, call: &Call<'_>) -> Values {
-    let random = random(call);
-    let values =
-        positions(call).into_iter().map(|at| op.mean + op.std * random.truncated_gaussian(at)).collect();
-    Values::round(call.output_dtype(0), values)
+impl Evaluate for TruncatedGaussianRandom {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let random = random(call);
+        let values = positions(call)
+            .into_iter()
+            .map(|at| self.mean + self.std * random.truncated_gaussian(at))
+            .collect();
+        Ok(vec![Values::round(call.output_dtype(0), values)])
+    }
 }

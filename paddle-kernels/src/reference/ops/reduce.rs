@@ -2,7 +2,8 @@
 
 use paddle_core::ops::{Reduce, ReduceKind};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::shape::{extent, reduction};
 use crate::reference::values::Values;
 
@@ -27,16 +28,19 @@ macro_rules! whole {
     };
 }
 
-pub(super) fn reduce(op: &Reduce, call: &Call<'_>) -> Values {
-    match &call.read(0) {
-        Values::Bool(x) => Values::Bool(match op.kind {
-            ReduceKind::Any => fold(call, op, x, false, |found, x| found || x),
-            ReduceKind::All => fold(call, op, x, true, |found, x| found && x),
-            kind => panic!("truth values have no {kind:?}"),
-        }),
-        Values::I32(x) => whole!(call, op, x, i32, I32),
-        Values::I64(x) => whole!(call, op, x, i64, I64),
-        x @ (Values::F32(_) | Values::F64(_)) => of_floats(op, call, &x.floats()),
+impl Evaluate for Reduce {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let out = match &call.read(0) {
+            Values::Bool(x) => Values::Bool(match self.kind {
+                ReduceKind::Any => fold(call, self, x, false, |found, x| found || x),
+                ReduceKind::All => fold(call, self, x, true, |found, x| found && x),
+                kind => panic!("truth values have no {kind:?}"),
+            }),
+            Values::I32(x) => whole!(call, self, x, i32, I32),
+            Values::I64(x) => whole!(call, self, x, i64, I64),
+            x @ (Values::F32(_) | Values::F64(_)) => of_floats(self, call, &x.floats()),
+        };
+        Ok(vec![out])
     }
 }
 

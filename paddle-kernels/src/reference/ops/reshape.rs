@@ -1,8 +1,24 @@
 //! `reshape2`: elements are dense, so only the layout of the output differs.
 
-use crate::reference::call::Call;
-use crate::reference::values::Values;
+use paddle_core::ops::{AxisToRows, Reshape, RowsToAxis};
 
-pub(super) fn reshape(call: &Call<'_>) -> Values {
-    call.read(0)
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
+
+impl Evaluate for AxisToRows {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
+}
+
+impl Evaluate for Reshape {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
+}
+
+impl Evaluate for RowsToAxis {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(0)])
+    }
 }

@@ -1,8 +1,13 @@
 //! `row_numbers`.
 
-use crate::reference::call::Call;
+use paddle_core::ops::RowNumbers;
+
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-pub(super) fn row_numbers(call: &Call<'_>) -> Values {
-    Values::I64((0..call.output_shape(0)[0] as i64).collect())
+impl Evaluate for RowNumbers {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![Values::I64((0..call.output_shape(0)[0] as i64).collect())])
+    }
 }

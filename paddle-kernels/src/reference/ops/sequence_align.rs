@@ -1,14 +1,16 @@
 //! `sequence_align`.
 
-use paddle_core::plan::KernelError;
+use paddle_core::ops::SequenceAlign;
 
+use super::Evaluate;
 use crate::messages::same_lengths;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::sequences::offsets;
-use crate::reference::values::Values;
 
-pub(super) fn align(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let [own, others] = [0, 1].map(|k| offsets(call, 2 + k, call.shape(k)[0]));
-    same_lengths(&own, &others)?;
-    Ok(vec![call.read(0)])
+impl Evaluate for SequenceAlign {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let [own, others] = [0, 1].map(|k| offsets(call, 2 + k, call.shape(k)[0]));
+        same_lengths(&own, &others)?;
+        Ok(vec![call.read(0)])
+    }
 }

@@ -1,9 +1,11 @@
 //! `sequence_concat` and its gradient.
 
+use paddle_core::ops::{SequenceConcat, SequenceConcatGrad};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use crate::messages::made_lengths;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{elements, sequences};
 use crate::reference::values::Values;
 
@@ -18,17 +20,21 @@ fn joined(call: &Call<'_>) -> Result<Vec<usize>, KernelError> {
     Ok(x.into_iter().zip(behind).flat_map(|(x, y)| x.chain(y)).collect())
 }
 
-pub(super) fn concat(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let width = call.shape(0)[1..].iter().product();
-    let both = Values::join(&[call.read(0), call.read(1)]);
-    Ok(vec![both.at(&elements(joined(call)?, width))])
+impl Evaluate for SequenceConcat {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let width = call.shape(0)[1..].iter().product();
+        let both = Values::join(&[call.read(0), call.read(1)]);
+        Ok(vec![both.at(&elements(joined(call)?, width))])
+    }
 }
 
-pub(super) fn grad(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let width: usize = call.shape(0)[1..].iter().product();
-    let (joined, grad, of_x) = (joined(call)?, call.read(2), call.shape(0)[0]);
-    let (mut of_both, tokens) = (vec![0; joined.len()], joined.len());
-    joined.into_iter().zip(0..).for_each(|(token, at)| of_both[token] = at);
-    let part = |range: std::ops::Range<usize>| grad.at(&elements(of_both[range].iter().copied(), width));
-    Ok(vec![part(0..of_x), part(of_x..tokens)])
+impl Evaluate for SequenceConcatGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let width: usize = call.shape(0)[1..].iter().product();
+        let (joined, grad, of_x) = (joined(call)?, call.read(2), call.shape(0)[0]);
+        let (mut of_both, tokens) = (vec![0; joined.len()], joined.len());
+        joined.into_iter().zip(0..).for_each(|(token, at)| of_both[token] = at);
+        let part = |range: std::ops::Range<usize>| grad.at(&elements(of_both[range].iter().copied(), width));
+        Ok(vec![part(0..of_x), part(of_x..tokens)])
+    }
 }

@@ -1,9 +1,11 @@
 //! `sequence_gather` and its gradient.
 
+use paddle_core::ops::{SequenceGather, SequenceGatherGrad};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use crate::messages::no_such_token;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{elements, sequences};
 use crate::reference::values::Values;
 
@@ -22,13 +24,17 @@ fn taken(call: &Call<'_>, offsets: usize) -> Result<Vec<usize>, KernelError> {
     Ok(taken)
 }
 
-pub(super) fn gather(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let width = call.shape(0)[1..].iter().product();
-    Ok(vec![call.read(0).at(&elements(taken(call, 2)?, width))])
+impl Evaluate for SequenceGather {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let width = call.shape(0)[1..].iter().product();
+        Ok(vec![call.read(0).at(&elements(taken(call, 2)?, width))])
+    }
 }
 
-pub(super) fn grad(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (shape, grad) = (call.shape(0), call.read(2));
-    let zeros = Values::zeros(call.output_dtype(0), shape.iter().product());
-    Ok(vec![zeros.with_added(&elements(taken(call, 3)?, shape[1..].iter().product()), &grad)])
+impl Evaluate for SequenceGatherGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (shape, grad) = (call.shape(0), call.read(2));
+        let zeros = Values::zeros(call.output_dtype(0), shape.iter().product());
+        Ok(vec![zeros.with_added(&elements(taken(call, 3)?, shape[1..].iter().product()), &grad)])
+    }
 }

@@ -1,9 +1,11 @@
 //! `sequence_product`, `sequence_weigh` and `sequence_spread`.
 
+use paddle_core::ops::{SequenceProduct, SequenceSpread, SequenceWeigh};
 use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use crate::messages::no_such_token;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
@@ -40,28 +42,34 @@ fn widths(shape: &[usize]) -> (usize, usize) {
     (lead.iter().product(), *last)
 }
 
-pub(super) fn product(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (lead, width) = widths(&call.shape(0));
-    let (x, y) = (call.read(0).floats(), call.read(1).floats());
-    let mut out = vec![0.0; call.output_shape(0).iter().product()];
-    for Pair { x: token, y: other, number } in pairs(call, [0, 1])? {
-        for at in 0..lead {
-            let terms =
-                (0..width).map(|k| x[(token * lead + at) * width + k] * y[(other * lead + at) * width + k]);
-            out[number * lead + at] = terms.sum();
+impl Evaluate for SequenceProduct {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (lead, width) = widths(&call.shape(0));
+        let (x, y) = (call.read(0).floats(), call.read(1).floats());
+        let mut out = vec![0.0; call.output_shape(0).iter().product()];
+        for Pair { x: token, y: other, number } in pairs(call, [0, 1])? {
+            for at in 0..lead {
+                let terms = (0..width)
+                    .map(|k| x[(token * lead + at) * width + k] * y[(other * lead + at) * width + k]);
+                out[number * lead + at] = terms.sum();
+            }
         }
+        Ok(vec![Values::round(call.output_dtype(0), out)])
     }
-    Ok(vec![Values::round(call.output_dtype(0), out)])
 }
 
-pub(super) fn weigh(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let pairs = pairs(call, [3, 1])?;
-    weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.y, pair.x)))
+impl Evaluate for SequenceWeigh {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let pairs = pairs(call, [3, 1])?;
+        weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.y, pair.x)))
+    }
 }
 
-pub(super) fn spread(call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let pairs = pairs(call, [1, 3])?;
-    weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.x, pair.y)))
+impl Evaluate for SequenceSpread {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let pairs = pairs(call, [1, 3])?;
+        weighted(call, pairs.into_iter().map(|pair| (pair.number, pair.x, pair.y)))
+    }
 }
 
 /// Adds to tokens others, each times its weight: of each the number of its pair, the token that is read, and the one that is written.

@@ -1,6 +1,9 @@
 //! `softmax`.
 
-use crate::reference::call::Call;
+use paddle_core::ops::{Softmax, SoftmaxGrad};
+
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// Softmax of one row.
@@ -42,17 +45,21 @@ pub(super) fn rows(values: &[f64], length: usize) -> impl Iterator<Item = &[f64]
     values.chunks_exact(length.max(1))
 }
 
-pub(super) fn softmax(call: &Call<'_>) -> Values {
-    Values::round(call.output_dtype(0), normalised_rows(&call.read(0).floats(), &call.shape(0)))
+impl Evaluate for Softmax {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![Values::round(call.output_dtype(0), normalised_rows(&call.read(0).floats(), &call.shape(0)))])
+    }
 }
 
-pub(super) fn softmax_grad(call: &Call<'_>) -> Values {
-    let (out, grad) = (call.read_broadcast(0).floats(), call.read_broadcast(1).floats());
-    let length = row_length(&call.output_shape(0));
-    let of_row = |(out, grad): (&[f64], &[f64])| -> Vec<f64> {
-        let dot: f64 = out.iter().zip(grad).map(|(out, grad)| out * grad).sum();
-        out.iter().zip(grad).map(|(out, grad)| out * (grad - dot)).collect()
-    };
-    let values = rows(&out, length).zip(rows(&grad, length)).flat_map(of_row).collect();
-    Values::round(call.output_dtype(0), values)
+impl Evaluate for SoftmaxGrad {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (out, grad) = (call.read_broadcast(0).floats(), call.read_broadcast(1).floats());
+        let length = row_length(&call.output_shape(0));
+        let of_row = |(out, grad): (&[f64], &[f64])| -> Vec<f64> {
+            let dot: f64 = out.iter().zip(grad).map(|(out, grad)| out * grad).sum();
+            out.iter().zip(grad).map(|(out, grad)| out * (grad - dot)).collect()
+        };
+        let values = rows(&out, length).zip(rows(&grad, length)).flat_map(of_row).collect();
+        Ok(vec![Values::round(call.output_dtype(0), values)])
+    }
 }

@@ -1,9 +1,13 @@
 //! `store`.
 
-use crate::reference::call::Call;
-use crate::reference::values::Values;
+use paddle_core::ops::Store;
 
-/// What the parameter becomes.
-pub(super) fn store(call: &Call<'_>) -> Values {
-    call.read(1)
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
+
+impl Evaluate for Store {
+    /// What the parameter becomes.
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        Ok(vec![call.read(1)])
+    }
 }

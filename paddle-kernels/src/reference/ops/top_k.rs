@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use paddle_core::ops::TopK;
-use paddle_core::plan::KernelError;
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::shape::{index, positions};
 use crate::reference::values::Values;
 
@@ -25,26 +25,28 @@ fn compare(x: &Values, i: usize, j: usize) -> Ordering {
     }
 }
 
-pub(super) fn top_k(op: TopK, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (x, shape, axis) = (call.read(0), call.shape(0), op.axis as usize);
-    let taken_shape = call.output_shape(0);
-    let count = taken_shape.iter().product();
-    let (mut taken, mut indices) = (vec![0; count], vec![0; count]);
-    for mut at in positions(&taken_shape).filter(|at| at[axis] == 0) {
-        let mut element = |along: usize, shape: &[usize]| {
-            at[axis] = along;
-            index(&at, shape)
-        };
-        let column: Vec<usize> = (0..shape[axis]).map(|along| element(along, &shape)).collect();
-        let mut order: Vec<usize> = (0..shape[axis]).collect();
-        order.sort_by(|&i, &j| {
-            let order = compare(&x, column[i], column[j]);
-            if op.largest { order.reverse() } else { order }
-        });
-        for place in 0..taken_shape[axis] {
-            let out = element(place, &taken_shape);
-            (taken[out], indices[out]) = (column[order[place]], order[place] as i64);
+impl Evaluate for TopK {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (x, shape, axis) = (call.read(0), call.shape(0), self.axis as usize);
+        let taken_shape = call.output_shape(0);
+        let count = taken_shape.iter().product();
+        let (mut taken, mut indices) = (vec![0; count], vec![0; count]);
+        for mut at in positions(&taken_shape).filter(|at| at[axis] == 0) {
+            let mut element = |along: usize, shape: &[usize]| {
+                at[axis] = along;
+                index(&at, shape)
+            };
+            let column: Vec<usize> = (0..shape[axis]).map(|along| element(along, &shape)).collect();
+            let mut order: Vec<usize> = (0..shape[axis]).collect();
+            order.sort_by(|&i, &j| {
+                let order = compare(&x, column[i], column[j]);
+                if self.largest { order.reverse() } else { order }
+            });
+            for place in 0..taken_shape[axis] {
+                let out = element(place, &taken_shape);
+                (taken[out], indices[out]) = (column[order[place]], order[place] as i64);
+            }
         }
+        Ok(vec![x.at(&taken), Values::I64(indices)])
     }
-    Ok(vec![x.at(&taken), Values::I64(indices)])
 }

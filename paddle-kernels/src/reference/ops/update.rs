@@ -2,16 +2,19 @@
 
 use paddle_core::ops::{MOST_STATES, Once, Power, Real, Rule, Update, WithRule};
 
-use crate::reference::call::Call;
+use super::Evaluate;
+use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 /// The slots in front of the states: parameter, gradient, learning rate.
 const FIRST_STATE: usize = 3;
 
-/// The new parameter, states and powers.
-pub(super) fn update(update: &Update, call: &Call<'_>) -> Vec<Values> {
-    let count = FIRST_STATE + update.states().len() + update.powers().len();
-    apply(update, (0..count).map(|k| call.read(k)).collect())
+impl Evaluate for Update {
+    /// The new parameter, states and powers.
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let count = FIRST_STATE + self.states().len() + self.powers().len();
+        Ok(apply(self, (0..count).map(|k| call.read(k)).collect()))
+    }
 }
 
 /// The same from the values of the operands.

@@ -1,11 +1,11 @@
 //! `warpctc`.
 
 use paddle_core::ops::WarpCtc;
-use paddle_core::plan::KernelError;
 
+use super::Evaluate;
 use super::softmax::{log_normalise, log_sum_exp, normalise};
 use crate::messages;
-use crate::reference::call::Call;
+use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
@@ -76,33 +76,36 @@ fn sum(x: &[f64]) -> f64 {
     if x.iter().all(|&x| x == f64::NEG_INFINITY) { f64::NEG_INFINITY } else { log_sum_exp(x) }
 }
 
-pub(super) fn losses(op: WarpCtc, call: &Call<'_>) -> Result<Vec<Values>, KernelError> {
-    let (logits, shape) = (call.read(0).floats(), call.shape(0));
-    let (classes, blank, label) = (shape[1], op.blank as usize, call.numbers(1));
-    messages::check_ctc_labels(&label, classes, blank)?;
-    let label: Vec<usize> = label.into_iter().map(|id| id as usize).collect();
-    let mut grad = vec![0.0; logits.len()];
-    let mut losses = Vec::new();
-    let all = sequences(call, 2, shape[0]).into_iter().zip(sequences(call, 3, call.shape(1)[0]));
-    for (tokens, labels) in all {
-        let label = &label[labels];
-        let repeated = label.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        if tokens.is_empty() || label.len() + repeated > tokens.len() {
-            losses.push(0.0);
-            continue;
+impl Evaluate for WarpCtc {
+    fn evaluate(&self, call: &Call<'_>) -> Results {
+        let (logits, shape) = (call.read(0).floats(), call.shape(0));
+        let (classes, blank, label) = (shape[1], self.blank as usize, call.numbers(1));
+        messages::check_ctc_labels(&label, classes, blank)?;
+        let label: Vec<usize> = label.into_iter().map(|id| id as usize).collect();
+        let mut grad = vec![0.0; logits.len()];
+        let mut losses = Vec::new();
+        let all = sequences(call, 2, shape[0]).into_iter().zip(sequences(call, 3, call.shape(1)[0]));
+        for (tokens, labels) in all {
+            let label = &label[labels];
+            let repeated = label.windows(2).filter(|pair| pair[0] == pair[1]).count();
+            if tokens.is_empty() || label.len() + repeated > tokens.len() {
+                losses.push(0.0);
+                continue;
+            }
+            let logs =
+                tokens.clone().map(|token| log_normalise(&logits[token * classes..][..classes])).collect();
+            let states = label.iter().flat_map(|&label| [blank, label]).chain([blank]).collect();
+            let reading = Reading { logs, states, blank };
+            let ((to, total), onward) = (reading.to(), reading.onward());
+            let last = to.last().expect("there is a token");
+            losses.push(-(total + sum(&last[last.len().saturating_sub(2)..])));
+            for (t, token) in tokens.enumerate() {
+                let grad = &mut grad[token * classes..][..classes];
+                grad.iter_mut().zip(&reading.logs[t]).for_each(|(grad, log)| *grad = log.exp());
+                let both: Vec<f64> = to[t].iter().zip(&onward[t]).map(|(to, onward)| to + onward).collect();
+                reading.states.iter().zip(normalise(&both)).for_each(|(&class, is)| grad[class] -= is);
+            }
         }
-        let logs = tokens.clone().map(|token| log_normalise(&logits[token * classes..][..classes])).collect();
-        let states = label.iter().flat_map(|&label| [blank, label]).chain([blank]).collect();
-        let reading = Reading { logs, states, blank };
-        let ((to, total), onward) = (reading.to(), reading.onward());
-        let last = to.last().expect("there is a token");
-        losses.push(-(total + sum(&last[last.len().saturating_sub(2)..])));
-        for (t, token) in tokens.enumerate() {
-            let grad = &mut grad[token * classes..][..classes];
-            grad.iter_mut().zip(&reading.logs[t]).for_each(|(grad, log)| *grad = log.exp());
-            let both: Vec<f64> = to[t].iter().zip(&onward[t]).map(|(to, onward)| to + onward).collect();
-            reading.states.iter().zip(normalise(&both)).for_each(|(&class, is)| grad[class] -= is);
-        }
+        Ok(vec![Values::round(call.output_dtype(0), losses), Values::round(call.output_dtype(1), grad)])
     }
-    Ok(vec![Values::round(call.output_dtype(0), losses), Values::round(call.output_dtype(1), grad)])
 }

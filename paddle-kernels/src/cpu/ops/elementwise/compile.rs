@@ -5,11 +5,11 @@ use paddle_core::plan::{Group, GroupOp, Operand, OperandType, Unsupported};
 use paddle_core::program::DType;
 
 use super::loops::{self, Loop};
-use super::{Constant, LINE, LONGEST_TILE, Place, Program, SCRATCH, Saved, Spread, Step};
+use super::{Constant, LINE, LONGEST_TILE, Link, Place, Program, SCRATCH, Saved, Spread, Step};
 use crate::cpu::broadcast::{Broadcast, Form};
 use crate::cpu::kernel::{Compiled, unsupported};
 use crate::cpu::operands::Signature;
-use crate::cpu::ops::fill;
+use crate::cpu::ops::{compiler, fill};
 
 /// Compiles a group of element-wise operators.
 pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
@@ -92,48 +92,19 @@ impl<'a> Compiler<'a> {
         if !alike || !complete || self.layout(output).dtype != result {
             return unsupported(&format!("`{}` on these operands", op.op.name()));
         }
-        let mut coefficients = [0.0; 3];
-        let run = match &op.op {
-            Op::Fill(fill) => {
-                let constant = self.constant(fill.value, dtype)?;
+        let Some(link) = compiler(&op.op).link(dtype) else { return not_here() };
+        let (run, coefficients) = match link {
+            Link::Loop(run, coefficients) => (run, coefficients),
+            Link::Constant(value) => {
+                let constant = self.constant(value, dtype)?;
                 if let Operand::Temporary(t) = output {
                     self.temporaries[t] = Some(constant);
                 } else {
                     let to = self.destination(output)?;
-                    self.step(loops::copy(dtype), coefficients, &[constant], to);
+                    self.step(loops::copy(dtype), [0.0; 3], &[constant], to);
                 }
                 return Ok(());
             }
-            Op::Scale(scale) => {
-                coefficients = [scale.scale, scale.bias, 0.0];
-                loops::scale(dtype)
-            }
-            Op::Unary(unary) => {
-                coefficients = unary.coefficients;
-                loops::unary(unary.kind, dtype)
-            }
-            Op::UnaryGrad(unary) => {
-                coefficients = unary.coefficients;
-                loops::unary_grad(unary.kind, dtype)
-            }
-            Op::Loss(loss) => {
-                coefficients = loss.coefficients;
-                loops::loss(loss.kind, dtype)
-            }
-            Op::LossGrad(loss) => {
-                coefficients = loss.coefficients;
-                loops::loss_grad(loss.kind, dtype)
-            }
-            Op::Assign(_) | Op::StopGradient(_) => Some(loops::copy(dtype)),
-            Op::Binary(binary) => loops::binary(binary.kind, dtype),
-            Op::Cast(cast) => Some(loops::cast(dtype, cast.dtype)),
-            Op::Compare(compare) => Some(loops::compare(compare.kind, dtype)),
-            Op::Logical(logical) => (dtype == DType::Bool).then(|| loops::logical(logical.kind)),
-            Op::Not(_) => (dtype == DType::Bool).then(loops::not),
-            Op::Predicate(predicate) => loops::predicate(predicate.kind, dtype),
-            Op::RankLoss(_) => loops::rank_loss(dtype),
-            Op::Select(_) => Some(loops::select(dtype)),
-            _ => return not_here(),
         };
         let Some(run) = run else {
             return unsupported(&format!("`{}` of {dtype}", op.op.name()));
