@@ -200,7 +200,7 @@ pub fn with<const N: usize>(x: Var, _: [Var; N]) -> Var {
 macro_rules! layers {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $(= $default:literal)? $named_doc:literal),*)
        $($mark:ident)? => $build:expr;)*) => {$(
         $(#[doc = $doc])*
         ///
@@ -214,9 +214,9 @@ macro_rules! layers {
 macro_rules! named_arguments {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $(= $default:literal)? $named_doc:literal),*)
        $($mark:ident)? => $build:expr;)*) => {
-        $(named_arguments!(@marked $($mark)? (@of $name) [$($named: $named_kind $(($($named_word),*))? $named_doc,)*]);)*
+        $(named_arguments!(@marked $($mark)? (@of $name) [$($named: $named_kind $(($($named_word),*))? $(= $default)? $named_doc,)*]);)*
     };
     // Layers with parameters have the arguments that all of them have.
     (@marked weights ($($front:tt)*) [$($named:tt)*]) => {
@@ -229,11 +229,12 @@ macro_rules! named_arguments {
         named_arguments!($($front)* [$($named)*]);
     };
     (@of $name:ident []) => {};
-    (@of $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $named_doc:literal,)+]) => {
+    (@of $name:ident [$($named:ident: $kind:ident $(($($word:ident),*))? $(= $default:literal)? $named_doc:literal,)+]) => {
         #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
         pub mod $name {
             $(
                 #[doc = $named_doc]
+                $(#[doc = concat!("`", $default, "` if it is left out.")])?
                 pub fn $named(value: impl crate::ghost::Value) -> crate::ghost::Var {
                     crate::ghost::v(value)
                 }
@@ -245,20 +246,28 @@ macro_rules! named_arguments {
 macro_rules! choices {
     ($($(#[doc = $doc:literal])*
        $name:ident($($arg:ident: $kind:ident $(($($word:ident),*))? $arg_doc:literal),*;
-                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $named_doc:literal),*)
+                   $($named:ident: $named_kind:ident $(($($named_word:ident),*))? $(= $default:literal)? $named_doc:literal),*)
        $($mark:ident)? => $build:expr;)*) => {$(
         #[doc = concat!("Of [`", stringify!($name), "`](super::", stringify!($name), ").")]
         pub mod $name {
-            $(choices!(@of $arg $arg_doc $($($word)*)?);)*
-            $(choices!(@of $named $named_doc $($($named_word)*)?);)*
+            $(choices!(@of $arg [$($($word)*)?] $arg_doc);)*
+            $(choices!(@of $named [$($($named_word)*)?] $named_doc $($default)?);)*
         }
     )*};
-    (@of $argument:ident $doc:literal) => {};
-    (@of $argument:ident $doc:literal $($word:ident)+) => {
+    (@of $argument:ident [] $doc:literal $($default:literal)?) => {};
+    (@of $argument:ident [$($word:ident)+] $doc:literal) => {
+        choices!(@words $argument [$($word)+] $doc, "");
+    };
+    (@of $argument:ident [$($word:ident)+] $doc:literal $default:literal) => {
+        choices!(@words $argument [$($word)+] $doc, concat!("`", $default, "` if it is left out."));
+    };
+    (@words $argument:ident [$($word:ident)+] $doc:literal, $default:expr) => {
         #[doc = $doc]
+        #[doc = $default]
         pub mod $argument {
             $(
                 #[doc = $doc]
+                #[doc = $default]
                 pub fn $word() -> crate::ghost::Var {
                     crate::ghost::v(())
                 }

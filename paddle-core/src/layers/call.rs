@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{Build, Initializer, Kind, Layer};
+use super::{Build, Initializer, Kind, Layer, LeftOut};
 use crate::ops::{Mismatch, MismatchKind, Number, Op, Program};
 use crate::program::{BlockId, BuildError, DType, Dim, Site, Type, VarId, Words};
 
@@ -175,49 +175,89 @@ impl Call<'_> {
         self.find(name, values).ok_or(BuildError::NoSuch { what: Kind::Values.describe() })
     }
 
-    /// A size that every call gives.
+    /// What an argument is where a call leaves it out.
+    fn left_out(&self, name: &str) -> Option<LeftOut> {
+        self.layer.named(name)?.default
+    }
+
+    /// The same of a number that is whole.
+    fn left_out_int(&self, name: &str) -> Option<i64> {
+        if let LeftOut::Int(int) = self.left_out(name)? { Some(int) } else { None }
+    }
+
+    /// A size: as given, or as the layer has it.
     pub fn size(&self, name: &str) -> Result<Dim, BuildError> {
-        self.given_size(name).ok_or(BuildError::NoSuch { what: Kind::Size.describe() })
+        let size =
+            self.find(name, |given| if let Given::Size(size) = given { Some(size.clone()) } else { None });
+        let size = size.or_else(|| self.left_out_int(name).map(Dim::from));
+        size.ok_or(BuildError::NoSuch { what: Kind::Size.describe() })
     }
 
-    /// A size, if it is given.
-    pub fn given_size(&self, name: &str) -> Option<Dim> {
-        self.find(name, |given| if let Given::Size(size) = given { Some(size.clone()) } else { None })
-    }
-
-    /// Sizes, if they are given.
+    /// Sizes, if they are given or the layer has some.
     pub fn sizes(&self, name: &str) -> Option<Vec<Dim>> {
-        self.find(name, |given| if let Given::Sizes(sizes) = given { Some(sizes.clone()) } else { None })
+        let sizes =
+            self.find(name, |given| if let Given::Sizes(sizes) = given { Some(sizes.clone()) } else { None });
+        sizes.or_else(|| Some(vec![Dim::from(self.left_out_int(name)?)]))
     }
 
     /// A whole number, if it is given.
-    pub fn int(&self, name: &str) -> Option<i64> {
+    pub fn given_int(&self, name: &str) -> Option<i64> {
         self.find(name, |given| if let Given::Int(int) = given { Some(*int) } else { None })
     }
 
+    /// A whole number: as given, or as the layer has it.
+    pub fn int(&self, name: &str) -> Result<i64, BuildError> {
+        let int = self.given_int(name).or_else(|| self.left_out_int(name));
+        int.ok_or(BuildError::NoSuch { what: Kind::Int.describe() })
+    }
+
     /// Whole numbers, if they are given.
-    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+    pub fn given_ints(&self, name: &str) -> Option<Vec<i64>> {
         self.find(name, |given| if let Given::Ints(ints) = given { Some(ints.clone()) } else { None })
     }
 
+    /// Whole numbers, if they are given or the layer has some.
+    pub fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.given_ints(name).or_else(|| Some(vec![self.left_out_int(name)?]))
+    }
+
     /// A number, if it is given.
-    pub fn number(&self, name: &str) -> Option<f64> {
+    pub fn given_number(&self, name: &str) -> Option<f64> {
         self.find(name, |given| if let Given::Number(number) = given { Some(*number) } else { None })
     }
 
+    /// A number: as given, or as the layer has it.
+    pub fn number(&self, name: &str) -> Result<f64, BuildError> {
+        let left_out =
+            || if let LeftOut::Number(number) = self.left_out(name)? { Some(number) } else { None };
+        self.given_number(name).or_else(left_out).ok_or(BuildError::NoSuch { what: Kind::Number.describe() })
+    }
+
     /// A truth value, if it is given.
-    pub fn flag(&self, name: &str) -> Option<bool> {
+    pub fn given_flag(&self, name: &str) -> Option<bool> {
         self.find(name, |given| if let Given::Flag(truth) = given { Some(*truth) } else { None })
     }
 
+    /// A truth value: as given, or as the layer has it.
+    pub fn flag(&self, name: &str) -> Result<bool, BuildError> {
+        let left_out = || if let LeftOut::Flag(truth) = self.left_out(name)? { Some(truth) } else { None };
+        self.given_flag(name).or_else(left_out).ok_or(BuildError::NoSuch { what: Kind::Flag.describe() })
+    }
+
     /// A word, if it is given.
-    pub fn choice(&self, name: &str) -> Option<&'static str> {
+    pub fn given_choice(&self, name: &str) -> Option<&'static str> {
         self.find(name, |given| if let Given::Choice(word) = given { Some(*word) } else { None })
+    }
+
+    /// A word: as given, or as the layer has it.
+    pub fn choice(&self, name: &str) -> Result<&'static str, BuildError> {
+        let left_out = || if let LeftOut::Word(word) = self.left_out(name)? { Some(word) } else { None };
+        self.given_choice(name).or_else(left_out).ok_or(BuildError::NoSuch { what: "word" })
     }
 
     /// An element type, by its name, if it is given.
     pub fn element_type(&self, name: &str) -> Option<DType> {
-        self.choice(name).and_then(DType::from_name)
+        self.given_choice(name).and_then(DType::from_name)
     }
 
     /// A name.

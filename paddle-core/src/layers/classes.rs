@@ -1,7 +1,7 @@
 //! Layers of classes and entries: embeddings, losses of labels, accuracy.
 
 use super::Call;
-use super::shapes::{axis_or, inner};
+use super::shapes::{axis, inner};
 use crate::ops::initializers;
 use crate::ops::{
     Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK, Transpose,
@@ -15,26 +15,26 @@ macro_rules! with_class_layers {
         $($callback)::+! {
             /// Normalised exponentials along an axis.
             softmax(x: Value "The logits.";
-                    axis: Int "Along which axis, that of the rows counted as 0, but not along that; the last if it is left out.") activation
+                    axis: Int = -1 "Along which axis, that of the rows counted as 0, but not along that.") activation
                 => softmax;
 
             /// The cross-entropy of labels under the softmax of logits: `[_, 1]`. Labels get no gradient.
             softmax_with_cross_entropy(logits: Value "Before softmax: `[_, classes]`.",
                                        label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
-                                       soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
-                                       ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                                       soft_label: Flag = false "Whether labels are probabilities, and not class ids.",
+                                       ignore_index: Int = -100 "The id of rows without a class, whose loss is 0.")
                 => softmax_with_cross_entropy;
 
             /// The cross-entropy of labels and probabilities: `[_, 1]`. Labels get no gradient.
             cross_entropy(x: Value "Probabilities: `[_, classes]`.",
                           label: Value "Class ids, i64: `[_, 1]`, or a probability for each class.";
-                          soft_label: Flag "Whether labels are probabilities; they are class ids if it is left out.",
-                          ignore_index: Int "The id of rows without a class, whose loss is 0; -100 if it is left out.")
+                          soft_label: Flag = false "Whether labels are probabilities, and not class ids.",
+                          ignore_index: Int = -100 "The id of rows without a class, whose loss is 0.")
                 => cross_entropy;
 
             /// The share of rows whose class is among the `k` that have the largest values; 0 over no rows.
             accuracy(x: Value "Values of classes: `[_, classes]`.", label: Value "Class ids, i64: `[_, 1]`.";
-                     k: Int "1 if it is left out.")
+                     k: Int = 1 "How many.")
                 => accuracy;
 
             /// The entries of a table that ids stand for: `[_]` gives `[_, size]`, `[_, 1]` gives `[_, 1, size]`.
@@ -59,30 +59,30 @@ fn embedding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let ty = Type { dtype: DType::F32, rows: None, dims };
     let table = initializers::xavier(ty).map_err(|error| BuildError::Mismatch(error.into()))?;
     let table = call.parameter("w", table)?;
-    let op = LookupTable { padding_idx: call.int("padding_idx").unwrap_or(-1) };
+    let op = LookupTable { padding_idx: call.given_int("padding_idx").unwrap_or(-1) };
     Ok(call.emit_with("padding_idx", op, &[ids, table])?[0])
 }
 
 fn cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
-    let (soft_label, ignore_index) = labels(call);
+    let (soft_label, ignore_index) = labels(call)?;
     Ok(call.emit(CrossEntropy { soft_label, ignore_index }, &[x, label])?[0])
 }
 
 fn softmax_with_cross_entropy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (logits, label) = (call.value("logits")?, call.value("label")?);
-    let (soft_label, ignore_index) = labels(call);
+    let (soft_label, ignore_index) = labels(call)?;
     Ok(call.emit(SoftmaxWithCrossEntropy { soft_label, ignore_index }, &[logits, label])?[1])
 }
 
-fn labels(call: &Call<'_>) -> (bool, i64) {
-    (call.flag("soft_label").unwrap_or(false), call.int("ignore_index").unwrap_or(-100))
+fn labels(call: &Call<'_>) -> Result<(bool, i64), BuildError> {
+    Ok((call.flag("soft_label")?, call.int("ignore_index")?))
 }
 
 fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
     let axis = call.ty(x).rank().saturating_sub(1) as i64;
-    let op = TopK { k: Some(call.int("k").unwrap_or(1)), axis, largest: true };
+    let op = TopK { k: Some(call.int("k")?), axis, largest: true };
     let top = call.emit_with("k", op, &[x])?;
     Ok(call.emit(Accuracy, &[top[0], top[1], label])?[0])
 }
@@ -90,10 +90,10 @@ fn accuracy(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn softmax(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let rank = call.ty(x).rank();
-    if call.int("axis").is_none() {
+    if call.given_int("axis").is_none() {
         return Ok(call.emit(Softmax, &[x])?[0]);
     }
-    let axis = axis_or(call, x, -1)?;
+    let axis = axis(call, x)?;
     inner(call, "axis", x, axis)?;
     if axis as usize + 1 == rank {
         return Ok(call.emit(Softmax, &[x])?[0]);

@@ -54,7 +54,7 @@ macro_rules! with_elementwise_layers {
             ///
             /// Parameter: `w`, 0.25 at first: `[1]`, `[channels]`, or the shape of a row of `x`.
             prelu(x: Value "Its argument.";
-                  mode: Choice(all, channel, element) "What has a slope of its own: all elements together, each channel, or each element of a row; all if it is left out.")
+                  mode: Choice(all, channel, element) = "all" "What has a slope of its own: all elements together, each channel, or each element of a row.")
                 weights
                 => prelu;
 
@@ -80,7 +80,7 @@ macro_rules! with_elementwise_layers {
 
             /// `factor · x + bias`.
             scale(x: Value "What to scale.", factor: Number "The factor.";
-                  bias: Number "The summand; 0 if it is left out.")
+                  bias: Number = 0.0 "The summand.")
                 => scale;
         }
     };
@@ -103,12 +103,12 @@ fn prelu(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let ty = call.ty(x).clone();
     let row = &ty.dims[usize::from(ty.rows.is_none() && ty.rank() > 0)..];
-    let (own, beside) = match call.choice("mode") {
-        Some("channel") => {
+    let (own, beside) = match call.choice("mode")? {
+        "channel" => {
             let (_, channels) = channels(call, "x")?;
             (vec![Dim::from(channels)], row.len() - 1)
         }
-        Some("element") => (row.to_vec(), 0),
+        "element" => (row.to_vec(), 0),
         _ => (vec![Dim::from(1)], 0),
     };
     if !ty.dtype.is_float() || own.iter().any(|dim| call.program.depends_on_feed(dim)) {
@@ -139,6 +139,6 @@ fn predicate(call: &mut Call<'_>, kind: PredicateKind) -> Result<VarId, BuildErr
 
 fn scale(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let op = Scale { scale: call.number("factor").unwrap_or(1.0), bias: call.number("bias").unwrap_or(0.0) };
+    let op = Scale { scale: call.number("factor")?, bias: call.number("bias")? };
     Ok(call.emit(op, &[x])?[0])
 }

@@ -13,7 +13,7 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     for (at, &x) in inputs.iter().enumerate() {
         let role = if inputs.len() == 1 { "w".to_string() } else { format!("w{at}") };
         need_float(call, x)?;
-        let flat = flatten(call, x, call.int("axis").unwrap_or(1))?;
+        let flat = flatten(call, x, call.int("axis")?)?;
         let product = product(call, x, flat, &size, &role)?;
         sum = Some(match sum {
             Some(sum) => {
@@ -29,7 +29,7 @@ pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 /// Adds the bias and applies the activation that the call asks for.
 pub(super) fn finish(call: &mut Call<'_>, sum: VarId, size: Dim) -> Result<VarId, BuildError> {
-    let sum = if call.flag("bias").unwrap_or(true) {
+    let sum = if call.flag("bias")? {
         let bias = Type { dtype: call.ty(sum).dtype, rows: None, dims: vec![size] };
         let b = call.parameter("b", initializers::constant(0.0, bias))?;
         call.emit(Binary { kind: BinaryKind::Add }, &[sum, b])?[0]

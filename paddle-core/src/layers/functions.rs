@@ -33,7 +33,7 @@ macro_rules! function_layers {
             ///
             /// Element by element.
             $name(x: Value "The argument." $($(, $arg: $arg_kind $arg_doc)*)?;
-                  $($($named: $named_kind $named_doc),*)?) $mark
+                  $($($named: $named_kind = $default $named_doc),*)?) $mark
                 => |call| unary(call, UnaryKind::$kind);
         )*}
     };
@@ -71,8 +71,9 @@ pub(super) fn coefficients(
     attributes: &[(&'static str, Number)],
 ) -> Coefficients {
     for (coefficient, (name, _)) in coefficients.iter_mut().zip(attributes) {
-        let flag = || call.flag(name).map(|flag| f64::from(u8::from(flag)));
-        let given = call.number(name).or_else(flag).or_else(|| call.int(name).map(|int| int as f64));
+        let flag = || call.given_flag(name).map(|flag| f64::from(u8::from(flag)));
+        let given =
+            call.given_number(name).or_else(flag).or_else(|| call.given_int(name).map(|int| int as f64));
         *coefficient = given.unwrap_or(*coefficient);
     }
     coefficients

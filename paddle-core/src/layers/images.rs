@@ -17,11 +17,11 @@ macro_rules! with_image_layers {
             /// first; `b`, `[filters]`, zero at first.
             conv2d(x: Value "The images.", filters: Size "How many filters.",
                    filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
-                   stride: Sizes "How far a window is from the next; 1 if it is left out.",
-                   padding: IntsOr(same) "Zeros around the images: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows; 0 if it is left out.",
-                   dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
-                   groups: Size "Filters see the channels of their group only; 1 if it is left out.",
-                   bias: Flag "Whether to add `b`; it is added if this is left out.",
+                   stride: Sizes = 1 "How far a window is from the next.",
+                   padding: IntsOr(same) = 0 "Zeros around the images: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows.",
+                   dilation: Sizes = 1 "How far the elements of a window are from each other.",
+                   groups: Size = 1 "Filters see the channels of their group only.",
+                   bias: Flag = true "Whether to add `b`.",
                    act: Activation "What to apply to the result.") weights_and_bias
                 => conv2d;
 
@@ -33,12 +33,12 @@ macro_rules! with_image_layers {
             /// `[filters]`, zero at first.
             conv2d_transpose(x: Value "The images.", filters: Size "How many filters.",
                    filter_size: Sizes "Their height and width: `3`, `[3, 5]`.";
-                   stride: Sizes "How far a window is from the next; 1 if it is left out.",
-                   padding: IntsOr(same) "What is cut off the result: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for a result `stride` times as large; 0 if it is left out.",
-                   output_padding: Ints "By how much the result is larger than windows reach, less than `stride`: `1`, `[height, width]`; 0 if it is left out.",
-                   dilation: Sizes "How far the elements of a window are from each other; 1 if it is left out.",
-                   groups: Size "The filters of a group see its channels only; 1 if it is left out.",
-                   bias: Flag "Whether to add `b`; it is added if this is left out.",
+                   stride: Sizes = 1 "How far a window is from the next.",
+                   padding: IntsOr(same) = 0 "What is cut off the result: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for a result `stride` times as large.",
+                   output_padding: Ints = 0 "By how much the result is larger than windows reach, less than `stride`: `1`, `[height, width]`.",
+                   dilation: Sizes = 1 "How far the elements of a window are from each other.",
+                   groups: Size = 1 "The filters of a group see its channels only.",
+                   bias: Flag = true "Whether to add `b`.",
                    act: Activation "What to apply to the result.") weights_and_bias
                 => conv2d_transpose;
 
@@ -47,8 +47,8 @@ macro_rules! with_image_layers {
             /// the four around its place.
             interpolate(x: Value "The images.", size: SizesIfAny "Their new height and width: `28`, `[28, 20]`; left out where there is a `scale`.";
                    scale: Number "How many times as large they become, down and across: `2`, `0.5`.",
-                   mode: Choice(nearest, bilinear) "What an element is made of; the nearest if it is left out.",
-                   align_corners: Flag "Whether the first and last elements lie on those of the image, where it is bilinear; otherwise the edges do.")
+                   mode: Choice(nearest, bilinear) = "nearest" "What an element is made of.",
+                   align_corners: Flag = false "Whether the first and last elements lie on those of the image, where it is bilinear; otherwise the edges do.")
                 => interpolate::build;
         }
     };
@@ -60,12 +60,12 @@ fn conv2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;
     let filters = known(call, "filters", &call.size("filters")?)?;
-    let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
+    let [height, width] = pair(call, "filter_size")?;
     let groups = groups(call, channels, filters)?;
     let mut conv = Conv2d {
-        strides: pair(call, "stride")?.unwrap_or([1, 1]),
+        strides: pair(call, "stride")?,
         paddings: padding(call)?,
-        dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
+        dilations: pair(call, "dilation")?,
         groups,
     };
     // The operator has no dilation with this padding, which depends on the sizes of the images unless windows are at
@@ -89,18 +89,17 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;
     let filters = known(call, "filters", &call.size("filters")?)?;
-    let [height, width] = pair(call, "filter_size")?.ok_or(BuildError::NoSuch { what: "filter size" })?;
+    let [height, width] = pair(call, "filter_size")?;
     let groups = groups(call, channels, filters)?;
     let mut op = Conv2dTranspose {
-        strides: pair(call, "stride")?.unwrap_or([1, 1]),
+        strides: pair(call, "stride")?,
         paddings: [0; 4],
-        dilations: pair(call, "dilation")?.unwrap_or([1, 1]),
+        dilations: pair(call, "dilation")?,
         groups,
         output_padding: match call.ints("output_padding").as_deref() {
-            None => [0, 0],
             Some(&[both]) => [both, both],
             Some(&[height, width]) => [height, width],
-            Some(_) => {
+            _ => {
                 let but = "images have two sizes: [height, width]";
                 return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
             }
@@ -108,7 +107,7 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     };
     match padding(call)? {
         Padding::Explicit(sides) => op.paddings = sides,
-        Padding::Same if call.ints("output_padding").is_some() => {
+        Padding::Same if call.given_ints("output_padding").is_some() => {
             let but = "`padding = same` says how large the result is";
             return Err(call.wrong("output_padding", MismatchKind::Attribute, but));
         }
@@ -128,8 +127,7 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 /// Into how many groups channels and filters are cut.
 fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildError> {
-    let Some(groups) = call.given_size("groups") else { return Ok(1) };
-    let groups = known(call, "groups", &groups)?;
+    let groups = known(call, "groups", &call.size("groups")?)?;
     if channels % groups != 0 || filters % groups != 0 {
         let but = format!(
             "`{}` cuts {channels} channels and {filters} filters into groups, which has to come out even",
@@ -142,7 +140,7 @@ fn groups(call: &Call<'_>, channels: i64, filters: i64) -> Result<i64, BuildErro
 
 /// `result`, with a number added to each of its channels, unless `bias = false`, then activated.
 fn biased(call: &mut Call<'_>, mut result: VarId, channels: i64) -> Result<VarId, BuildError> {
-    if call.flag("bias").unwrap_or(true) {
+    if call.flag("bias")? {
         let dtype = call.ty(result).dtype;
         let b = call.parameter("b", initializers::constant(0.0, Type::new(dtype, [channels])))?;
         let dims = [channels, 1, 1].map(Dim::from).to_vec();
@@ -182,11 +180,10 @@ fn known(call: &Call<'_>, name: &str, size: &Dim) -> Result<i64, BuildError> {
 }
 
 /// Height and width: one size for both, or both.
-pub(super) fn pair(call: &Call<'_>, name: &str) -> Result<Option<[i64; 2]>, BuildError> {
-    let Some(sizes) = call.sizes(name) else { return Ok(None) };
-    match &sizes[..] {
-        [both] => Ok(Some([known(call, name, both)?; 2])),
-        [height, width] => Ok(Some([known(call, name, height)?, known(call, name, width)?])),
+pub(super) fn pair(call: &Call<'_>, name: &str) -> Result<[i64; 2], BuildError> {
+    match &call.sizes(name).unwrap_or_default()[..] {
+        [both] => Ok([known(call, name, both)?; 2]),
+        [height, width] => Ok([known(call, name, height)?, known(call, name, width)?]),
         _ => Err(call.wrong(name, MismatchKind::Attribute, "images have two sizes: [height, width]")),
     }
 }
@@ -204,10 +201,10 @@ fn halves(elements: i64) -> [i64; 2] {
 
 /// The argument `padding`.
 pub(super) fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
-    if call.choice("padding").is_some() {
+    if call.given_choice("padding").is_some() {
         return Ok(Padding::Same);
     }
-    let Some(sides) = call.ints("padding") else { return Ok(Padding::Explicit([0; 4])) };
+    let sides = call.ints("padding").unwrap_or_default();
     let wrong = |but| Err(call.wrong("padding", MismatchKind::Attribute, but));
     if sides.iter().any(|side| *side < 0) {
         return wrong("there cannot be less around an image than nothing");

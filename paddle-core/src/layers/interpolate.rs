@@ -6,21 +6,21 @@ use crate::program::{BuildError, Dim, VarId};
 
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let kind = call.choice("mode").and_then(InterpolateKind::from_name).unwrap_or(InterpolateKind::Nearest);
+    let kind = InterpolateKind::from_name(call.choice("mode")?);
+    let kind = kind.ok_or(BuildError::NoSuch { what: "kind of interpolation" })?;
     let (size, scale) = match call.sizes("size") {
-        Some(_) if call.number("scale").is_some() => {
+        Some(_) if call.given_number("scale").is_some() => {
             let but = "the size is given too; leave out one of them";
             return Err(call.wrong("scale", MismatchKind::Attribute, but));
         }
         Some(sizes) => (given(call, sizes)?, 0.0),
         None => scaled(call, x)?,
     };
-    let align_corners = call.flag("align_corners");
-    if kind == InterpolateKind::Nearest && align_corners.is_some() {
+    if kind == InterpolateKind::Nearest && call.given_flag("align_corners").is_some() {
         let but = "what is nearest does not depend on it; it is for `mode = bilinear`";
         return Err(call.wrong("align_corners", MismatchKind::Attribute, but));
     }
-    let align_corners = align_corners.unwrap_or(false);
+    let align_corners = call.flag("align_corners")?;
     let op = Interpolate { scale: [scale; 2], align_corners, ..Interpolate::of(kind, size) };
     Ok(call.emit(op, &[x])?[0])
 }
@@ -36,7 +36,7 @@ fn given(call: &Call<'_>, sizes: Vec<Dim>) -> Result<Vec<Dim>, BuildError> {
 
 /// The sizes of the images, times a number.
 fn scaled(call: &Call<'_>, x: VarId) -> Result<(Vec<Dim>, f64), BuildError> {
-    let Some(scale) = call.number("scale") else {
+    let Some(scale) = call.given_number("scale") else {
         let but = "how large the result is says neither a size, `interpolate(x, [28, 28])`, nor `scale = 2`";
         return Err(call.wrong("x", MismatchKind::Count, but));
     };

@@ -33,7 +33,7 @@ macro_rules! loss_layers {
             $(
                 $(#[doc = $doc])*
                 $name(x: Value "What is predicted.", label: Value "What it should be." $(, $arg: $arg_kind $arg_doc)*;
-                      $($named: $named_kind $named_doc),*)
+                      $($named: $named_kind = $default $named_doc),*)
                     => |call| loss(call, LossKind::$kind);
             )*
 
@@ -44,7 +44,7 @@ macro_rules! loss_layers {
 
             /// Probabilities of classes that are less sure: `(1 - epsilon) x + epsilon / classes`. Szegedy et al. (2015).
             label_smooth(x: Value "A probability for each class: `[_, classes]`.";
-                         epsilon: Number "How much is spread over all classes; 0.1 if it is left out.")
+                         epsilon: Number = 0.1 "How much is spread over all classes.")
                 => label_smooth;
         }
     };
@@ -65,7 +65,7 @@ fn rank_loss(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn label_smooth(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let epsilon = call.number("epsilon").unwrap_or(0.1);
+    let epsilon = call.number("epsilon")?;
     let Some(last) = call.ty(x).rank().checked_sub(1) else {
         return Err(call.wrong("x", MismatchKind::Shape, "`label_smooth` needs a dimension of classes"));
     };

@@ -31,7 +31,7 @@ macro_rules! with_made_sequence_layers {
             /// The tokens of each sequence in the first of `maxlen` places of its row, `[_, maxlen, ..]`. A sequence that has
             /// more ends the run with an error; `sequence_slice` cuts it.
             sequence_pad(x: Value "The sequences.", maxlen: Size "How many places.";
-                         pad_value: Number "What stands behind the tokens; 0 if it is left out.")
+                         pad_value: Number = 0.0 "What stands behind the tokens.")
                 => sequence_pad;
 
             /// The position of each token in its sequence, i64: 0, 1, 2, …
@@ -200,7 +200,7 @@ fn sequence_reshape(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn sequence_pad(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, length) = (call.value("x")?, call.size("maxlen")?);
-    let pad_value = call.number("pad_value").unwrap_or(0.0);
+    let pad_value = call.number("pad_value")?;
     call.emit_one(SequencePad { length, pad_value }, &[x])
 }
 

@@ -32,6 +32,8 @@ mod sequences;
 mod shapes;
 mod values;
 
+use std::fmt;
+
 pub use crate::ops::{INITIALIZERS, Initializer};
 pub use call::{Built, Call, Given, Passed};
 pub use functions::of_number;
@@ -118,8 +120,34 @@ pub struct Argument {
     pub name: &'static str,
     /// What it is.
     pub kind: Kind,
+    /// What it is where a call leaves it out, if that is a number, a truth value or a word.
+    pub default: Option<LeftOut>,
     /// What it is for.
     pub doc: &'static str,
+}
+
+/// What an argument is where a call leaves it out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeftOut {
+    /// A truth value.
+    Flag(bool),
+    /// A whole number, or as many as there have to be.
+    Int(i64),
+    /// A number.
+    Number(f64),
+    /// A word.
+    Word(&'static str),
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Flag(truth) => write!(f, "{truth}"),
+            LeftOut::Int(int) => write!(f, "{int}"),
+            LeftOut::Number(number) => write!(f, "{number}"),
+            LeftOut::Word(word) => write!(f, "{word}"),
+        }
+    }
 }
 
 /// A layer: what its calls look like, and the operators that they become.
@@ -202,7 +230,8 @@ impl Layer {
 /// the macro that passes the table to another.
 ///
 /// A row of a table: documentation, name, arguments by position and after the `;` by name (each with kind and
-/// documentation; a choice with its words: `kind: Choice(average, max) "How to pool."`), a mark, and the function that
+/// documentation; a choice with its words; one by name with its default, which is said nowhere else:
+/// `kind: Choice(average, max) = "max" "How to pool."`), a mark, and the function that
 /// builds it. The mark is `activation` where the layer is one; `several` where it has several values; `weights` or `weights_and_bias` where it has parameters,
 /// and so the arguments of [`with_parameter_arguments!`](crate::with_parameter_arguments).
 #[macro_export]

@@ -1,7 +1,7 @@
 //! Layers that cut values, join them, and put more around them.
 
 use super::Call;
-use super::shapes::{axes, axis_or, inner};
+use super::shapes::{axes, axis, inner};
 use crate::ops::{
     AssignValue, Concat, Gather, MismatchKind, Number, Pad, PadMode, Reshape, Slice, Split, Tile,
     compositions,
@@ -25,24 +25,24 @@ macro_rules! with_move_layers {
             /// `x` with more elements around it.
             pad(x: Value "What to put elements around.",
                 paddings: Ints "For each dimension behind the rows, how many come before and how many behind: `[1, 2]`.";
-                value: Number "What they are; 0 if it is left out.",
-                mode: Choice(constant, reflect, replicate, circular) "Whether they are that value, what stands inside as in a mirror, the first and the last element, or what stands at the other end; the value if it is left out.")
+                value: Number = 0.0 "What they are.",
+                mode: Choice(constant, reflect, replicate, circular) = "constant" "Whether they are that value, what stands inside as in a mirror, the first and the last element, or what stands at the other end.")
                 => pad;
 
             /// Around along axes: what falls out at the end comes in at the start.
             roll(x: Value "What to move.", shift: Ints "By how many elements, along each axis.";
-                 axis: Ints "Along which axes, that of the rows counted as 0; 1 if it is left out.")
+                 axis: Ints = 1 "Along which axes, that of the rows counted as 0.")
                 => roll;
 
             /// Parts of `x` along an axis: `let (a, b) = split(x, 2)`.
             split(x: Value "What to cut.",
                   parts: Sizes "How many parts of one size, `2`, or their sizes, `[3, 5]`.";
-                  axis: Int "Along which axis, that of the rows counted as 0; 1 if it is left out.") several
+                  axis: Int = 1 "Along which axis, that of the rows counted as 0.") several
                 => split;
 
             /// Values of one shape side by side along a new axis.
             stack(x: Values "Which values: `[x, y]`.";
-                  axis: Int "Which axis of the result is new, that of the rows counted as 0; 1 if it is left out.")
+                  axis: Int = 1 "Which axis of the result is new, that of the rows counted as 0.")
                 => stack;
 
             /// `x` several times over.
@@ -51,17 +51,17 @@ macro_rules! with_move_layers {
 
             /// The elements of matrices, the last two axes, on a diagonal and to its left; 0 in place of the others.
             tril(x: Value "The matrices.";
-                 diagonal: Int "How many columns to the right of the main diagonal it is; 0 if it is left out.")
+                 diagonal: Int = 0 "How many columns to the right of the main diagonal it is.")
                 => |call| triangle(call, true);
 
             /// The elements of matrices, the last two axes, on a diagonal and to its right; 0 in place of the others.
             triu(x: Value "The matrices.";
-                 diagonal: Int "How many columns to the right of the main diagonal it is; 0 if it is left out.")
+                 diagonal: Int = 0 "How many columns to the right of the main diagonal it is.")
                 => |call| triangle(call, false);
 
             /// The elements of an axis as values of their own, without the axis: `let (a, b) = unstack(x)`.
             unstack(x: Value "What to take apart.";
-                    axis: Int "Which axis, that of the rows counted as 0; 1 if it is left out.") several
+                    axis: Int = 1 "Which axis, that of the rows counted as 0.") several
                 => unstack;
         }
     };
@@ -129,13 +129,13 @@ fn pad(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         return Err(call.wrong("paddings", MismatchKind::Count, &but));
     }
     let rows = usize::from(ty.rows.is_some());
-    let mode = match call.choice("mode") {
-        Some("reflect") => PadMode::Reflect,
-        Some("replicate") => PadMode::Replicate,
-        Some("circular") => PadMode::Circular,
+    let mode = match call.choice("mode")? {
+        "reflect" => PadMode::Reflect,
+        "replicate" => PadMode::Replicate,
+        "circular" => PadMode::Circular,
         _ => {
             let paddings = [&[0; 2][..2 * rows], &sides].concat();
-            let op = Pad { paddings, pad_value: call.number("value").unwrap_or(0.0) };
+            let op = Pad { paddings, pad_value: call.number("value")? };
             return Ok(call.emit_with("paddings", op, &[x])?[0]);
         }
     };
@@ -155,7 +155,7 @@ fn pad(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn roll(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let mut x = call.value("x")?;
     let shifts = call.ints("shift").unwrap_or_default();
-    let axes = axes(call, "axis", x)?.unwrap_or_else(|| vec![1]);
+    let axes = axes(call, "axis", x)?.unwrap_or_default();
     if axes.len() != shifts.len() {
         let but = format!("there are {} axes", axes.len());
         return Err(call.wrong("shift", MismatchKind::Count, &but));
@@ -171,7 +171,7 @@ fn roll(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn split(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let x = call.value("x")?;
-    let axis = axis_or(call, x, 1)?;
+    let axis = axis(call, x)?;
     let at = inner(call, "axis", x, axis)?;
     let mut sections = call.sizes("parts").unwrap_or_default();
     if let [parts] = &sections[..] {
@@ -192,7 +192,10 @@ fn stack(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let Some(&first) = inputs.first() else { return Err(BuildError::NoSuch { what: "value" }) };
     let ty = call.ty(first).clone();
     let (rows, rank) = (usize::from(ty.rows.is_some()), ty.rank() as i64);
-    let axis = call.int("axis").unwrap_or(1.min(rank));
+    let axis = match call.given_int("axis") {
+        Some(axis) => axis,
+        None => call.int("axis")?.min(rank),
+    };
     let axis = if axis < 0 { axis.saturating_add(rank + 1) } else { axis };
     let at = usize::try_from(axis).ok().and_then(|axis| axis.checked_sub(rows));
     let Some(at) = at.filter(|&at| at <= ty.dims.len()) else {
@@ -220,7 +223,7 @@ fn tile(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn triangle(call: &mut Call<'_>, lower: bool) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let (ty, diagonal) = (call.ty(x).clone(), call.int("diagonal").unwrap_or(0));
+    let (ty, diagonal) = (call.ty(x).clone(), call.int("diagonal")?);
     let out = compositions::triangle((x, &ty), lower, diagonal, |op, inputs| call.emit_one(op, inputs))?;
     let but = format!("`{}` needs matrices behind the rows", call.layer.name);
     out.ok_or_else(|| call.wrong_value(x, MismatchKind::Shape, &but))
@@ -228,7 +231,7 @@ fn triangle(call: &mut Call<'_>, lower: bool) -> Result<VarId, BuildError> {
 
 fn unstack(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let x = call.value("x")?;
-    let axis = axis_or(call, x, 1)?;
+    let axis = axis(call, x)?;
     let at = inner(call, "axis", x, axis)?;
     let sections = vec![Dim::from(1); known_size(call, x, at)?.max(0) as usize];
     let mut dims = call.ty(x).dims.clone();

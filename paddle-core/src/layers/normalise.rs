@@ -17,8 +17,8 @@ macro_rules! with_normalising_layers {
             /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first; and the moving
             /// statistics `mean` and `variance`, which are not trained.
             batch_norm(x: Value "What to normalise.";
-                       momentum: Number "How much of the moving statistics stays in each step; 0.9 if it is left out.",
-                       epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                       momentum: Number = 0.9 "How much of the moving statistics stays in each step.",
+                       epsilon: Number = 0.00001 "What is added to variances.",
                        act: Activation "What to apply to the result.") weights_and_bias
                 => batch_norm;
 
@@ -26,7 +26,7 @@ macro_rules! with_normalising_layers {
             ///
             /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first.
             group_norm(x: Value "What to normalise.", groups: Size "How many groups of equal size.";
-                       epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                       epsilon: Number = 0.00001 "What is added to variances.",
                        act: Activation "What to apply to the result.") weights_and_bias
                 => group_norm;
 
@@ -34,7 +34,7 @@ macro_rules! with_normalising_layers {
             ///
             /// Parameters: `scale`, `[channels]`, one at first; `shift`, `[channels]`, zero at first.
             instance_norm(x: Value "What to normalise.";
-                          epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                          epsilon: Number = 0.00001 "What is added to variances.",
                           act: Activation "What to apply to the result.") weights_and_bias
                 => instance_norm;
 
@@ -43,8 +43,8 @@ macro_rules! with_normalising_layers {
             /// Parameters: `scale`, one number for each element that is normalised with others, one at first; `shift`,
             /// likewise, zero at first.
             layer_norm(x: Value "What to normalise.";
-                       axis: Int "From which axis on, that of the rows counted as 0; the last if it is left out.",
-                       epsilon: Number "What is added to variances; 0.00001 if it is left out.",
+                       axis: Int = -1 "From which axis on, that of the rows counted as 0.",
+                       epsilon: Number = 0.00001 "What is added to variances.",
                        act: Activation "What to apply to the result.") weights_and_bias
                 => layer_norm;
         }
@@ -52,10 +52,6 @@ macro_rules! with_normalising_layers {
 }
 
 with_normalising_layers!(layers);
-
-fn epsilon(call: &Call<'_>) -> f64 {
-    call.number("epsilon").unwrap_or(1e-5)
-}
 
 /// Scale and shift, one number of each for what `size` counts.
 fn scale_and_shift(call: &mut Call<'_>, ty: &Type) -> Result<[VarId; 2], BuildError> {
@@ -70,11 +66,8 @@ fn batch_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let [scale, shift] = scale_and_shift(call, &ty)?;
     let all = |value| initializers::constant(value, ty.clone());
     let inputs = [x, scale, shift, call.statistic("mean", all(0.0))?, call.statistic("variance", all(1.0))?];
-    let op = BatchNorm {
-        epsilon: epsilon(call),
-        momentum: call.number("momentum").unwrap_or(0.9),
-        is_test: false,
-    };
+    let op =
+        BatchNorm { epsilon: call.number("epsilon")?, momentum: call.number("momentum")?, is_test: false };
     let of = if (0.0..=1.0).contains(&op.momentum) { "epsilon" } else { "momentum" };
     let y = call.emit_with(of, op, &inputs)?[0];
     call.activate("act", y)
@@ -97,7 +90,7 @@ fn instance_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn of_groups(call: &mut Call<'_>, groups: Option<i64>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let (dtype, channels) = channels(call, "x")?;
-    let op = GroupNorm { epsilon: epsilon(call), groups: groups.unwrap_or(channels) };
+    let op = GroupNorm { epsilon: call.number("epsilon")?, groups: groups.unwrap_or(channels) };
     let [scale, shift] = scale_and_shift(call, &Type::new(dtype, [channels]))?;
     let y = call.emit_with("groups", op, &[x, scale, shift])?[0];
     call.activate("act", y)
@@ -116,7 +109,7 @@ fn layer_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
         return Err(call.wrong("x", MismatchKind::Shape, but));
     }
     let rank = ty.rank() as i64;
-    let given = call.int("axis").unwrap_or(-1);
+    let given = call.int("axis")?;
     let axis = if given < 0 { given.saturating_add(rank) } else { given };
     if !(rows..rank).contains(&axis) {
         let shown = call.program.show(&ty);
@@ -131,7 +124,7 @@ fn layer_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let count = behind.iter().try_fold(Dim::from(1), |product, dim| &product * dim);
     let count = count.map_err(|error: DimOverflow| BuildError::Mismatch(error.into()))?;
     let [scale, shift] = scale_and_shift(call, &Type { dtype: ty.dtype, rows: None, dims: vec![count] })?;
-    let op = LayerNorm { epsilon: epsilon(call), begin_norm_axis: axis };
+    let op = LayerNorm { epsilon: call.number("epsilon")?, begin_norm_axis: axis };
     let y = call.emit_with("epsilon", op, &[x, scale, shift])?[0];
     call.activate("act", y)
 }

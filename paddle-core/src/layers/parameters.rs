@@ -14,7 +14,7 @@ macro_rules! with_parameter_arguments {
             $($front)* [
                 param: Name "The name of the parameters: `param = \"D\"` makes `D.w`; every use of a name shares.",
                 init: Initializer "What the weights are at first, such as `uniform(-0.1, 0.1)`.",
-                lr: Number "The factor of the learning rate of these parameters; 1 if it is left out. With 0 they stay as they are.",
+                lr: Number = 1.0 "The factor of the learning rate of these parameters. With 0 they stay as they are.",
                 decay: Number "How much of these parameters is added to their gradients, after clipping (L2 decay).",
                 clip: Number "The bound of each element of the gradients of these parameters.",
                 $($own)*
@@ -39,11 +39,11 @@ impl Call<'_> {
         let mut options = ParameterOptions::default();
         for name in ["lr", "decay", "clip"] {
             if let Some(number) = options.number_mut(name) {
-                *number = self.number(name);
+                *number = self.given_number(name);
             }
         }
         if let Some((name, expected)) = options.out_of_range() {
-            let found = self.number(name).unwrap_or_default();
+            let found = self.given_number(name).unwrap_or_default();
             return Err(self.refuse(name, format!("`{name}` has to be {expected}, but this is {found}")));
         }
         let argument = if matches!(role, "b" | "shift") { "bias_init" } else { "init" };

@@ -1,7 +1,7 @@
 //! Layers that find elements: by their numbers, by their order, by sums so far.
 
 use super::Call;
-use super::shapes::axis_or;
+use super::shapes::{axis, axis_or};
 use crate::ops::{
     Auc, CumSum, Fill, Gather, GatherNd, MismatchKind, Number, OneHot, Range, Reshape, Scatter, ScatterNdAdd,
     TakeAlongAxis, TopK,
@@ -15,26 +15,26 @@ macro_rules! with_place_layers {
         $($callback)::+! {
             /// The numbers 0, 1, 2, …, i64: `[size]`.
             arange(size: Size "How many.";
-                   start: Int "The first one; 0 if it is left out.",
-                   step: Int "From one to the next; 1 if it is left out.")
+                   start: Int = 0 "The first one.",
+                   step: Int = 1 "From one to the next.")
                 => arange;
 
             /// Where the largest element along an axis is, i64; of equal ones, the first.
             argmax(x: Value "Where to look.";
-                   axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
-                   keep_dim: Flag "Whether the axis stays, with size 1; it goes if this is left out.")
+                   axis: Int = -1 "Along which axis, that of the rows counted as 0.",
+                   keep_dim: Flag = false "Whether the axis stays, with size 1.")
                 => |call| argmax(call, true);
 
             /// Where the smallest element along an axis is, i64; of equal ones, the first.
             argmin(x: Value "Where to look.";
-                   axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
-                   keep_dim: Flag "Whether the axis stays, with size 1; it goes if this is left out.")
+                   axis: Int = -1 "Along which axis, that of the rows counted as 0.",
+                   keep_dim: Flag = false "Whether the axis stays, with size 1.")
                 => |call| argmax(call, false);
 
             /// The elements along an axis in order, and where they were: `let (sorted, indices) = argsort(x)`.
             argsort(x: Value "What to sort.";
-                    axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
-                    descending: Flag "Whether the largest come first; the smallest do if this is left out.") several
+                    axis: Int = -1 "Along which axis, that of the rows counted as 0.",
+                    descending: Flag = false "Whether the largest come first, and not the smallest.") several
                 => argsort;
 
             /// How probable it is that a row of class 1 ranks above one of class 0: the area under the ROC curve, over all
@@ -43,15 +43,15 @@ macro_rules! with_place_layers {
             /// The counts, `positives` and `negatives`, are kept with the parameters, and are not trained.
             auc(x: Value "Probabilities: `[_, 2]`, of which the last is that of class 1, or `[_, 1]`.",
                 label: Value "Class ids, i64: `[_, 1]`.";
-                num_thresholds: Size "4095 if it is left out.",
+                num_thresholds: Size = 4095 "How many bounds lie between the parts.",
                 param: Name "The name of the counts: every use of a name shares.")
                 => auc;
 
             /// Sums along an axis so far.
             cumsum(x: Value "What to sum.";
-                   axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
-                   exclusive: Flag "Whether an element itself is left out of its sum; it is in it if this is left out.",
-                   reverse: Flag "Whether sums are from each element on; they are up to it if this is left out.")
+                   axis: Int = -1 "Along which axis, that of the rows counted as 0.",
+                   exclusive: Flag = false "Whether an element itself is left out of its sum.",
+                   reverse: Flag = false "Whether sums are from each element on, and not up to it.")
                 => cumsum;
 
             /// The elements of `x` along an axis that numbers say. What has rows is gathered row by row: with `x`
@@ -70,7 +70,7 @@ macro_rules! with_place_layers {
 
             /// `x` with other parts along its first axis. None of the values has rows.
             scatter(x: Value "What is there.", ids: Value "Which parts, i64: `[n]`.", updates: Value "The other ones.";
-                    overwrite: Flag "Whether the last of several stays, and not their sum; it does if this is left out.")
+                    overwrite: Flag = true "Whether the last of several stays, and not their sum.")
                 => scatter;
 
             /// `x`, which has no rows, with updates added at the positions that `index` has along its last dimension.
@@ -80,14 +80,14 @@ macro_rules! with_place_layers {
 
             /// For each place, an element from along an axis: `index` has the shape of the result.
             take_along_axis(x: Value "What to take from.", index: Value "Their numbers along the axis, i64.";
-                            axis: Int "Which axis, that of the rows counted as 0; the last if it is left out.")
+                            axis: Int = -1 "Which axis, that of the rows counted as 0.")
                 => take_along_axis;
 
             /// The `k` largest elements along an axis, largest first, and where they are:
             /// `let (values, indices) = top_k(x, 3)`.
             top_k(x: Value "Where to look.", k: Int "How many.";
-                  axis: Int "Along which axis, that of the rows counted as 0; the last if it is left out.",
-                  largest: Flag "Whether it is the largest, and not the smallest; it is if this is left out.") several
+                  axis: Int = -1 "Along which axis, that of the rows counted as 0.",
+                  largest: Flag = true "Whether it is the largest, and not the smallest.") several
                 => top_k;
         }
     };
@@ -95,23 +95,17 @@ macro_rules! with_place_layers {
 
 with_place_layers!(layers);
 
-/// The argument `axis`, or the last one.
-fn axis_or_last(call: &Call<'_>, x: VarId) -> Result<i64, BuildError> {
-    axis_or(call, x, call.ty(x).rank() as i64 - 1)
-}
-
 fn arange(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let [start, step] =
-        [("start", 0), ("step", 1)].map(|(name, or)| Number::Int(call.int(name).unwrap_or(or)));
+    let (start, step) = (Number::Int(call.int("start")?), Number::Int(call.int("step")?));
     let ty = Type { dtype: DType::I64, rows: None, dims: vec![call.size("size")?] };
     Ok(call.emit(Range { start, step, ty }, &[])?[0])
 }
 
 fn argmax(call: &mut Call<'_>, largest: bool) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let axis = axis_or_last(call, x)?;
+    let axis = axis(call, x)?;
     let indices = call.emit_with("axis", TopK { k: Some(1), axis, largest }, &[x])?[1];
-    if call.flag("keep_dim").unwrap_or(false) {
+    if call.flag("keep_dim")? {
         return Ok(indices);
     }
     let mut dims = call.ty(indices).dims.clone();
@@ -121,14 +115,13 @@ fn argmax(call: &mut Call<'_>, largest: bool) -> Result<VarId, BuildError> {
 
 fn argsort(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let x = call.value("x")?;
-    let op =
-        TopK { k: None, axis: axis_or_last(call, x)?, largest: call.flag("descending").unwrap_or(false) };
+    let op = TopK { k: None, axis: axis(call, x)?, largest: call.flag("descending")? };
     call.emit_with("axis", op, &[x])
 }
 
 fn auc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
-    let thresholds = call.given_size("num_thresholds").map_or(Some(4095), |size| size.constant());
+    let thresholds = call.size("num_thresholds")?.constant();
     let op = thresholds.map(|num_thresholds| Auc { num_thresholds, slide_steps: 0 });
     let Some((op, ty)) = op.and_then(|op| Some((op, op.counts()?))) else {
         return Err(call.wrong("num_thresholds", MismatchKind::Attribute, "it has to be a number"));
@@ -140,8 +133,8 @@ fn auc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn cumsum(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| call.flag(name).unwrap_or(false));
-    let op = CumSum { axis: axis_or_last(call, x)?, exclusive, reverse };
+    let (exclusive, reverse) = (call.flag("exclusive")?, call.flag("reverse")?);
+    let op = CumSum { axis: axis(call, x)?, exclusive, reverse };
     Ok(call.emit_with("axis", op, &[x])?[0])
 }
 
@@ -171,7 +164,7 @@ fn one_hot(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn scatter(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = [call.value("x")?, call.value("ids")?, call.value("updates")?];
-    if call.flag("overwrite").unwrap_or(true) {
+    if call.flag("overwrite")? {
         return Ok(call.emit(Scatter, &inputs)?[0]);
     }
     let [x, ids, updates] = inputs;
@@ -193,16 +186,12 @@ fn scatter_nd_add(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn take_along_axis(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, index) = (call.value("x")?, call.value("index")?);
-    let op = TakeAlongAxis { axis: axis_or_last(call, x)? };
+    let op = TakeAlongAxis { axis: axis(call, x)? };
     Ok(call.emit_with("axis", op, &[x, index])?[0])
 }
 
 fn top_k(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let x = call.value("x")?;
-    let op = TopK {
-        k: call.int("k"),
-        axis: axis_or_last(call, x)?,
-        largest: call.flag("largest").unwrap_or(true),
-    };
+    let op = TopK { k: call.given_int("k"), axis: axis(call, x)?, largest: call.flag("largest")? };
     call.emit_with("k", op, &[x])
 }

@@ -14,7 +14,7 @@ macro_rules! with_pooling_layers {
             /// `[_, channels, height, width]`, the result `[_, channels, windows down, windows across]`. Window `i` of `n`
             /// is from `⌊i · height / n⌋` to `⌈(i + 1) · height / n⌉`, and likewise across.
             adaptive_pool2d(x: Value "The images.", windows: Sizes "How many, down and across: `7`, `[7, 5]`.";
-                            kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.")
+                            kind: Choice(max, avg) = "max" "What to take of a window.")
                 => adaptive_pool2d;
 
             /// The maximum of windows that slide over images, and where it is: `let (y, places) = max_pool2d_with_index(x, 2)`.
@@ -22,18 +22,18 @@ macro_rules! with_pooling_layers {
             /// column`, i32; of equal ones, the first.
             max_pool2d_with_index(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
                    stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
-                   padding: Ints "What is put around the images, which is no maximum: `1`, `[height, width]`; 0 if it is left out.")
+                   padding: Ints = 0 "What is put around the images, which is no maximum: `1`, `[height, width]`.")
                    several
                 => max_pool2d_with_index;
 
             /// The maximum or the average of windows that slide over images: `x` is `[_, channels, height, width]`, the
             /// result `[_, channels, (height + 2 padding - size) / stride + 1, …]`.
             pool2d(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
-                   kind: Choice(max, avg) "What to take of a window; its maximum if it is left out.",
+                   kind: Choice(max, avg) = "max" "What to take of a window.",
                    stride: Sizes "How far a window is from the next; `size` if it is left out, so that windows lie side by side.",
-                   padding: IntsOr(same) "What is put around the images, which is no maximum: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows; 0 if it is left out.",
-                   ceil: Flag "Whether a last window may reach over the end; it may not if this is left out.",
-                   exclusive: Flag "Whether an average leaves out the padding; it does if this is left out.")
+                   padding: IntsOr(same) = 0 "What is put around the images, which is no maximum: `1`, `[height, width]`, `[above, below, left, right]`, or `same`, for `⌈height / stride⌉` windows.",
+                   ceil: Flag = false "Whether a last window may reach over the end.",
+                   exclusive: Flag = true "Whether an average leaves out the padding.")
                 => pool2d;
         }
     };
@@ -42,25 +42,25 @@ macro_rules! with_pooling_layers {
 with_pooling_layers!(layers);
 
 /// What to take of a window.
-fn kind(call: &Call<'_>) -> PoolKind {
-    call.choice("kind").and_then(PoolKind::from_name).unwrap_or(PoolKind::Max)
+fn kind(call: &Call<'_>) -> Result<PoolKind, BuildError> {
+    PoolKind::from_name(call.choice("kind")?).ok_or(BuildError::NoSuch { what: "kind of pooling" })
 }
 
-/// The height and width of a window.
-fn size(call: &Call<'_>) -> Result<[i64; 2], BuildError> {
-    pair(call, "size")?.ok_or(BuildError::NoSuch { what: "window size" })
+/// How far a window of this size is from the next.
+fn strides(call: &Call<'_>, size: [i64; 2]) -> Result<[i64; 2], BuildError> {
+    if call.sizes("stride").is_some() { pair(call, "stride") } else { Ok(size) }
 }
 
 fn adaptive_pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let windows = pair(call, "windows")?.ok_or(BuildError::NoSuch { what: "number of windows" })?;
-    let pool = Pool2d { adaptive: true, strides: [1, 1], ..Pool2d::of_size(kind(call), windows) };
+    let windows = pair(call, "windows")?;
+    let pool = Pool2d { adaptive: true, strides: [1, 1], ..Pool2d::of_size(kind(call)?, windows) };
     Ok(call.emit(pool, &[x])?[0])
 }
 
 fn max_pool2d_with_index(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> {
     let x = call.value("x")?;
-    let size = size(call)?;
+    let size = pair(call, "size")?;
     let paddings = match padding(call)? {
         Padding::Explicit([above, below, left, right]) if above == below && left == right => [above, left],
         _ => {
@@ -69,19 +69,19 @@ fn max_pool2d_with_index(call: &mut Call<'_>) -> Result<Vec<VarId>, BuildError> 
             return Err(call.wrong("padding", MismatchKind::Attribute, but));
         }
     };
-    let strides = pair(call, "stride")?.unwrap_or(size);
+    let strides = strides(call, size)?;
     call.emit(MaxPool2dWithIndex { strides, paddings, ..MaxPool2dWithIndex::of_size(size) }, &[x])
 }
 
 fn pool2d(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let size = size(call)?;
+    let size = pair(call, "size")?;
     let pool = Pool2d {
-        strides: pair(call, "stride")?.unwrap_or(size),
+        strides: strides(call, size)?,
         paddings: padding(call)?,
-        ceil_mode: call.flag("ceil").unwrap_or(false),
-        exclusive: call.flag("exclusive").unwrap_or(true),
-        ..Pool2d::of_size(kind(call), size)
+        ceil_mode: call.flag("ceil")?,
+        exclusive: call.flag("exclusive")?,
+        ..Pool2d::of_size(kind(call)?, size)
     };
     Ok(call.emit(pool, &[x])?[0])
 }

@@ -16,8 +16,8 @@ macro_rules! with_product_layers {
             ///
             /// Of several inputs, `fc([x, y], size)`, it is the sum of their products: `x · w0 + y · w1 + b`.
             fc(x: Values "What to connect.", size: Size "How many outputs.";
-               axis: Int "From which axis on dimensions are flattened, that of the rows counted as 0: with `axis = -1`, `[_, BEAM, inputs]` gives `[_, BEAM, size]`; 1 if it is left out.",
-               bias: Flag "Whether to add `b`; it is added if this is left out.",
+               axis: Int = 1 "From which axis on dimensions are flattened, that of the rows counted as 0: with `axis = -1`, `[_, BEAM, inputs]` gives `[_, BEAM, size]`.",
+               bias: Flag = true "Whether to add `b`.",
                act: Activation "What to apply to the result.") weights_and_bias
                 => fc::build;
 
@@ -34,8 +34,8 @@ macro_rules! with_product_layers {
             /// matrices: as many of both, or one that all of the other are multiplied with. A vector, which has one axis,
             /// is a row as `x` and a column as `y`.
             matmul(x: Value "The left matrices.", y: Value "The right matrices.";
-                   transpose_x: Flag "Whether the left ones are read as their transposes; they are not if this is left out.",
-                   transpose_y: Flag "Whether the right ones are read as their transposes; they are not if this is left out.")
+                   transpose_x: Flag = false "Whether the left ones are read as their transposes.",
+                   transpose_y: Flag = false "Whether the right ones are read as their transposes.")
                 => matmul;
 
             /// The product of two matrices, of which the first is made by flattening the dimensions of `x` behind the
@@ -50,8 +50,7 @@ with_product_layers!(layers);
 
 fn matmul(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, y) = (call.value("x")?, call.value("y")?);
-    let flag = |name| call.flag(name).unwrap_or(false);
-    let op = Matmul { trans_x: flag("transpose_x"), trans_y: flag("transpose_y") };
+    let op = Matmul { trans_x: call.flag("transpose_x")?, trans_y: call.flag("transpose_y")? };
     Ok(call.emit(op, &[x, y])?[0])
 }
 

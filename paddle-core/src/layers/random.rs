@@ -21,25 +21,25 @@ macro_rules! with_random_layers {
 
             /// In training, sets elements to zero at random; otherwise, nothing. Every step drops other elements.
             dropout(x: Value "Some of whose elements to drop.", rate: Number "The probability with which each is dropped.";
-                    mode: Choice(upscale_in_train, downgrade_in_infer) "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise; the former if it is left out.")
+                    mode: Choice(upscale_in_train, downgrade_in_infer) = "upscale_in_train" "Whether the elements that are kept are scaled up in training, or all are scaled down otherwise.")
                 => dropout;
 
             /// Normally distributed numbers for each row of `x`, f32: noise. Every step draws others.
             gaussian_random(x: Value "Whose rows they are for; of its elements nothing is read.",
                             shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.";
-                            mean: Number "0 if it is left out.", std: Number "The deviation; 1 if it is left out.")
+                            mean: Number = 0.0 "The mean.", std: Number = 1.0 "The deviation.")
                 => gaussian_random;
 
             /// Whole numbers from `low` to below `high` for each row of `x`, i64. Every step draws others.
             randint(x: Value "Whose rows they are for; of its elements nothing is read.",
                     shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.",
-                    high: Int "The number above the largest."; low: Int "The smallest; 0 if it is left out.")
+                    high: Int "The number above the largest."; low: Int = 0 "The smallest.")
                 => randint;
 
             /// Numbers that are uniform from `min` to below `max` for each row of `x`, f32. Every step draws others.
             uniform_random(x: Value "Whose rows they are for; of its elements nothing is read.",
                            shape: Sizes "The sizes behind the rows: `16`, `[4, 4]`.";
-                           min: Number "-1 if it is left out.", max: Number "1 if it is left out.")
+                           min: Number = -1.0 "", max: Number = 1.0 "")
                 => uniform_random;
         }
     };
@@ -49,10 +49,10 @@ with_random_layers!(layers);
 
 fn dropout(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let mode = call.choice("mode").and_then(DropoutImplementation::from_name);
+    let mode = DropoutImplementation::from_name(call.choice("mode")?);
     let op = Dropout {
-        dropout_prob: call.number("rate").unwrap_or(0.5),
-        dropout_implementation: mode.unwrap_or(DropoutImplementation::UpscaleInTrain),
+        dropout_prob: call.number("rate")?,
+        dropout_implementation: mode.ok_or(BuildError::NoSuch { what: "mode of dropout" })?,
         path: call.path.clone(),
     };
     let inputs: Vec<VarId> = std::iter::once(x).chain(row_numbers(call, x)?).collect();
@@ -85,13 +85,13 @@ fn bernoulli(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn gaussian_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (ty, rows) = drawn(call, DType::F32)?;
-    let [mean, std] = [("mean", 0.0), ("std", 1.0)].map(|(name, or)| call.number(name).unwrap_or(or));
+    let (mean, std) = (call.number("mean")?, call.number("std")?);
     let op = GaussianRandom { mean, std, fan: None, path: call.path.clone(), ty };
     Ok(call.emit_with("std", op, &rows)?[0])
 }
 
 fn randint(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let (low, high) = (call.int("low").unwrap_or(0), call.int("high").unwrap_or(0));
+    let (low, high) = (call.int("low")?, call.int("high")?);
     if low >= high {
         let but = format!("there are no whole numbers from {low} to below it");
         return Err(call.wrong("high", MismatchKind::Attribute, &but));
@@ -104,8 +104,8 @@ fn randint(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn uniform_random(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (ty, rows) = drawn(call, DType::F32)?;
-    let [min, max] = [("min", -1.0), ("max", 1.0)].map(|(name, or)| call.number(name).unwrap_or(or));
-    Ok(call.emit_with("max", uniform(call, [min, max], ty), &rows)?[0])
+    let range = [call.number("min")?, call.number("max")?];
+    Ok(call.emit_with("max", uniform(call, range, ty), &rows)?[0])
 }
 
 /// For a value whose rows were chosen by a block, the numbers that these have in what was fed.

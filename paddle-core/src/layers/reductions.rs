@@ -14,63 +14,63 @@ macro_rules! with_reduction_layers {
             /// The mean of all elements, a scalar, or along axes; 0 over no elements.
             mean(x: Value "What to reduce.";
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                 keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Mean);
 
             /// The sum of all elements, a scalar, or along axes.
             sum(x: Value "What to reduce.";
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                 keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Sum);
 
             /// The largest of all elements, a scalar, or along axes.
             max(x: Value "What to reduce.";
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                 keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Max);
 
             /// The smallest of all elements, a scalar, or along axes.
             min(x: Value "What to reduce.";
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                 keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Min);
 
             /// The product of all elements, a scalar, or along axes.
             prod(x: Value "What to reduce.";
                  axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                 keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                 keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Prod);
 
             /// `ln Σ exp x` over all elements, a scalar, or along axes.
             logsumexp(x: Value "What to reduce.";
                       axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                      keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                      keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => logsumexp;
 
             /// The standard deviation of all elements, a scalar, or along axes: the root of `var`.
             std(x: Value "What to reduce.";
                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                unbiased: Flag "Whether to divide by one less than the number of elements, and not by that; it is if this is left out.",
-                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                unbiased: Flag = true "Whether to divide by one less than the number of elements, and not by that.",
+                keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => std;
 
             /// The variance of all elements, a scalar, or along axes.
             var(x: Value "What to reduce.";
                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                unbiased: Flag "Whether to divide by one less than the number of elements, and not by that; it is if this is left out.",
-                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                unbiased: Flag = true "Whether to divide by one less than the number of elements, and not by that.",
+                keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => var;
 
             /// Whether some element is true, or some along axes.
             any(x: Value "Truth values.";
                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::Any);
 
             /// Whether every element is true, or every one along axes.
             all(x: Value "Truth values.";
                 axis: Ints "Along which axes, that of the rows counted as 0: `1`, `[1, 2]`; all if it is left out.",
-                keep_dim: Flag "Whether the axes stay, with size 1; they go if this is left out.")
+                keep_dim: Flag = false "Whether the axes stay, with size 1.")
                 => |call| reduce(call, ReduceKind::All);
         }
     };
@@ -84,7 +84,7 @@ fn over(call: &Call<'_>) -> Result<(VarId, Vec<i64>, bool), BuildError> {
     let mut axes = axes(call, "axis", x)?.unwrap_or_default();
     axes.sort_unstable();
     axes.dedup();
-    Ok((x, axes, call.flag("keep_dim").unwrap_or(false)))
+    Ok((x, axes, call.flag("keep_dim")?))
 }
 
 fn reduce(call: &mut Call<'_>, kind: ReduceKind) -> Result<VarId, BuildError> {
@@ -99,7 +99,7 @@ fn logsumexp(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn var(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, axes, keep_dim) = over(call)?;
-    let (unbiased, dtype) = (call.flag("unbiased").unwrap_or(true), call.ty(x).dtype);
+    let (unbiased, dtype) = (call.flag("unbiased")?, call.ty(x).dtype);
     variance((x, dtype), axes, unbiased, keep_dim, |op, inputs| call.emit_one(op, inputs))
 }
 

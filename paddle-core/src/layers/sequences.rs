@@ -17,7 +17,7 @@ macro_rules! with_sequence_layers {
             /// their number, the largest of each column, the first, or the last.
             sequence_pool(x: Value "The sequences.",
                           kind: Choice(average, sum, sqrt, max, first, last) "How tokens become a row.";
-                          pad_value: Number "What a sequence without tokens gives; 0 if it is left out.")
+                          pad_value: Number = 0.0 "What a sequence without tokens gives.")
                 => sequence_pool;
 
             /// Each row for every token of its sequence: what `sequence_pool` made one of goes back to the tokens.
@@ -34,7 +34,7 @@ macro_rules! with_sequence_layers {
 
             /// Whether each place of a row of `maxlen` is before the end of a sequence of this length: truth values, `[_, maxlen]`.
             sequence_mask(x: Value "The lengths, whole numbers: `[_]`.", maxlen: Size "How many places.";
-                          to: Choice(bool, f32, f64, i32, i64) "Of which element type the result is; bool if it is left out.")
+                          to: Choice(bool, f32, f64, i32, i64) = "bool" "Of which element type the result is.")
                 => sequence_mask;
 
             /// Normalised exponentials along each sequence: what attention gives its tokens. Each column by itself.
@@ -49,10 +49,10 @@ macro_rules! with_sequence_layers {
             /// The tokens around each token, side by side: `[D]` gives `[length · D]`.
             sequence_window(x: Value "The sequences.", length: Int "How many tokens.";
                             start: Int "Where they start: so many tokens behind the one that they are for, or before it if this is negative; half of the length before it if this is left out.",
-                            pad_value: Number "What stands where the sequence has no token; 0 if it is left out.")
+                            pad_value: Number = 0.0 "What stands where the sequence has no token.")
                 => |call| {
                     let x = call.value("x")?;
-                    window(call, x, "length")
+                    window(call, x, "length", call.number("pad_value")?)
                 };
 
             /// Filters that slide along sequences: the product of the tokens around each token, zeros where the sequence has
@@ -62,7 +62,7 @@ macro_rules! with_sequence_layers {
             sequence_conv(x: Value "The sequences.", filters: Size "How many filters.",
                           filter_size: Int "How many tokens a filter sees.";
                           start: Int "Where a filter starts: so many tokens behind the one that it is for, or before it if this is negative; half of the size before it if this is left out.",
-                          bias: Flag "Whether to add `b`; it is added if this is left out.",
+                          bias: Flag = true "Whether to add `b`.",
                           act: Activation "What to apply to the result.") weights_and_bias
                 => sequence_conv;
 
@@ -80,8 +80,8 @@ macro_rules! with_sequence_layers {
             /// few tokens for them, the loss is 0.
             warpctc(x: Value "The logits of each token, before softmax: sequences of `[classes]`, one of them the blank.",
                     label: Value "Class ids, i64, in sequences that are no longer.";
-                    blank: Int "The id of the blank; 0 if it is left out.",
-                    norm_by_times: Flag "Whether gradients, but not the losses, are divided by the number of tokens; they are not if this is left out.")
+                    blank: Int = 0 "The id of the blank.",
+                    norm_by_times: Flag = false "Whether gradients, but not the losses, are divided by the number of tokens.")
                 => warpctc;
 
             /// The labels of a sequence that are the most probable in a conditional random field, i64. It shares its parameter
@@ -104,11 +104,10 @@ fn of_two(call: &mut Call<'_>, op: impl Into<Op>) -> Result<VarId, BuildError> {
     call.emit_one(op, &inputs)
 }
 
-/// Windows of as many tokens as an argument says.
-fn window(call: &mut Call<'_>, x: VarId, argument: &str) -> Result<VarId, BuildError> {
-    let length = call.int(argument).unwrap_or_default();
-    let start = call.int("start").unwrap_or(-(length / 2));
-    let pad_value = call.number("pad_value").unwrap_or(0.0);
+/// Windows of as many tokens as an argument says, with a number in place of those that the sequence does not have.
+fn window(call: &mut Call<'_>, x: VarId, argument: &str, pad_value: f64) -> Result<VarId, BuildError> {
+    let length = call.int(argument)?;
+    let start = call.given_int("start").unwrap_or(-(length / 2));
     Ok(call.emit_with(argument, SequenceWindow { start, length, pad_value }, &[x])?[0])
 }
 
@@ -128,7 +127,7 @@ fn sequence_mask(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 fn sequence_conv(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, filters) = (call.value("x")?, call.size("filters")?);
     fc::need_float(call, x)?;
-    let windows = window(call, x, "filter_size")?;
+    let windows = window(call, x, "filter_size", 0.0)?;
     let windows = fc::flatten(call, windows, 1)?;
     let product = fc::product(call, x, windows, &filters, "w")?;
     fc::finish(call, product, filters)
@@ -164,8 +163,8 @@ fn linear_chain_crf(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn warpctc(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let (x, label) = (call.value("x")?, call.value("label")?);
-    let loss = call.emit_with("blank", WarpCtc { blank: call.int("blank").unwrap_or(0) }, &[x, label])?[0];
-    if !call.flag("norm_by_times").unwrap_or(false) {
+    let loss = call.emit_with("blank", WarpCtc { blank: call.int("blank")? }, &[x, label])?[0];
+    if !call.flag("norm_by_times")? {
         return Ok(loss);
     }
     let dtype = call.ty(x).dtype;
@@ -181,9 +180,9 @@ fn crf_decoding(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 
 fn sequence_pool(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
-    let word = call.choice("kind").unwrap_or_default();
+    let word = call.choice("kind")?;
     let pooltype = PoolType::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(word));
     let pooltype = pooltype.ok_or(BuildError::NoSuch { what: "kind of pooling" })?;
-    let pad_value = call.number("pad_value").unwrap_or(0.0);
+    let pad_value = call.number("pad_value")?;
     Ok(call.emit(SequencePool { pooltype, pad_value }, &[x])?[0])
 }

@@ -11,7 +11,7 @@ macro_rules! with_shape_layers {
         $($callback)::+! {
             /// Values one after another along an axis.
             concat(x: Values "Which values: `[x, y]`.";
-                   axis: Ints "Along which axis, that of the rows counted as 0; 1 if it is left out.")
+                   axis: Ints = 1 "Along which axis, that of the rows counted as 0.")
                 => concat;
 
             /// The same elements of each row in another shape.
@@ -21,13 +21,13 @@ macro_rules! with_shape_layers {
             /// The elements from `starts` to before `ends` along axes. Negative bounds count from the end.
             slice(x: Value "What to take from.", axes: Ints "Along which axes, that of the rows counted as 0.",
                   starts: Ints "The first element along each.", ends: Ints "The one behind the last.";
-                  strides: Ints "How far apart the elements are; 1 if it is left out. With a stride below 0 they go backward, from `starts` down to behind `ends`, of which -1 is the place before the first.")
+                  strides: Ints "How far apart the elements are; side by side if it is left out. With a stride below 0 they go backward, from `starts` down to behind `ends`, of which -1 is the place before the first.")
                 => slice;
 
             /// Axes from `start_axis` to `stop_axis` become one.
             flatten(x: Value "What to shape.";
-                    start_axis: Int "The first of them, that of the rows counted as 0; 1 if it is left out.",
-                    stop_axis: Int "The last of them; the last one there is if it is left out.")
+                    start_axis: Int = 1 "The first of them, that of the rows counted as 0.",
+                    stop_axis: Int = -1 "The last of them.")
                 => flatten;
 
             /// Without axes of size 1.
@@ -56,41 +56,49 @@ pub(super) fn axes(call: &Call<'_>, name: &str, x: VarId) -> Result<Option<Vec<i
         if (0..rank).contains(&counted) {
             return Ok(counted);
         }
+        if call.given_ints(name).is_none() {
+            return Err(along_none(call, x, axis));
+        }
         let shown = call.program.show(call.ty(x));
         Err(call.wrong(name, MismatchKind::Attribute, &format!("{shown} has {rank} axes, counted from 0")))
     };
     call.ints(name).map(|given| given.into_iter().map(axis).collect()).transpose()
 }
 
-/// The argument `axis`, counted likewise, or another one if it is left out.
+/// The argument `axis`, counted likewise.
+pub(super) fn axis(call: &Call<'_>, x: VarId) -> Result<i64, BuildError> {
+    axis_or(call, x, call.int("axis")?)
+}
+
+/// The argument `axis`, or another one if it is left out, counted likewise.
 pub(super) fn axis_or(call: &Call<'_>, x: VarId, otherwise: i64) -> Result<i64, BuildError> {
     let rank = call.ty(x).rank() as i64;
-    let axis = match call.int("axis") {
-        Some(axis) if axis < 0 => axis.saturating_add(rank),
-        Some(axis) => axis,
-        None => otherwise,
-    };
+    let axis = call.given_int("axis").unwrap_or(otherwise);
+    let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
     if (0..rank).contains(&axis) {
         return Ok(axis);
     }
     let but = format!("{} has {rank} axes, counted from 0", call.program.show(call.ty(x)));
-    match call.int("axis") {
+    match call.given_int("axis") {
         Some(_) => Err(call.wrong("axis", MismatchKind::Attribute, &but)),
-        None => Err(call.wrong_value(
-            x,
-            MismatchKind::Shape,
-            &format!("`{}` goes along axis {axis}", call.layer.name),
-        )),
+        None => Err(along_none(call, x, axis)),
     }
+}
+
+/// The axis that a layer goes along where its call says none is not there.
+fn along_none(call: &Call<'_>, x: VarId, axis: i64) -> BuildError {
+    call.wrong_value(x, MismatchKind::Shape, &format!("`{}` goes along axis {axis}", call.layer.name))
 }
 
 fn concat(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let inputs = call.values("x")?;
-    let axis = match inputs.first() {
-        Some(&first) => axes(call, "axis", first)?.and_then(|axes| axes.first().copied()),
-        None => None,
+    // What is left out is not counted by the first value: the operator says whether all of them have that axis.
+    let axes = match inputs.first() {
+        Some(&first) if call.given_ints("axis").is_some() => axes(call, "axis", first)?,
+        _ => call.ints("axis"),
     };
-    Ok(call.emit_with("axis", Concat { axis: axis.unwrap_or(1) }, &inputs)?[0])
+    let &[axis, ..] = &axes.unwrap_or_default()[..] else { return Err(BuildError::NoSuch { what: "axis" }) };
+    Ok(call.emit_with("axis", Concat { axis }, &inputs)?[0])
 }
 
 fn slice(call: &mut Call<'_>) -> Result<VarId, BuildError> {
@@ -196,12 +204,12 @@ fn flatten(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let x = call.value("x")?;
     let rank = call.ty(x).rank() as i64;
     let mut ends = [0; 2];
-    for (end, (name, otherwise)) in ends.iter_mut().zip([("start_axis", 1), ("stop_axis", rank - 1)]) {
-        let axis = call.int(name).unwrap_or(otherwise);
+    for (end, name) in ends.iter_mut().zip(["start_axis", "stop_axis"]) {
+        let axis = call.int(name)?;
         let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
         if !(0..rank).contains(&axis) {
             let but = format!("{} has {rank} axes, counted from 0", call.program.show(call.ty(x)));
-            return Err(match call.int(name) {
+            return Err(match call.given_int(name) {
                 Some(_) => call.wrong(name, MismatchKind::Attribute, &but),
                 None => call.wrong_value(x, MismatchKind::Shape, "`flatten` needs two axes"),
             });

@@ -90,7 +90,7 @@ fn assign(call: &mut Call<'_>) -> Result<VarId, BuildError> {
 }
 
 fn full(call: &mut Call<'_>) -> Result<VarId, BuildError> {
-    let value = call.number("value").unwrap_or(0.0);
+    let value = call.number("value")?;
     filled(call, value)
 }
 

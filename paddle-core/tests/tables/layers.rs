@@ -1,6 +1,7 @@
 //! `LAYERS.md`: the layers, and `layers.md` of the macros: their names, for the documentation of `network!`.
 
-use paddle_core::layers::{Argument, Build, Kind, LIBRARY, Layer, LibraryLayer};
+use paddle_core::layers::{Argument, Build, Kind, LIBRARY, Layer, LeftOut, LibraryLayer};
+use paddle_core::ops::{Attribute, Number, Op};
 
 use crate::{is_as_written, line};
 
@@ -10,8 +11,8 @@ const HEAD: &str = "\
 Written by `UPDATE_GOLDEN=1 cargo test -p paddle-core --test tables` from the tables of the layers, `paddle-core/src/layers/`. How
 they are called, and how parameters are named, is in [LANGUAGE.md].
 
-Arguments are given by position; those with `=` by name, behind the others and in any order, or not at all. Axes are counted with that of
-the rows, `_`, as 0, and from the end if they are negative.
+Arguments are given by position; those with `=` by name, behind the others and in any order, or not at all: then they are what stands
+behind the `=`, if that is not `…`. Axes are counted with that of the rows, `_`, as 0, and from the end if they are negative.
 
 Layers with parameters take more arguments by name: `param`, `init`, `lr`, `decay`, `clip`, and, where there is a bias, `bias_init`.
 
@@ -44,7 +45,9 @@ fn kind(kind: Kind) -> String {
 fn argument(argument: &Argument) -> String {
     let kind = kind(argument.kind);
     let kind = if kind.is_empty() { kind } else { format!(" ({kind})") };
-    format!("  - `{}`{kind}: {}\n", argument.name, line(argument.doc))
+    let doc = line(argument.doc);
+    let doc = if doc.is_empty() { doc } else { format!(": {doc}") };
+    format!("  - `{}`{kind}{doc}\n", argument.name)
 }
 
 /// Those that all layers with parameters have are explained once.
@@ -55,7 +58,8 @@ fn own_arguments(layer: &Layer) -> impl Iterator<Item = &Argument> {
 
 fn layer(layer: &Layer) -> String {
     let positional = layer.positional.iter().map(|argument| argument.name.to_string());
-    let named = own_arguments(layer).map(|argument| format!("{} = …", argument.name));
+    let default = |argument: &Argument| argument.default.map_or("…".to_string(), |value| value.to_string());
+    let named = own_arguments(layer).map(|argument| format!("{} = {}", argument.name, default(argument)));
     let arguments: Vec<String> = positional.chain(named).collect();
     let mut marks = Vec::new();
     marks.extend(layer.activation.then_some("an activation"));
@@ -119,6 +123,74 @@ fn the_table_lists_the_layers() {
     text += &format!("\n## {WRITTEN}\n\n");
     text.extend(LIBRARY.iter().map(library));
     is_as_written("LAYERS.md", &text);
+}
+
+/// What the text of an argument says of a call that leaves it out.
+fn said(text: &str) -> Option<&str> {
+    let (before, _) = text.split_once(" if it is left out").or(text.split_once(" if this is left out"))?;
+    Some(before.rsplit("; ").next().unwrap_or(before))
+}
+
+/// A default is in the table, from where it comes to calls and to what is shown of them.
+#[test]
+fn no_text_says_a_default() {
+    for layer in Layer::all() {
+        for argument in layer.positional.iter().chain(layer.named) {
+            let Some(said) = said(argument.doc) else { continue };
+            let is_word = match argument.kind {
+                Kind::Choice(words) | Kind::IntsOr(words) => words.contains(&said),
+                Kind::Flag => true,
+                _ => said.parse::<f64>().is_ok(),
+            };
+            let of = format!("`{}` of `{}`", argument.name, layer.name);
+            assert!(argument.default.is_none() && !is_word, "{of}: \"{said}\" belongs behind its kind");
+        }
+    }
+    for layer in LIBRARY {
+        let docs = layer.source.lines().filter(|line| line.starts_with("///"));
+        docs.for_each(|doc| assert_eq!(said(doc), None, "`{}`: `#[default = ..]` says it", layer.name));
+    }
+}
+
+/// Whether a call that leaves an argument out, and an operator that is read without the attribute, have the same.
+fn is_same(argument: LeftOut, attribute: &Attribute) -> bool {
+    match (argument, attribute) {
+        (LeftOut::Flag(flag), Attribute::Number(Number::Bool(truth))) => flag == *truth,
+        (LeftOut::Int(int), Attribute::Number(number)) => number.as_i64() == Some(int),
+        (LeftOut::Int(int), Attribute::Ints(ints)) => ints.iter().all(|other| *other == int),
+        (LeftOut::Number(number), Attribute::Number(other)) => other.as_f64() == number,
+        (LeftOut::Word(word), Attribute::Text(text)) => text == word,
+        _ => false,
+    }
+}
+
+#[test]
+fn layers_have_the_defaults_of_their_operators() {
+    let mut compared = 0;
+    for op in Op::prototypes() {
+        let attributes = op.attributes();
+        let of_argument = |argument: &&Argument| argument.default.is_some();
+        for argument in Layer::find(op.name()).iter().flat_map(|layer| layer.named).filter(of_argument) {
+            // `strides` are the `stride` of a layer.
+            let is_it = |name: &str| name == argument.name || name.strip_suffix('s') == Some(argument.name);
+            let Some((of, attribute)) = attributes.iter().find(|(name, _)| is_it(name)) else { continue };
+            let others = attributes.iter().filter(|(name, _)| name != of);
+            let others = others.map(|(name, value)| (name.to_string(), value.clone())).collect();
+            // What has to be given has no default.
+            if op.with_attributes(others).is_ok() {
+                let same = argument.default.is_some_and(|default| is_same(default, attribute));
+                assert!(
+                    same,
+                    "`{}` of `{}`: {:?}, {attribute:?}",
+                    argument.name,
+                    op.name(),
+                    argument.default
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "only {compared} attributes are those of layers");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Layers that move elements: sizes, counts and axes that do not fit the value.
 
 fn main() {
-    let _net = paddle::network!(|x: Tensor<f32, _, 3, 4>, y: Tensor<f32, _, 4>| {
+    let _net = paddle::network!(|x: Tensor<f32, _, 3, 4>, y: Tensor<f32, _, 4>, z: Tensor<f32, _>| {
         let around = pad(x, [1, 1]);
         //~                 ^^^^^^ shape
         let mirrored = pad(y, [4, 0], mode = reflect);
@@ -16,6 +16,8 @@ fn main() {
         //~               ^ shape
         let chosen = select(y > 0.0, x, y);
         //~                             ^ shape
-        (around, mirrored, left, right, again, back, corner, chosen)
+        let moved = roll(z, 1);
+        //~              ^ shape
+        (around, mirrored, left, right, again, back, corner, chosen, moved)
     });
 }

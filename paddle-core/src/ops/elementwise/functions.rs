@@ -48,7 +48,7 @@ macro_rules! with_functions {
                 |x| x.atanh(), slope X |x| T::of(1.0) / (T::of(1.0) - x * x);
 
             /// `x`, but not below `t_min` and not above `t_max`.
-            activation brelu BoundedRelu(; t_min: Number = 0.0 "0 if it is left out.", t_max: Number = 24.0 "24 if it is left out.")
+            activation brelu BoundedRelu(; t_min: Number = 0.0 "", t_max: Number = 24.0 "")
                 [EXACT, EXACT] in (-8.0, 40.0); if t_min <= t_max, "`t_min` is above `t_max`";
                 |x| x.max(t_min).min(t_max), slope X |x| T::select((x > t_min) & (x < t_max), T::of(1.0), T::of(0.0));
 
@@ -56,7 +56,7 @@ macro_rules! with_functions {
             function ceil Ceil [EXACT, EXACT] |x| x.ceil();
 
             /// `x`, and `alpha (exp(x / alpha) - 1)` where `x` is negative: Barron (2017).
-            activation celu Celu(; alpha: Number = 1.0 "1 if it is left out.") [ROUNDING, ROUNDING]
+            activation celu Celu(; alpha: Number = 1.0 "") [ROUNDING, ROUNDING]
                 |x| T::select(x > T::of(0.0), x, alpha * (x / alpha).exp_m1()),
                 slope X |x| T::select(x > T::of(0.0), T::of(1.0), (x / alpha).exp());
 
@@ -73,7 +73,7 @@ macro_rules! with_functions {
             function cosh Cosh [ROUNDING, ROUNDING] |x| x.cosh(), slope X |x| x.sinh();
 
             /// `x`, and `alpha (eˣ - 1)` where `x` is negative: Clevert, Unterthiner and Hochreiter (2015).
-            activation elu Elu(; alpha: Number = 1.0 "1 if it is left out.") [ROUNDING, ROUNDING]
+            activation elu Elu(; alpha: Number = 1.0 "") [ROUNDING, ROUNDING]
                 |x| T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
                 slope X |x| T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
 
@@ -91,7 +91,7 @@ macro_rules! with_functions {
             function floor Floor [EXACT, EXACT] |x| x.floor();
 
             /// `x · Φ(x)`, with the distribution function `Φ` of the normal distribution: Hendrycks and Gimpel (2016).
-            activation gelu Gelu(; approximate: Flag = false "Whether `Φ` is approximated by the hyperbolic tangent of a polynomial; it is not if this is left out.")
+            activation gelu Gelu(; approximate: Flag = false "Whether `Φ` is approximated by the hyperbolic tangent of a polynomial.")
                 [ACCUMULATING, ACCUMULATING]
                 |x| if approximate == T::of(0.0) { x.gelu() } else { x.gelu_tanh() },
                 slope X |x| if approximate == T::of(0.0) {
@@ -105,19 +105,19 @@ macro_rules! with_functions {
                 };
 
             /// `x`, and 0 from `-threshold` to `threshold`.
-            activation hard_shrink HardShrink(; threshold: Number = 0.5 "0.5 if it is left out.") [EXACT, EXACT]
+            activation hard_shrink HardShrink(; threshold: Number = 0.5 "") [EXACT, EXACT]
                 |x| T::select((x > threshold) | (x < -threshold), x, T::of(0.0)),
                 slope X |x| T::select((x > threshold) | (x < -threshold), T::of(1.0), T::of(0.0));
 
             /// `slope · x + offset`, but not below 0 and not above 1.
-            activation hard_sigmoid HardSigmoid(; slope: Number = 0.2 "0.2 if it is left out.", offset: Number = 0.5 "0.5 if it is left out.")
+            activation hard_sigmoid HardSigmoid(; slope: Number = 0.2 "", offset: Number = 0.5 "")
                 [ACCUMULATING, ROUNDING]
                 |x| (slope * x + offset).max(T::of(0.0)).min(T::of(1.0)),
                 slope Out |y| T::select((y > T::of(0.0)) & (y < T::of(1.0)), slope, T::of(0.0));
 
             /// `x · min(max(x + offset, 0), threshold) / scale`: Howard et al. (2019).
-            activation hard_swish HardSwish(; threshold: Number = 6.0 "6 if it is left out.",
-                scale: Number = 6.0 "6 if it is left out.", offset: Number = 3.0 "3 if it is left out.") [ACCUMULATING, ACCUMULATING]
+            activation hard_swish HardSwish(; threshold: Number = 6.0 "",
+                scale: Number = 6.0 "", offset: Number = 3.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| x * (x + offset).max(T::of(0.0)).min(threshold) / scale,
                 slope X |x| T::select(
                     x + offset < threshold,
@@ -126,7 +126,7 @@ macro_rules! with_functions {
                 );
 
             /// `x`, and `alpha · x` where `x` is negative; its derivative at 0 is 1.
-            activation leaky_relu LeakyRelu(; alpha: Number = 0.02 "0.02 if it is left out.") [ROUNDING, ROUNDING]
+            activation leaky_relu LeakyRelu(; alpha: Number = 0.02 "") [ROUNDING, ROUNDING]
                 |x| T::select(x > T::of(0.0), x, alpha * x), slope X |x| T::select(x < T::of(0.0), alpha, T::of(1.0));
 
             /// The natural logarithm.
@@ -142,7 +142,7 @@ macro_rules! with_functions {
             function log2 Log2 [ROUNDING, ROUNDING] in (0.1, 8.0); |x| x.log2(), slope X |x| T::of(LOG2_E) / x;
 
             /// `ln(x / (1 - x))`, with `x` not nearer than `eps` to 0 and 1; where it is nearer, the derivative is 0.
-            function logit Logit(; eps: Number = 0.000001 "0.000001 if it is left out.") [ACCUMULATING, ACCUMULATING] in (0.1, 0.9);
+            function logit Logit(; eps: Number = 0.000001 "") [ACCUMULATING, ACCUMULATING] in (0.1, 0.9);
                 |x| {
                     // Both are bounded, since 1 - (1 - eps) is not eps.
                     let (most, rest) = (T::of(1.0) - eps, T::of(1.0) - x);
@@ -160,7 +160,7 @@ macro_rules! with_functions {
             activation logsigmoid LogSigmoid [ROUNDING, ROUNDING] |x| x.log_sigmoid(), slope X |x| (-x).sigmoid();
 
             /// `x · tanh(ln(1 + eˣ))`; `x · tanh(x)` where `x` is above `threshold`: Misra (2019).
-            activation mish Mish(; threshold: Number = 20.0 "20 if it is left out.") [ACCUMULATING, ACCUMULATING]
+            activation mish Mish(; threshold: Number = 20.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| T::select(x > threshold, x * x.tanh(), x.mish()),
                 slope X |x| {
                     let inner = T::select(x > threshold, x, x.softplus());
@@ -180,7 +180,7 @@ macro_rules! with_functions {
                 slope Out |y| T::select(y > T::of(0.0), T::of(1.0), T::of(0.0));
 
             /// `x`, but not below 0 and not above `threshold`.
-            activation relu6 Relu6(; threshold: Number = 6.0 "6 if it is left out.") [EXACT, EXACT]
+            activation relu6 Relu6(; threshold: Number = 6.0 "") [EXACT, EXACT]
                 |x| x.max(T::of(0.0)).min(threshold), slope Out |y| T::select((y > T::of(0.0)) & (y < threshold), T::of(1.0), T::of(0.0));
 
             /// The nearest whole number; of two, the one further from 0.
@@ -191,8 +191,8 @@ macro_rules! with_functions {
 
             /// `scale · x`, and `scale · alpha (eˣ - 1)` where `x` is negative: Klambauer et al. (2017).
             activation selu Selu(;
-                scale: Number = 1.0507009873554805 "1.0507… if it is left out.",
-                alpha: Number = 1.6732632423543772 "1.6732… if it is left out.") [ROUNDING, ROUNDING]
+                scale: Number = 1.0507009873554805 "",
+                alpha: Number = 1.6732632423543772 "") [ROUNDING, ROUNDING]
                 |x| scale * T::select(x > T::of(0.0), x, alpha * x.exp_m1()),
                 slope X |x| scale * T::select(x > T::of(0.0), T::of(1.0), alpha * x.exp());
 
@@ -212,13 +212,13 @@ macro_rules! with_functions {
             function sinh Sinh [ROUNDING, ROUNDING] |x| x.sinh(), slope X |x| x.cosh();
 
             /// `ln(1 + exp(beta · x)) / beta`; `x` itself where `beta · x` is above `threshold`.
-            activation softplus Softplus(; beta: Number = 1.0 "1 if it is left out.", threshold: Number = 20.0 "20 if it is left out.")
+            activation softplus Softplus(; beta: Number = 1.0 "", threshold: Number = 20.0 "")
                 [ACCUMULATING, ROUNDING]
                 |x| T::select(beta * x > threshold, x, (beta * x).softplus() / beta),
                 slope X |x| T::select(beta * x > threshold, T::of(1.0), (beta * x).sigmoid());
 
             /// `x` nearer to 0 by `lambda`, and 0 from `-lambda` to `lambda`.
-            activation softshrink SoftShrink(; lambda: Number = 0.5 "0.5 if it is left out.") [EXACT, EXACT]
+            activation softshrink SoftShrink(; lambda: Number = 0.5 "") [EXACT, EXACT]
                 |x| T::select(x > lambda, x - lambda, T::select(x < -lambda, x + lambda, T::of(0.0))),
                 slope X |x| T::select((x > lambda) | (x < -lambda), T::of(1.0), T::of(0.0));
 
@@ -233,7 +233,7 @@ macro_rules! with_functions {
             activation square Square [EXACT, EXACT] |x| x * x, int |x| x.wrapping_mul(x), slope X |x| T::of(2.0) * x;
 
             /// `scale_b · tanh(scale_a · x)`: LeCun et al. (1998).
-            activation stanh ScaledTanh(; scale_a: Number = 0.67 "0.67 if it is left out.", scale_b: Number = 1.7159 "1.7159 if it is left out.")
+            activation stanh ScaledTanh(; scale_a: Number = 0.67 "", scale_b: Number = 1.7159 "")
                 [ROUNDING, ACCUMULATING]
                 |x| scale_b * (scale_a * x).tanh(),
                 slope X |x| {
@@ -242,7 +242,7 @@ macro_rules! with_functions {
                 };
 
             /// `x · sigmoid(beta · x)`: Ramachandran, Zoph and Le (2017).
-            activation swish Swish(; beta: Number = 1.0 "1 if it is left out.") [ACCUMULATING, ACCUMULATING]
+            activation swish Swish(; beta: Number = 1.0 "") [ACCUMULATING, ACCUMULATING]
                 |x| x * (beta * x).sigmoid(),
                 slope X |x| (beta * x).sigmoid() * (T::of(1.0) + beta * x * (-beta * x).sigmoid());
 
@@ -271,7 +271,7 @@ macro_rules! with_functions {
                 };
 
             /// `x`, and 0 where it is not above `threshold`.
-            activation thresholded_relu ThresholdedRelu(; threshold: Number = 1.0 "1 if it is left out.") [EXACT, EXACT]
+            activation thresholded_relu ThresholdedRelu(; threshold: Number = 1.0 "") [EXACT, EXACT]
                 |x| T::select(x > threshold, x, T::of(0.0)),
                 slope X |x| T::select(x > threshold, T::of(1.0), T::of(0.0));
 

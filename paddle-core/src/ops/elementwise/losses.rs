@@ -51,7 +51,7 @@ macro_rules! with_losses {
 
             /// The cross-entropy of a label and a probability, each with `epsilon` added:
             /// `-label · ln(x + epsilon) - (1 - label) · ln(1 - x + epsilon)`.
-            log_loss LogLoss Predicted Labels Loss(; epsilon: Number = 0.0001 "0.0001 if it is left out.")
+            log_loss LogLoss Predicted Labels Loss(; epsilon: Number = 0.0001 "What is added to each probability.")
                 [ACCUMULATING, ACCUMULATING] in (0.1, 0.9), (0.0, 1.0);
                 |x, label| -label * (x + epsilon).ln() - (T::of(1.0) - label) * (T::of(1.0) - x + epsilon).ln(),
                 slope |x, label|
@@ -74,7 +74,7 @@ macro_rules! with_losses {
             /// The cross-entropy of a label and the probability `sigmoid(x)`: `ln(1 + eˣ) - label · x`; 0 where the label,
             /// without its fraction, is `ignore_index`.
             sigmoid_cross_entropy_with_logits SigmoidCrossEntropy X Label Out(;
-                ignore_index: Int = -100 "The label of what does not count; -100 if it is left out.")
+                ignore_index: Int = -100 "The label of what does not count.")
                 [ACCUMULATING, ACCUMULATING] in (-8.0, 8.0), (0.0, 2.0);
                 |x, label| T::select(label.trunc() == ignore_index, T::of(0.0), x.softplus() - label * x),
                 slope |x, label| T::select(label.trunc() == ignore_index, T::of(0.0), x.sigmoid() - label);
