@@ -202,7 +202,9 @@ impl<T> Operand<T> {
 /// reads them.
 pub(super) trait Right<T: Element> {
     /// The matrix in memory, if the elements of a row are neighbours there.
-    fn in_place(&self) -> Option<Operand<T>>;
+    fn in_place(&self) -> Option<Operand<T>> {
+        None
+    }
 
     /// Copies rows `inner` of some columns to `packed`, `step` elements a row; those beyond `columns` are zero.
     ///

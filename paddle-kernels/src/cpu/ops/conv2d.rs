@@ -186,6 +186,18 @@ impl Sizes {
         })
     }
 
+    /// The windows of the channels of one group of an image, which is number `at` of all.
+    fn windows<'a, T: Float>(&self, at: usize, input: &'a [T]) -> Windows<'a, T> {
+        let elements = self.channels * self.input.len();
+        Windows {
+            planes: &input[at * elements..][..elements],
+            source: self.input,
+            filter: self.filter,
+            result: self.output,
+            slides: self.slides(),
+        }
+    }
+
     fn forward<T: Float>(&self, machine: &Machine, input: &[T], filter: &[T], out: &mut [T]) {
         if let Some(channel) = self.over_channels() {
             return self.forward_alone(machine, channel, [input, filter], out);
@@ -201,14 +213,7 @@ impl Sizes {
             let product = Product {
                 k: depth,
                 a: Operand { start: filter[group * self.filters * depth..].as_ptr(), row: depth, column: 1 },
-                b: Windows {
-                    planes: &input[image * self.channels * self.input.len()..]
-                        [..self.channels * self.input.len()],
-                    source: self.input,
-                    filter: self.filter,
-                    result: self.output,
-                    slides: self.slides(),
-                },
+                b: self.windows(image, input),
                 c: out.at(image * self.filters * windows),
                 c_row: windows,
                 accumulate: false,
@@ -284,14 +289,7 @@ impl Sizes {
                         row: windows,
                         column: 1,
                     },
-                    b: Elements {
-                        planes: &input[at * self.channels * self.input.len()..]
-                            [..self.channels * self.input.len()],
-                        source: self.input,
-                        filter: self.filter,
-                        result: self.output,
-                        slides: self.slides(),
-                    },
+                    b: Elements(self.windows(at, input)),
                     c: out.at(group * self.filters * depth),
                     c_row: depth,
                     accumulate: image > 0,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::cpu::matmul::{Operand, Right};
+use crate::cpu::matmul::Right;
 use crate::cpu::vector::{Element, Vector};
 
 /// The size of images, filters or results.
@@ -51,10 +51,6 @@ pub(super) struct Windows<'a, T> {
 }
 
 impl<T: Element> Right<T> for Windows<'_, T> {
-    fn in_place(&self) -> Option<Operand<T>> {
-        None
-    }
-
     #[inline(always)]
     unsafe fn pack<V: Vector<Element = T>>(
         &self,
@@ -148,23 +144,12 @@ pub(super) unsafe fn copy_line<V: Vector>(
 }
 
 /// The transpose of [`Windows`].
-pub(super) struct Elements<'a, T> {
-    /// The channels.
-    pub(super) planes: &'a [T],
-    pub(super) source: Plane,
-    pub(super) filter: Plane,
-    pub(super) result: Plane,
-    pub(super) slides: [Slide; 2],
-}
+pub(super) struct Elements<'a, T>(pub(super) Windows<'a, T>);
 
 /// The widest panel: four registers of the narrowest element.
 const WIDEST: usize = 64;
 
 impl<T: Element> Right<T> for Elements<'_, T> {
-    fn in_place(&self) -> Option<Operand<T>> {
-        None
-    }
-
     #[inline(always)]
     unsafe fn pack<V: Vector<Element = T>>(
         &self,
@@ -173,21 +158,21 @@ impl<T: Element> Right<T> for Elements<'_, T> {
         inner: Range<usize>,
         columns: Range<usize>,
     ) {
-        let [down, across] = self.slides;
-        let Plane { height, width } = self.source;
-        let taps = self.filter.len();
+        let [down, across] = self.0.slides;
+        let Plane { height, width } = self.0.source;
+        let taps = self.0.filter.len();
         // For each column, how far from the first element of a window its element is: in memory, and on both axes.
         let (mut offsets, mut below, mut right) = ([0; WIDEST], [0; WIDEST], [0; WIDEST]);
         for (j, column) in columns.clone().enumerate() {
             let (channel, tap) = (column / taps, column % taps);
-            below[j] = (tap / self.filter.width) as isize * down.tap;
-            right[j] = (tap % self.filter.width) as isize * across.tap;
-            offsets[j] = (channel * self.source.len()) as isize + below[j] * width as isize + right[j];
+            below[j] = (tap / self.0.filter.width) as isize * down.tap;
+            right[j] = (tap % self.0.filter.width) as isize * across.tap;
+            offsets[j] = (channel * self.0.source.len()) as isize + below[j] * width as isize + right[j];
         }
         let count = columns.len();
         let reach =
-            [(self.filter.height - 1) as isize * down.tap, (self.filter.width - 1) as isize * across.tap];
-        let (mut y, mut x) = (inner.start / self.result.width, inner.start % self.result.width);
+            [(self.0.filter.height - 1) as isize * down.tap, (self.0.filter.width - 1) as isize * across.tap];
+        let (mut y, mut x) = (inner.start / self.0.result.width, inner.start % self.0.result.width);
         for row in 0..inner.len() {
             // SAFETY: the rows of a panel.
             let to = unsafe { std::slice::from_raw_parts_mut(packed.add(row * step), step) };
@@ -199,18 +184,18 @@ impl<T: Element> Right<T> for Elements<'_, T> {
             let (to, rest) = to.split_at_mut(count);
             if inside {
                 for (to, offset) in to.iter_mut().zip(&offsets) {
-                    *to = self.planes[(start + offset) as usize];
+                    *to = self.0.planes[(start + offset) as usize];
                 }
             } else {
                 for (j, to) in to.iter_mut().enumerate() {
                     let (at_y, at_x) = (top + below[j], left + right[j]);
                     let inside = (0..height as isize).contains(&at_y) && (0..width as isize).contains(&at_x);
-                    *to = if inside { self.planes[(start + offsets[j]) as usize] } else { T::ZERO };
+                    *to = if inside { self.0.planes[(start + offsets[j]) as usize] } else { T::ZERO };
                 }
             }
             rest.fill(T::ZERO);
             x += 1;
-            if x == self.result.width {
+            if x == self.0.result.width {
                 (y, x) = (y + 1, 0);
             }
         }
