@@ -256,8 +256,8 @@ pub(crate) fn write<B: Backend>(
     let (backend, text) = (parameters.backend(), Checkpoint { trainers: records }.text());
     let of_parameters = parameters.iter();
     let of_parameters =
-        of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, parameters.buffers()));
-    let of_states = kept.iter().map(|(name, stored, buffers)| Tensor::new(name, stored, backend, buffers));
+        of_parameters.map(|stored| Tensor::new(&stored.name, stored, backend, parameters.values()));
+    let of_states = kept.iter().map(|(name, stored, buffers)| Tensor::new(name, stored, backend, *buffers));
     let contents = Contents::new(Some((TEXT, text)), of_parameters.chain(of_states).collect());
     keeper.write(contents)
 }

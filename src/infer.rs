@@ -40,7 +40,7 @@ use crate::parameters::Parameters;
 /// ```
 ///
 /// # Errors
-/// [`Error::Batch`] if the rows do not fit the network, [`Error::Parameter`] if it changes parameters, which takes [`infer_mut`], [`Error::Plan`] if these parameters are not those of the network, [`Error::Run`] if an operator fails
+/// [`Error::Batch`] if the rows do not fit the network, [`Error::Plan`] if these parameters are not those of the network, [`Error::Run`] if an operator fails
 /// (a position behind the end of a sequence, an id that a table does not have), with its place in the source; one of them, or
 /// [`Error::OutOfMemory`], if there is no memory.
 pub fn infer<S: Spec, B: Backend + Clone>(
@@ -77,54 +77,7 @@ pub fn infer_with<'t, S: Spec, B: Backend + Clone>(
     rows: impl Rows<S>,
     options: impl Into<InferOptions<'t>>,
 ) -> Result<Outputs, Error> {
-    outputs(net, Access::Read(parameters), rows, options.into())
-}
-
-/// The same for a network that changes parameters when it is used: what others wrote, and was loaded, may count its calls, or train
-/// itself. Networks of the language do not.
-///
-/// ```
-/// use paddle::{Parameters, infer, infer_mut, network};
-///
-/// let net = network!(|x: Tensor<f32, _, 2>| fc(x, 1));
-/// let mut parameters = Parameters::create(&net)?;
-/// let outputs = infer_mut(&net, &mut parameters, [[1.0, 2.0]])?;
-/// assert_eq!(outputs.at::<f32>(0)?, infer(&net, &parameters, [[1.0, 2.0]])?.at::<f32>(0)?);
-/// # Ok::<(), paddle::Error>(())
-/// ```
-///
-/// # Errors
-/// Those of [`infer`].
-pub fn infer_mut<S: Spec, B: Backend + Clone>(
-    net: &Network<S>,
-    parameters: &mut Parameters<B>,
-    rows: impl Rows<S>,
-) -> Result<Outputs, Error> {
-    outputs(net, Access::Write(parameters), rows, InferOptions::default())
-}
-
-/// The parameters of a call: for reading, beside others, or for itself.
-pub(crate) enum Access<'a, B: Backend> {
-    Read(&'a Parameters<B>),
-    Write(&'a mut Parameters<B>),
-}
-
-impl<B: Backend> Access<'_, B> {
-    fn parameters(&self) -> &Parameters<B> {
-        match self {
-            Access::Read(parameters) => parameters,
-            Access::Write(parameters) => parameters,
-        }
-    }
-}
-
-fn outputs<S: Spec, B: Backend + Clone>(
-    net: &Network<S>,
-    parameters: Access<'_, B>,
-    rows: impl Rows<S>,
-    InferOptions { taps, seed }: InferOptions<'_>,
-) -> Result<Outputs, Error> {
-    let model = net.model()?;
+    let (model, InferOptions { taps, seed }) = (net.model()?, options.into());
     let draws = seed.map(|seed| Draws { seed, step: 0 });
     let names = model.outputs.iter().map(|spec| spec.name.as_str()).chain(taps.iter().copied());
     run(model, parameters, rows, &taps, draws, |plan, _| Ok(Outputs::fetch(&plan.session, names)?))
@@ -187,7 +140,6 @@ pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
     draws: Draws,
     take: impl FnOnce(usize, f32, &Metrics),
 ) -> Result<(), Error> {
-    let parameters = Access::Read(parameters);
     run(net.model()?, parameters, rows, &[], Some(draws), |Plan { session, metrics, .. }, count| {
         metrics.take(session, count);
         take(count, session.scalar(0) as f32, metrics);
@@ -198,17 +150,16 @@ pub(crate) fn with_metrics<S: Spec, B: Backend + Clone>(
 /// Computes a batch by a plan that nobody else uses meanwhile. Without `draws`, a call is the next of its network.
 fn run<S: Spec, B: Backend + Clone, R>(
     model: &Arc<Model>,
-    mut parameters: Access<'_, B>,
+    parameters: &Parameters<B>,
     rows: impl Rows<S>,
     taps: &[&str],
     draws: Option<Draws>,
     take: impl FnOnce(&mut Plan<B>, usize) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let lent = parameters.parameters();
-    let mut plan = lent.inference().take(model, lent, taps)?;
+    let mut plan = parameters.inference().take(model, parameters, taps)?;
     let draws = draws.unwrap_or_else(|| plan.next_draws());
-    let computed = plan.compute(&rows, draws, &mut parameters);
+    let computed = plan.compute(&rows, draws, parameters);
     let result = computed.and_then(|count| take(&mut plan, count));
-    parameters.parameters().inference().give_back(plan);
+    parameters.inference().give_back(plan);
     result
 }

@@ -82,6 +82,7 @@ pub mod operator;
 mod options;
 mod outputs;
 mod parameter_name;
+mod parameter_values;
 mod parameters;
 #[cfg(feature = "plot")]
 pub mod plot;
@@ -105,7 +106,7 @@ pub use error::{BatchFailed, Error};
 pub use evaluate::{Tested, test};
 pub use event::{Event, EventKind};
 pub use files::{FileError, Load};
-pub use infer::{InferOptions, infer, infer_mut, infer_with};
+pub use infer::{InferOptions, infer, infer_with};
 pub use interrupt::InterruptError;
 pub use load::load_inference_model;
 #[doc(hidden)]

@@ -19,6 +19,7 @@ use crate::infer::Inference;
 use crate::model::Model;
 use crate::network::{Network, Spec};
 use crate::parameter_name::ParameterGroup;
+use crate::parameter_values::ParameterValues;
 use crate::sharing::HELP;
 use crate::stored;
 
@@ -54,8 +55,7 @@ pub struct Parameters<B: Backend = Cpu> {
     former: BTreeMap<String, String>,
     /// Tells this set from others; plans are made for one set.
     identity: Arc<()>,
-    /// Any number of runs read them at a time; one that changes them borrows them exclusively.
-    buffers: Buffers<B>,
+    values: ParameterValues<B>,
     inference: Inference<B>,
 }
 
@@ -117,13 +117,14 @@ impl<B: Backend> Parameters<B> {
             }
         }
         let mut buffers = Buffers::default();
-        storage.allocate(&backend, &mut buffers, "the parameters")?;
+        storage.allocate(&backend, &mut buffers, "the parameter")?;
         for (at, model) in models.iter().enumerate() {
             let wanted = |name: &str| initialized_by.get(name) == Some(&at);
             plan::initialize(&backend, &model.program, &storage, &wanted, &mut buffers, seed)?;
         }
         let (identity, inference) = (Arc::new(()), Inference::new());
-        Ok(Parameters { backend, storage, former, identity, buffers, inference })
+        let values = ParameterValues::new(buffers);
+        Ok(Parameters { backend, storage, former, identity, values, inference })
     }
 
     /// The number of parameters.
@@ -165,7 +166,7 @@ impl<B: Backend> Parameters<B> {
     /// # Errors
     /// [`Error::Parameter`] if there is none of this name, it has another element type, or there is no memory for the copy.
     pub fn get<T: Element>(&self, name: impl AsRef<str>) -> Result<ArrayD<T>, Error> {
-        Ok(stored::get(&self.backend, &self.storage, &self.buffers, name.as_ref())?)
+        Ok(stored::get(&self.backend, &self.storage, &self.values, name.as_ref())?)
     }
 
     /// Gives a parameter the values of an array of its shape, of any layout.
@@ -178,7 +179,7 @@ impl<B: Backend> Parameters<B> {
         A: Data<Elem = T>,
         D: Dimension,
     {
-        Ok(stored::set(&self.backend, &self.storage, &mut self.buffers, name.as_ref(), array)?)
+        Ok(stored::set(&self.backend, &self.storage, self.values.buffers_mut(), name.as_ref(), array)?)
     }
 
     /// Gives a parameter values that `read` makes, of the element type that it is told.
@@ -195,7 +196,7 @@ impl<B: Backend> Parameters<B> {
             let (found, expected) = (Shape(vec![values.len()]), Shape(stored.dims.clone()));
             return Err(ParameterError::Shape { name: name.to_string(), found, expected });
         }
-        self.buffers.upload(&self.backend, stored, values.as_slice());
+        self.values.buffers_mut().upload(&self.backend, stored, values.as_slice());
         Ok(())
     }
 
@@ -216,19 +217,19 @@ impl<B: Backend> Parameters<B> {
     }
 
     /// Where their values are.
-    pub(crate) fn buffers(&self) -> &Buffers<B> {
-        &self.buffers
+    pub(crate) fn values(&self) -> &ParameterValues<B> {
+        &self.values
     }
 
     pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
-        &mut self.buffers
+        self.values.buffers_mut()
     }
 
     /// Gives parameters values of their types, by their names.
     pub(crate) fn upload(&mut self, values: &[(String, Values)]) {
         for (name, values) in values {
             if let Some(stored) = self.storage.find(name) {
-                self.buffers.upload(&self.backend, stored, values.as_slice());
+                self.values.buffers_mut().upload(&self.backend, stored, values.as_slice());
             }
         }
     }
@@ -241,7 +242,7 @@ impl<B: Backend> Parameters<B> {
     /// Errors if an element of a parameter is NaN or infinite.
     pub(crate) fn check_finite(&self) -> Result<(), ParameterError> {
         self.iter().try_for_each(|stored| {
-            let found = plan::not_finite(&self.backend, &self.buffers, stored);
+            let found = plan::not_finite(&self.backend, &self.values, stored);
             let Some((element, found)) = found else { return Ok(()) };
             let (name, found) = (stored.name.clone(), found.to_string());
             Err(ParameterError::NotFinite { name, element, found })
@@ -422,11 +423,6 @@ pub enum ParameterError {
         /// What it is: `NaN`, `inf` or `-inf`.
         found: String,
     },
-    /// The network changes it when it is used, but the parameters were only lent for reading.
-    Changed {
-        /// The name.
-        name: String,
-    },
     /// It has another shape.
     Shape {
         /// The name.
@@ -467,13 +463,6 @@ impl fmt::Display for ParameterError {
                     f,
                     "element {element} of parameter `{name}` is {found} after an update; a smaller learning rate, or gradients \
                      that are clipped, may keep it finite"
-                )
-            }
-            Self::Changed { name } => {
-                write!(
-                    f,
-                    "the network changes parameter `{name}` when it is used, so it needs the parameters for itself: \
-                     `infer_mut(&net, &mut parameters, rows)`"
                 )
             }
             Self::Shape { name, found, expected } => {

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use paddle_core::memory::{OutOfMemory, try_collect, try_vec};
-use paddle_core::plan::{Backend, Buffers, Storage, Stored};
+use paddle_core::plan::{Backend, Buffers, Storage, Stored, StoredValues};
 use paddle_core::program::DType;
 
 use crate::batch::Shape;
@@ -24,12 +24,12 @@ fn find<'a>(storage: &'a Storage, name: &str, dtype: DType) -> Result<&'a Stored
 /// The elements of a value.
 pub(crate) fn values<B: Backend>(
     backend: &B,
-    buffers: &Buffers<B>,
+    kept: &impl StoredValues<B>,
     stored: &Stored,
 ) -> Result<Values, OutOfMemory> {
     let values = Values::zeros(stored.dtype, stored.elements());
     let mut values = values.map_err(|error| copy_of(&stored.name, error))?;
-    buffers.download(backend, stored, values.as_slice_mut());
+    kept.download(backend, stored, 0, values.as_slice_mut());
     Ok(values)
 }
 
@@ -41,12 +41,12 @@ fn copy_of(name: &str, error: OutOfMemory) -> OutOfMemory {
 pub(crate) fn get<T: Element, B: Backend>(
     backend: &B,
     storage: &Storage,
-    buffers: &Buffers<B>,
+    kept: &impl StoredValues<B>,
     name: &str,
 ) -> Result<ArrayD<T>, ParameterError> {
     let stored = find(storage, name, T::DTYPE)?;
     let mut elements = try_vec(stored.elements()).map_err(|error| copy_of(name, error))?;
-    buffers.download(backend, stored, T::host_mut(&mut elements));
+    kept.download(backend, stored, 0, T::host_mut(&mut elements));
     let array = ArrayD::from_shape_vec(IxDyn(&stored.dims), elements);
     Ok(array.expect("there are as many elements as the shape says"))
 }

@@ -180,6 +180,10 @@ impl<B: Backend> Backend for Profiled<B> {
         self.time_other(Other::Download, || self.inner.download(from, offset, to));
     }
 
+    fn duplicate(&self, buffer: &B::Buffer) -> Result<B::Buffer, OutOfMemory> {
+        self.inner.duplicate(buffer)
+    }
+
     fn queue(&self) -> Result<B::Queue, OutOfMemory> {
         self.inner.queue()
     }

@@ -31,8 +31,8 @@ impl<B: Backend> Parameters<B> {
     /// [`Error::File`] if the file cannot be written, there is no memory for a tensor's elements, or a parameter has a
     /// reserved name.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let (backend, buffers) = (self.backend(), self.buffers());
-        let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, buffers));
+        let (backend, values) = (self.backend(), self.values());
+        let tensors = self.iter().map(|stored| Tensor::new(&stored.name, stored, backend, values));
         let contents = Contents::new(None, tensors.collect());
         let written = contents.and_then(|contents| atomic::write(path.as_ref(), |out| contents.write(out)));
         Ok(written.map_err(|fault| fault.of(path.as_ref()))?)
@@ -118,7 +118,7 @@ impl<B: Backend> Parameters<B> {
         let path = path.as_ref();
         let record = |stored: &Stored| {
             let mut data = Vec::new();
-            let written = stored::values(self.backend(), self.buffers(), stored)?.write_le_bytes(&mut data);
+            let written = stored::values(self.backend(), self.values(), stored)?.write_le_bytes(&mut data);
             written.map_err(|error| error.wanted_for(format_args!("parameter `{}`", stored.name)))?;
             let record =
                 TensorRecord { lod: Vec::new(), element: element(stored.dtype), dims: dims(stored), data };

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use paddle_core::memory::{OutOfMemory, TryGrow, try_vec};
-use paddle_core::plan::{Backend, Buffers, Stored};
+use paddle_core::plan::{Backend, Stored, StoredValues};
 use paddle_core::program::DType;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
@@ -43,9 +43,9 @@ impl<'a> Tensor<'a> {
         name: &str,
         stored: &'a Stored,
         backend: &'a B,
-        buffers: &'a Buffers<B>,
+        kept: &'a impl StoredValues<B>,
     ) -> Self {
-        let values = Box::new(move || stored::values(backend, buffers, stored));
+        let values = Box::new(move || stored::values(backend, kept, stored));
         Tensor { name: name.to_string(), stored, values }
     }
 }

@@ -10,16 +10,15 @@ use std::thread;
 use crossbeam_queue::SegQueue;
 use paddle_core::ops::Program;
 use paddle_core::passes::Pipeline;
-use paddle_core::plan::{Backend, Numbers, Part, Storage};
+use paddle_core::plan::{Backend, Numbers, Storage};
 
-use super::Access;
 use crate::Error;
 use crate::batch::Rows;
 use crate::metrics::Metrics;
 use crate::model::Model;
 use crate::network::Spec;
 use crate::outputs::OutputError;
-use crate::parameters::{ParameterError, Parameters};
+use crate::parameters::Parameters;
 use crate::session::Session;
 
 /// Which random numbers a run draws.
@@ -76,20 +75,13 @@ impl<B: Backend> Plan<B> {
         &mut self,
         rows: &impl Rows<S>,
         Draws { seed, step }: Draws,
-        parameters: &mut Access<'_, B>,
+        parameters: &Parameters<B>,
     ) -> Result<usize, Error> {
         let count = self.session.feed(rows, &[])?;
         let executor = &mut self.session.executor;
         executor.set_seed(seed);
         executor.set_step(step);
-        match parameters {
-            Access::Write(parameters) => executor.run(Part::Compute, parameters.buffers_mut())?,
-            Access::Read(parameters) => match executor.changed_parameter() {
-                None => executor.run_shared(parameters.buffers())?,
-                // What others wrote may count something, or train itself.
-                Some(name) => return Err(ParameterError::Changed { name: name.to_string() }.into()),
-            },
-        }
+        parameters.values().compute(parameters.backend(), executor)?;
         Ok(count)
     }
 

@@ -195,7 +195,7 @@ fn unmoved<S: Trainable>(
 ) -> Result<Vec<String>, Error> {
     let program = net.program()?;
     let values =
-        |parameters: &Parameters, stored| stored::values(parameters.backend(), parameters.buffers(), stored);
+        |parameters: &Parameters, stored| stored::values(parameters.backend(), parameters.values(), stored);
     // Both sets are of the same network, and have the same places.
     let mut unmoved = Vec::new();
     for name in trained(program)?.into_iter().map(|var| &program.var(var).name) {

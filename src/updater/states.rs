@@ -16,8 +16,8 @@ use crate::files::safetensors::{TensorFile, shown};
 use crate::files::{FileFault, LoadReport, Mismatch};
 use crate::parameters::Parameters;
 
-/// What memory for states is needed for.
-const WHAT: &str = "what the updater keeps of the parameters";
+/// What memory is needed for.
+const WHAT: &str = "the state";
 
 /// The states of a set of parameters. Networks that share a parameter share its states.
 pub(crate) struct States<B: Backend> {

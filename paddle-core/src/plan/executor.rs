@@ -1,6 +1,6 @@
 //! The executor: a program, planned for a backend, run on batches of any size.
 
-use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Values};
+use super::backend::{Backend, HostSlice, HostSliceMut, Memories, OWN_MEMORIES, Side, Values};
 use super::code::{Home, Input, Kernel, KnownOffsets, Plan, SlotId};
 use super::error::{PlanError, RunError};
 use super::layout::{MemoryLayout, capacity};
@@ -415,10 +415,19 @@ impl<B: Backend> Executor<B> {
         self.run_part(part, Lent::Write(parameters), &mut Buffers::default())
     }
 
-    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameter). Any number of executors may read
+    /// Runs [`Part::Compute`] of a program that [changes no parameters](Self::changed_parameters). Any number of executors may read
     /// the same buffers at a time.
     pub fn run_shared(&mut self, parameters: &Buffers<B>) -> Result<(), RunError> {
         self.run_part(Part::Compute, Lent::Read(parameters), &mut Buffers::default())
+    }
+
+    /// The same with some parameters elsewhere, by their numbers: those, which are on the backend, may be changed.
+    pub fn run_apart(
+        &mut self,
+        parameters: &Buffers<B>,
+        apart: &mut [(u32, B::Buffer)],
+    ) -> Result<(), RunError> {
+        self.run_part(Part::Compute, Lent::Apart(parameters, apart), &mut Buffers::default())
     }
 
     /// Runs [`Part::Update`] of a program whose updaters have states. `states` are the buffers of the storage of states that it was
@@ -470,6 +479,9 @@ impl<B: Backend> Executor<B> {
         let (own, beside) = match parameters {
             Lent::Read(Buffers { own, fallback }) => (Values::Read(own), Values::Read(fallback)),
             Lent::Write(Buffers { own, fallback }) => (Values::Write(own), Values::Write(fallback)),
+            Lent::Apart(Buffers { own, fallback }, apart) => {
+                (Values::Apart(own, apart), Values::Read(fallback))
+            }
         };
         let fallback = self.backend.fallback().zip(self.fallback.as_mut());
         let fallback = fallback.map(|(backend, Fallback { queue, buffers, .. })| {
@@ -490,10 +502,20 @@ impl<B: Backend> Executor<B> {
         })
     }
 
-    /// The name of a parameter that [`Part::Compute`] changes, as it does running statistics; none if it changes none.
-    pub fn changed_parameter(&self) -> Option<&str> {
-        let changed = self.plan.kept.first()?.save.operands[0];
-        Some(&self.plan.slots[changed.0].name)
+    /// The numbers of the parameters that [`Part::Compute`] changes, as running statistics are. They are on the backend.
+    pub fn changed_parameters(&self) -> impl Iterator<Item = u32> + '_ {
+        self.plan.kept.iter().filter_map(|kept| match self.plan.slots[kept.save.operands[0].0].home {
+            Home::Parameter(Side::Own, number) => Some(number),
+            _ => None,
+        })
+    }
+
+    /// The numbers of the parameters on the backend that the program uses.
+    pub fn used_parameters(&self) -> impl Iterator<Item = u32> + '_ {
+        self.plan.slots.iter().filter_map(|slot| match slot.home {
+            Home::Parameter(Side::Own, number) => Some(number),
+            _ => None,
+        })
     }
 
     /// What was run since [`clear_stats`](Executor::clear_stats), in all batches and parts.
@@ -566,6 +588,8 @@ impl Input {
 enum Lent<'a, B: Backend> {
     Read(&'a Buffers<B>),
     Write(&'a mut Buffers<B>),
+    /// For reading, with some parameters elsewhere, which it has for itself.
+    Apart(&'a Buffers<B>, &'a mut [(u32, B::Buffer)]),
 }
 
 /// Checks the offsets of the last of these inputs, and binds the numbers of its sequences.

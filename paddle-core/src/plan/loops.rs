@@ -12,6 +12,9 @@ use super::tape::{Device, Tape};
 use crate::memory::{OutOfMemory, TryGrow};
 use crate::program::{DType, SymbolId};
 
+/// What the memory is for that sorting sequences takes.
+const PURPOSE_OF_ORDER: &str = "the order in which a loop comes to sequences";
+
 impl<B: Backend> Machine<'_, B> {
     fn value(&self, symbol: SymbolId) -> usize {
         self.state.symbols[symbol.0 as usize]
@@ -32,7 +35,7 @@ impl<B: Backend> Machine<'_, B> {
         self.resize(plan.spaces[order.steps].size, tokens)?;
         self.launch(&code.launch);
         if order.known == KnownOffsets::Unknown {
-            self.read_offsets(order.offsets, sequences + 1, "the order in which a loop comes to sequences")?;
+            self.read_offsets(order.offsets, sequences + 1, |state| &mut state.offsets, PURPOSE_OF_ORDER)?;
         }
         let state = &mut *self.state;
         let offsets = match order.known {
@@ -42,16 +45,22 @@ impl<B: Backend> Machine<'_, B> {
         };
         // Of sequences that are taken once for all iterations, an iteration has the first.
         let counted = count_steps(&offsets[..=sequences], &mut state.counts[code.order]);
-        Ok(counted.map_err(|error| error.wanted_for("the order in which a loop comes to sequences"))?)
+        Ok(counted.map_err(|error| error.wanted_for(PURPOSE_OF_ORDER))?)
     }
 
-    /// Copies offsets to the host, into `state.offsets`.
-    fn read_offsets(&mut self, slot: SlotId, count: usize, what: &str) -> Result<(), RunError> {
+    /// Copies offsets to the host, to a vector of the state.
+    fn read_offsets(
+        &mut self,
+        slot: SlotId,
+        count: usize,
+        to: impl Fn(&mut State) -> &mut Vec<i64>,
+        what: &str,
+    ) -> Result<(), RunError> {
         let token = self.read(self.locate(slot), DType::I64, count);
-        let mut offsets = std::mem::take(&mut self.state.offsets);
+        let mut offsets = std::mem::take(to(self.state));
         let room = offsets.try_resize(count, 0).map_err(|error| error.wanted_for(what).into());
         let result = room.and_then(|()| self.wait(token, HostSliceMut::I64(&mut offsets)));
-        self.state.offsets = offsets;
+        *to(self.state) = offsets;
         result
     }
 
@@ -66,9 +75,9 @@ impl<B: Backend> Machine<'_, B> {
         self.check_row_numbers(all, || self.symbol_name(tokens))?;
         self.resize(tokens, all)?;
         self.launch(&code.launch);
-        self.read_offsets(offsets, sequences + 1, "offsets of the sequences that a block takes")?;
-        let count = self.state.offsets.last().and_then(|&count| usize::try_from(count).ok());
-        std::mem::swap(&mut self.state.offsets, &mut self.state.taken[code.taken]);
+        let what = "offsets of the sequences that a block takes";
+        self.read_offsets(offsets, sequences + 1, |state| &mut state.taken[code.taken], what)?;
+        let count = self.state.taken[code.taken].last().and_then(|&count| usize::try_from(count).ok());
         self.resize(tokens, count.unwrap_or(0))
     }
 

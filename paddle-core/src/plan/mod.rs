@@ -35,5 +35,6 @@ pub use numbers::{Numbers, not_finite};
 pub use offsets::{OffsetsError, check_levels, check_offsets};
 pub use stats::{ProductStats, RunStats};
 pub use storage::{
-    Buffers, Storage, StorageError, Stored, initialize, initialize_states, side_of, state_name, stored_name,
+    Buffers, Storage, StorageError, Stored, StoredValues, initialize, initialize_states, side_of, state_name,
+    stored_name,
 };

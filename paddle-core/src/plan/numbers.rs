@@ -1,7 +1,7 @@
 //! What numbers a run may compute.
 
 use super::backend::{Backend, HostSlice, HostSliceMut};
-use super::storage::{Buffers, Stored};
+use super::storage::{Stored, StoredValues};
 use crate::program::DType;
 
 /// Elements that come to the host at a time.
@@ -32,11 +32,11 @@ pub(super) fn first_not_finite(values: HostSlice<'_>) -> Option<NotFinite> {
 /// The first element of a stored value that is NaN or infinite, and which of them it is: `NaN`, `inf` or `-inf`.
 pub fn not_finite<B: Backend>(
     backend: &B,
-    buffers: &Buffers<B>,
+    values: &impl StoredValues<B>,
     stored: &Stored,
 ) -> Option<(usize, &'static str)> {
     let at = (0, backend.element_bytes(stored.dtype));
-    let download = |offset, to: HostSliceMut<'_>| buffers.download_part(backend, stored, offset, to);
+    let download = |offset, to: HostSliceMut<'_>| values.download(backend, stored, offset, to);
     look(&download, at, stored.dtype, stored.elements(), Numbers::Finite)
 }
 

@@ -10,8 +10,8 @@ use super::backend::{
 };
 use super::error::PlanError;
 use crate::memory::OutOfMemory;
-use crate::ops::Program;
-use crate::program::{DType, Type, UpdaterState, VarId};
+use crate::ops::{Operator, Program};
+use crate::program::{DType, Role, Type, UpdaterState, VarId};
 
 /// What is known of a value that is stored by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,11 @@ impl Stored {
     /// The number of elements.
     pub fn elements(&self) -> usize {
         self.dims.iter().fold(1, |elements: usize, &dim| elements.saturating_mul(dim))
+    }
+
+    /// Whether it is on the backend itself.
+    pub fn is_own(&self) -> bool {
+        self.side == Side::Own
     }
 
     fn show(&self) -> String {
@@ -105,14 +110,16 @@ impl<B: Backend> Buffers<B> {
             _ => backend.upload(from, &mut self.own[number], 0),
         }
     }
+}
 
-    /// Copies the elements of a value.
-    pub fn download(&self, backend: &B, from: &Stored, to: HostSliceMut<'_>) {
-        self.download_part(backend, from, 0, to);
-    }
-
+/// Where the elements of values that are stored can be had.
+pub trait StoredValues<B: Backend> {
     /// Copies elements of a value, from a byte of it on.
-    pub(super) fn download_part(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>) {
+    fn download(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>);
+}
+
+impl<B: Backend> StoredValues<B> for Buffers<B> {
+    fn download(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>) {
         let number = from.number as usize;
         match (from.side, backend.fallback()) {
             (Side::Fallback, Some(fallback)) => fallback.download(&self.fallback[number], offset, to),
@@ -164,7 +171,7 @@ impl Storage {
         self.places.get(name).map(|&at| &self.entries[at])
     }
 
-    /// Allocates the buffers that are missing, for the purpose `what`. After an error there are none of them.
+    /// Allocates the buffers that are missing, each of them a `what` in the words of an error. After an error there are none of them.
     pub fn allocate<B: Backend>(
         &self,
         backend: &B,
@@ -182,8 +189,8 @@ impl Storage {
             if let Err(error) = allocated {
                 buffers.own.truncate(before[0]);
                 buffers.fallback.truncate(before[1]);
-                let Stored { name, bytes, .. } = stored;
-                return Err(error.wanted_for(format_args!("{what}, of which `{name}` takes {bytes}")));
+                let name = &stored.name;
+                return Err(error.wanted_for(format_args!("{what} `{name}`")));
             }
         }
         Ok(())
@@ -248,13 +255,19 @@ pub fn side_of<B: Backend>(backend: &B, program: &Program, var: VarId) -> Side {
     let operators = program.blocks().iter().flat_map(|block| &block.ops);
     let mut readers = operators.filter(|operator| operator.read().any(|read| read == var)).peekable();
     let is_read = readers.peek().is_some();
-    match is_read
-        && !program.outputs().contains(&var)
-        && readers.all(|reader| Side::of(backend, &reader.op) == Some(Side::Fallback))
-    {
+    // What is changed outside of updates may be lent by itself, on the backend.
+    let is_own = program.outputs().contains(&var) || changed_in_use(program).any(|changed| changed == var);
+    match is_read && !is_own && readers.all(|reader| Side::of(backend, &reader.op) == Some(Side::Fallback)) {
         true => Side::Fallback,
         false => Side::Own,
     }
+}
+
+/// The parameters and states that a program changes outside of updates.
+pub(super) fn changed_in_use(program: &Program) -> impl Iterator<Item = VarId> {
+    let operators = program.blocks().iter().flat_map(|block| &block.ops);
+    let operators = operators.filter(|operator| operator.site.role != Role::Optimize);
+    operators.flat_map(Operator::changed)
 }
 
 /// Runs the startup operators of the parameters that are `wanted` by name.

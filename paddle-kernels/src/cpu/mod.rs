@@ -216,6 +216,12 @@ impl Backend for Cpu {
         copy_out(&from.bytes()[offset..][..to.len() * to.dtype().bytes()], to);
     }
 
+    fn duplicate(&self, buffer: &Buffer) -> Result<Buffer, OutOfMemory> {
+        let mut other = Buffer::with_bytes(buffer.len())?;
+        other.bytes_mut().copy_from_slice(buffer.bytes());
+        Ok(other)
+    }
+
     fn queue(&self) -> Result<Queue<u8>, OutOfMemory> {
         Ok(Queue::default())
     }

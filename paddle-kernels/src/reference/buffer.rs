@@ -32,6 +32,10 @@ impl Buffer {
         Ok(Buffer { bytes: contents, written })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Takes over a piece of another memory, with what is not written of it.
     pub(super) fn copy_from(&mut self, from: &Buffer, piece: Piece) {
         let (there, here) = (piece.from..piece.from + piece.bytes, piece.to..piece.to + piece.bytes);

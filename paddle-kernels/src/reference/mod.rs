@@ -130,6 +130,12 @@ impl Backend for Reference {
         stored.expect("a download reads memory that nothing wrote").to_host(to);
     }
 
+    fn duplicate(&self, buffer: &Buffer) -> Result<Buffer, OutOfMemory> {
+        let mut other = self.allocate(buffer.len())?;
+        other.copy_from(buffer, Piece { from: 0, to: 0, bytes: buffer.len() });
+        Ok(other)
+    }
+
     fn queue(&self) -> Result<Queue<Values>, OutOfMemory> {
         Ok(Queue::default())
     }

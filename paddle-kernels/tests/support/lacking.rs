@@ -65,6 +65,10 @@ impl<B: Backend> Backend for Lacking<B> {
         self.device.download(from, offset, to);
     }
 
+    fn duplicate(&self, buffer: &B::Buffer) -> Result<B::Buffer, OutOfMemory> {
+        self.device.duplicate(buffer)
+    }
+
     fn queue(&self) -> Result<B::Queue, OutOfMemory> {
         self.device.queue()
     }

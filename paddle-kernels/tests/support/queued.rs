@@ -229,6 +229,11 @@ impl Backend for Queued {
         self.0.download(&from.idle(), offset, to);
     }
 
+    fn duplicate(&self, buffer: &Buffer) -> Result<Buffer, OutOfMemory> {
+        let bytes = Arc::new(Mutex::new(self.0.duplicate(&buffer.idle())?));
+        Ok(Buffer { bytes, pending: Arc::default() })
+    }
+
     fn queue(&self) -> Result<Queue, OutOfMemory> {
         Ok(Queue::new(self.0.clone()))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paddle::core::ops::Program;
-use paddle::core::plan::{Backend, Buffers, Executor, Part, Storage, initialize};
+use paddle::core::plan::{Backend, Buffers, Executor, Part, Storage, StoredValues, initialize};
 
 use super::tensor::{Tensor, Values};
 
@@ -37,7 +37,7 @@ impl<B: Backend + Clone> Runner<B> {
     pub(crate) fn parameters(&self) -> BTreeMap<String, Tensor> {
         let read = |stored: &paddle::core::plan::Stored| {
             let mut values = Values::zeros(stored.dtype, stored.elements());
-            self.parameters.download(&self.backend, stored, values.slice_mut());
+            self.parameters.download(&self.backend, stored, 0, values.slice_mut());
             (stored.name.clone(), Tensor { shape: stored.dims.clone(), values, offsets: Vec::new() })
         };
         self.storage.iter().map(read).collect()

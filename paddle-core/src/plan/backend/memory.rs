@@ -49,13 +49,39 @@ pub enum Values<'a, T> {
     Read(&'a [T]),
     /// The run has them for itself.
     Write(&'a mut [T]),
+    /// For reading, but that those of these numbers are elsewhere, where the run has them for itself.
+    Apart(&'a [T], &'a mut [(u32, T)]),
 }
 
 impl<T> Values<'_, T> {
-    fn as_slice(&self) -> &[T] {
+    #[inline]
+    fn get(&self, number: u32) -> &T {
         match self {
-            Values::Read(buffers) => buffers,
-            Values::Write(buffers) => buffers,
+            Values::Read(buffers) => &buffers[number as usize],
+            Values::Write(buffers) => &buffers[number as usize],
+            Values::Apart(buffers, apart) => {
+                let found = apart.iter().find(|(of, _)| *of == number);
+                found.map_or_else(|| &buffers[number as usize], |(_, buffer)| buffer)
+            }
+        }
+    }
+
+    /// The same, for writing; none if the run may only read it.
+    fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        match self {
+            Values::Read(_) => None,
+            Values::Write(buffers) => Some(&mut buffers[number as usize]),
+            Values::Apart(_, apart) => {
+                apart.iter_mut().find(|(of, _)| *of == number).map(|(_, buffer)| buffer)
+            }
+        }
+    }
+
+    fn is_writable(&self, number: u32) -> bool {
+        match self {
+            Values::Read(_) => false,
+            Values::Write(_) => true,
+            Values::Apart(_, apart) => apart.iter().any(|(of, _)| *of == number),
         }
     }
 }
@@ -71,7 +97,7 @@ impl<T> Memories<'_, T> {
             Memory::Arena => &self.own[0],
             Memory::Tape => &self.own[1],
             Memory::Pool => &self.own[2],
-            Memory::Parameter(number) => &self.parameters.as_slice()[number as usize],
+            Memory::Parameter(number) => self.parameters.get(number),
             Memory::State(number) => &self.states[number as usize],
         }
     }
@@ -83,10 +109,7 @@ impl<T> Memories<'_, T> {
             Memory::Arena => Some(&mut self.own[0]),
             Memory::Tape => Some(&mut self.own[1]),
             Memory::Pool => Some(&mut self.own[2]),
-            Memory::Parameter(number) => match &mut self.parameters {
-                Values::Read(_) => None,
-                Values::Write(buffers) => Some(&mut buffers[number as usize]),
-            },
+            Memory::Parameter(number) => self.parameters.get_mut(number),
             Memory::State(number) => Some(&mut self.states[number as usize]),
         }
     }
@@ -94,7 +117,10 @@ impl<T> Memories<'_, T> {
     /// Whether the run may write it.
     #[inline]
     pub fn is_writable(&self, memory: Memory) -> bool {
-        !matches!((memory, &self.parameters), (Memory::Parameter(_), Values::Read(_)))
+        match memory {
+            Memory::Parameter(number) => self.parameters.is_writable(number),
+            Memory::Arena | Memory::Tape | Memory::Pool | Memory::State(_) => true,
+        }
     }
 }
 

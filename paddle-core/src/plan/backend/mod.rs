@@ -161,6 +161,9 @@ pub trait Backend {
     /// Copies elements from the device. No queue has work that writes the buffer.
     fn download(&self, from: &Self::Buffer, offset: usize, to: HostSliceMut<'_>);
 
+    /// Another buffer with the same contents. No queue has work that writes the buffer.
+    fn duplicate(&self, buffer: &Self::Buffer) -> Result<Self::Buffer, OutOfMemory>;
+
     /// An empty queue.
     fn queue(&self) -> Result<Self::Queue, OutOfMemory>;
 

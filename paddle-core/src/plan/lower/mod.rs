@@ -26,7 +26,7 @@ use super::live::{At, live};
 use super::numbers::Numbers;
 use super::schedule::schedule;
 use super::stats::RunStats;
-use super::storage::Storage;
+use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
 use crate::program::{BlockId, Dim, Role, RowOrigin, RowsId, Symbol, SymbolId, VarId};
 
@@ -449,9 +449,7 @@ impl<B: Backend> Lowering<'_, B> {
     /// Copies of parameters and states that are changed before the update, by which a run that fails takes them back.
     fn kept_values(&mut self) -> Result<Vec<Kept<Kernel<B>>>, PlanError> {
         let program = self.program;
-        let operators = self.live.iter().map(|at| &program.block(at.0).ops[at.1]);
-        let computing = operators.filter(|operator| operator.site.role != Role::Optimize);
-        let changed: BTreeSet<VarId> = computing.flat_map(Operator::changed).collect();
+        let changed: BTreeSet<VarId> = changed_in_use(program).collect();
         let mut kept = Vec::new();
         for var in changed {
             if let Some(&from) = self.slot_of.get(&var)

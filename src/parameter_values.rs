@@ -1,0 +1,76 @@
+//! The values of a set of parameters: read by any number of calls at a time, without locks.
+//!
+//! A few networks change parameters when they are used: an area under a curve counts. Calls of such a network take turns. What they
+//! change is moved behind a lock when it is first changed, and back when the parameters are next borrowed exclusively. Calls of other
+//! networks never touch the lock, unless they read what is behind it.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use paddle_core::plan::{Backend, Buffers, Executor, HostSliceMut, RunError, Stored, StoredValues};
+
+/// The values of parameters.
+pub(crate) struct ParameterValues<B: Backend> {
+    buffers: Buffers<B>,
+    /// What calls change, by the numbers of the parameters. Those are out of date in `buffers`.
+    changed: Mutex<Vec<(u32, B::Buffer)>>,
+    /// For each parameter on the backend, set once it is among the changed ones.
+    is_changed: Vec<OnceLock<()>>,
+    /// Set once there are some.
+    any: OnceLock<()>,
+}
+
+impl<B: Backend> ParameterValues<B> {
+    pub(crate) fn new(buffers: Buffers<B>) -> Self {
+        let is_changed = buffers.own.iter().map(|_| OnceLock::new()).collect();
+        ParameterValues { buffers, changed: Mutex::new(Vec::new()), is_changed, any: OnceLock::new() }
+    }
+
+    fn is_changed(&self, number: u32) -> bool {
+        self.is_changed[number as usize].get().is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(u32, B::Buffer)>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The buffers, for somebody who has them alone.
+    pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
+        for (number, buffer) in self.changed.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.buffers.own[number as usize] = buffer;
+            self.is_changed[number as usize] = OnceLock::new();
+            self.any = OnceLock::new();
+        }
+        &mut self.buffers
+    }
+
+    /// Computes a batch that has begun.
+    pub(crate) fn compute(&self, backend: &B, executor: &mut Executor<B>) -> Result<(), RunError> {
+        let mut takes_turns = executor.changed_parameters().next().is_some();
+        takes_turns |=
+            self.any.get().is_some() && executor.used_parameters().any(|number| self.is_changed(number));
+        if !takes_turns {
+            return executor.run_shared(&self.buffers);
+        }
+        let mut changed = self.lock();
+        for number in executor.changed_parameters() {
+            if !self.is_changed(number) {
+                changed.push((number, backend.duplicate(&self.buffers.own[number as usize])?));
+                self.is_changed[number as usize].get_or_init(|| ());
+                self.any.get_or_init(|| ());
+            }
+        }
+        executor.run_apart(&self.buffers, &mut changed)
+    }
+}
+
+impl<B: Backend> StoredValues<B> for ParameterValues<B> {
+    fn download(&self, backend: &B, from: &Stored, offset: usize, to: HostSliceMut<'_>) {
+        if from.is_own() && self.is_changed(from.number) {
+            let changed = self.lock();
+            if let Some((_, buffer)) = changed.iter().find(|(number, _)| *number == from.number) {
+                return backend.download(buffer, offset, to);
+            }
+        }
+        self.buffers.download(backend, from, offset, to);
+    }
+}
