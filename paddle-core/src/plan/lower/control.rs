@@ -11,7 +11,7 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn conditional(&mut self, operator: &Operator) -> Result<Instruction<Kernel<B>>, PlanError> {
         let program = self.program;
         let condition = self.read(operator.inputs[0])?;
-        let rows = self.slots[condition.0].shape.first().copied().unwrap_or(Extent::Fixed(1));
+        let rows = self.memory.slots[condition.0].shape.first().copied().unwrap_or(Extent::Fixed(1));
         let &[yes, no] = &operator.blocks[..] else {
             return Err(self.unsupported(operator, "it does not have two blocks".into()));
         };
@@ -26,7 +26,7 @@ impl<B: Backend> Lowering<'_, B> {
         let rows = match spaces {
             None => None,
             Some(spaces) => {
-                let indices = spaces.map(|space| self.spaces[space].index);
+                let indices = spaces.map(|space| self.rows.spaces[space].index);
                 let select = if splits { Some(self.select(condition, rows, indices)?) } else { None };
                 Some(RowsOfIf { spaces, all: rows, select })
             }
@@ -38,7 +38,7 @@ impl<B: Backend> Lowering<'_, B> {
         }
         self.now += 1;
         for space in spaces.into_iter().flatten() {
-            self.touch(self.spaces[space].index);
+            self.touch(self.rows.spaces[space].index);
         }
         let mut joins = Vec::with_capacity(operator.outputs.len());
         for (k, &output) in operator.outputs.iter().enumerate() {

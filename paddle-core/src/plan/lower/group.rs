@@ -172,7 +172,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     /// The operator that makes the value, if it is a constant.
     pub(super) fn constant(&self, var: VarId) -> Option<&'a Fill> {
-        let at = self.constants.get(&var)?;
+        let at = self.facts.constants.get(&var)?;
         match &self.program.block(at.0).ops[at.1].op {
             Op::Fill(fill) => Some(fill),
             _ => None,
@@ -182,7 +182,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
     /// Whether a value of a unit is read outside of it.
     fn leaves(&self, var: VarId, id: BlockId, unit: &[usize]) -> bool {
         let constant = self.constant(var).is_some();
-        let readers = self.readers.get(&var).into_iter().flatten();
+        let readers = self.facts.readers.get(&var).into_iter().flatten();
         let inside = |at: &At| {
             let reader = &self.program.block(at.0).ops[at.1];
             (constant && reader.op.effects().element_wise) || (at.0 == id && unit.contains(&at.1))

@@ -12,7 +12,7 @@ use crate::program::{BlockId, DType, Definition, RowOrigin, RowsId, SymbolId, Va
 impl<'a, B: Backend> Lowering<'a, B> {
     /// The loop with this body.
     pub(super) fn begin(&mut self, body: BlockId) -> LoopId {
-        let id = self.loop_of.get(&body).copied().unwrap_or(LoopId(0));
+        let id = self.facts.loop_of.get(&body).copied().unwrap_or(LoopId(0));
         let around = self.program.block(body).parent.and_then(|parent| self.recorded_around(parent));
         if self.loops[id.0].recorded {
             self.loops[id.0].around = around;
@@ -54,15 +54,15 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let mut each = Vec::new();
         for (&param, &of) in items.iter().zip(from) {
             let slot = self.iteration(param, of)?;
-            self.slot_of.insert(param, slot);
+            self.memory.slot_of.insert(param, slot);
             let Some(rows) = program.ty(param).rows else { continue };
             let RowOrigin::Part { of } = program.row_space(rows).origin else { continue };
-            if self.offsets_of.contains_key(&rows) {
+            if self.rows.offsets_of.contains_key(&rows) {
                 continue;
             }
             // Sequences: they begin where those of the iterations before end.
             let (all, sequences) = (program.row_space(of).size, self.size_of_parent(rows));
-            if let Some(&taken) = self.taken_of.get(&of) {
+            if let Some(&taken) = self.rows.taken_of.get(&of) {
                 let tokens = program.row_space(rows).size;
                 let info = &mut self.loops[id.0];
                 info.prefixes.push(Prefix { tokens, sequences, taken, is_slice: true });
@@ -75,7 +75,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let layout = self.offsets_layout(rows)?;
             let name = format!("offsets of {}", program.row_space(rows).name);
             let to = self.auxiliary(name, layout.shape, layout.dtype, block);
-            self.offsets_of.insert(rows, to);
+            self.rows.offsets_of.insert(rows, to);
             // Those of the rows of the iteration, and the end of the last.
             let (_, seen) = self.whole(to);
             let part = self.part("offsets", from, sequences, seen.shape[0]);
@@ -89,7 +89,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
 
     /// A slot for what an iteration has of a slot that the runtime keeps: from its first row on, this many.
     fn part(&mut self, what: &str, of: SlotId, rows: SymbolId, count: Extent) -> SlotId {
-        let Slot { name, element_bytes, dtype, .. } = &self.slots[of.0];
+        let Slot { name, element_bytes, dtype, .. } = &self.memory.slots[of.0];
         let slot = Slot {
             name: format!("{what} in {name}"),
             shape: vec![count],
@@ -121,8 +121,11 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let slot = self.iteration(result, of)?;
             let var = self.program.var(result);
             let is_made_here = var.block == block && var.definition == Definition::Operator;
-            if is_made_here && !self.slot_of.contains_key(&result) && !self.given.contains_key(&result) {
-                self.given.insert(result, slot);
+            if is_made_here
+                && !self.memory.slot_of.contains_key(&result)
+                && !self.memory.given.contains_key(&result)
+            {
+                self.memory.given.insert(result, slot);
             } else {
                 copied.push((result, slot));
             }
@@ -166,7 +169,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 let to = self.define(param)?;
                 save.push(self.copy(state, to)?);
             } else {
-                self.slot_of.insert(param, state);
+                self.memory.slot_of.insert(param, state);
             }
         }
         Ok(save)
@@ -198,7 +201,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             return Err(wrong(self));
         };
         let steps = program.steps_of_loop(rows);
-        let Some((steps, &order)) = steps.and_then(|steps| Some((steps, self.order_of.get(&steps)?))) else {
+        let Some((steps, &order)) = steps.and_then(|steps| Some((steps, self.rows.order_of.get(&steps)?)))
+        else {
             return Err(wrong(self));
         };
         let id = self.begin(body);
@@ -206,7 +210,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let (items, initial) = inputs.split_at(parts.items);
         let outputs = self.define_all(&operator.outputs)?;
         let (finals, collected) = outputs.split_at(parts.states);
-        let at = self.orders[order].order;
+        let at = self.rows.orders[order].order;
         self.touch(at);
         self.known_space(Some(steps));
         let states: Vec<SlotId> =
@@ -263,7 +267,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         for (at, operator) in program.block(body).ops.iter().enumerate() {
             let Op::GatherRows(op) = &operator.op else { break };
             let is_outside = !self.is_below(program.var(operator.inputs[0]).block, body);
-            if !self.live.contains(&(body, at)) || !is_outside {
+            if !self.facts.live.contains(&(body, at)) || !is_outside {
                 continue;
             }
             let from = self.read(operator.inputs[0])?;
@@ -275,8 +279,8 @@ impl<'a, B: Backend> Lowering<'a, B> {
             if recorded.is_some() || self.grows(to) {
                 self.give_lane(to, recorded);
             }
-            self.slot_of.insert(output, to);
-            self.prepared.insert(output);
+            self.memory.slot_of.insert(output, to);
+            self.memory.prepared.insert(output);
             self.now += 1;
             self.touch(to);
             enter.push(self.gather(space, from, to)?);
@@ -316,7 +320,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         };
         self.begin_loop();
         for (&param, &state) in program.block(condition_block).params.iter().zip(&states) {
-            self.slot_of.insert(param, state);
+            self.memory.slot_of.insert(param, state);
         }
         let condition = self.block(condition_block)?;
         let holds = self.read(program.block(condition_block).results[0])?;
@@ -423,7 +427,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 let layout = self.offsets_layout(tokens)?;
                 let name = format!("offsets of {}", program.row_space(tokens).name);
                 let offsets = self.auxiliary(name, layout.shape, layout.dtype, around);
-                self.offsets_of.insert(tokens, offsets);
+                self.rows.offsets_of.insert(tokens, offsets);
                 let size = program.row_space(tokens).size;
                 if let Some(around) = self.recorded_around(around) {
                     self.loops[around.0].sizes.push(size);
@@ -442,9 +446,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
         states: &[SlotId],
     ) -> Result<RowsOfWhile<Kernel<B>>, PlanError> {
         let SpacesOfWhile { all, tested, active, split, collected } = spaces;
-        let numbers = self.spaces[tested].index;
+        let numbers = self.rows.spaces[tested].index;
         let number = self.launch_move(Move::NumberRows, &[], &[self.whole(numbers)])?;
-        let left = self.count(self.spaces[tested].size);
+        let left = self.count(self.rows.spaces[tested].size);
         let select = self.select(holds, left, split)?;
         let staying = [self.first(split[0], left)];
         let mut compact = Vec::with_capacity(states.len() + 1);
@@ -452,14 +456,14 @@ impl<'a, B: Backend> Lowering<'a, B> {
             compact.push(self.launch_move(Move::CompactRows, &staying, &[self.whole(slot)])?);
         }
         let from = [self.index(tested)];
-        let keep = match self.spaces[active].index {
+        let keep = match self.rows.spaces[active].index {
             own if own == numbers => None,
             own => Some(self.launch_move(Move::Copy, &from, &[self.whole(own)])?),
         };
         let collected = match collected {
             None => None,
             Some(CollectedRows { rounds, tokens, offsets }) => {
-                let (index, size) = (self.spaces[rounds].index, self.spaces[active].size);
+                let (index, size) = (self.rows.spaces[rounds].index, self.rows.spaces[active].size);
                 let rows = self.count(size);
                 let part = self.part("rows", index, size, rows);
                 let add = self.launch_move(Move::Copy, &from, &[self.whole(part)])?;

@@ -12,7 +12,7 @@ pub(super) type Seen = (SlotId, OperandType);
 impl<B: Backend> Lowering<'_, B> {
     /// A slot as it is.
     pub(super) fn whole(&self, slot: SlotId) -> Seen {
-        let Slot { dtype, shape, .. } = &self.slots[slot.0];
+        let Slot { dtype, shape, .. } = &self.memory.slots[slot.0];
         (slot, OperandType { dtype: *dtype, shape: shape.clone() })
     }
 
@@ -25,7 +25,7 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// The row numbers of a space.
     pub(super) fn index(&mut self, space: usize) -> Seen {
-        let (size, index) = (self.spaces[space].size, self.spaces[space].index);
+        let (size, index) = (self.rows.spaces[space].size, self.rows.spaces[space].index);
         let rows = self.count(size);
         self.first(index, rows)
     }
@@ -33,9 +33,9 @@ impl<B: Backend> Lowering<'_, B> {
     /// A size by itself, also where a check makes it equal to another one: loops change the one and not the other.
     pub(super) fn count(&mut self, size: SymbolId) -> Extent {
         let dim = Dim::symbol(size);
-        let at = self.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
-            self.extents.push(dim);
-            self.extents.len() - 1
+        let at = self.memory.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
+            self.memory.extents.push(dim);
+            self.memory.extents.len() - 1
         });
         Extent::Bound(at)
     }
@@ -50,7 +50,7 @@ impl<B: Backend> Lowering<'_, B> {
         let types = |operands: &[Seen]| operands.iter().map(|(_, ty)| ty.clone()).collect();
         let group = Group::of_move(kind, types(inputs), types(outputs));
         // All of them are on one side.
-        let side = self.slots[outputs[0].0.0].home.side();
+        let side = self.memory.slots[outputs[0].0.0].home.side();
         let kernel = self.compile(side, &group).map_err(|error| PlanError::Unsupported {
             operator: kind.name().to_string(),
             backend: self.backend.name(),
@@ -79,14 +79,14 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Copies a value to the other side.
     pub(super) fn transfer(&mut self, from: SlotId, to: SlotId) -> Instruction<Kernel<B>> {
-        let kernel = Kernel::Transfer(self.slots[to.0].dtype);
+        let kernel = Kernel::Transfer(self.memory.slots[to.0].dtype);
         let number = self.number(Origin::Move(Move::Transfer));
         Instruction::Launch(LaunchCode { kernel, operands: vec![from, to], inputs: 1, number, product: None })
     }
 
     /// A slot itself if it is on this side, or else one like it there, for now.
     pub(super) fn on_side(&mut self, slot: SlotId, side: Side) -> SlotId {
-        let like = &self.slots[slot.0];
+        let like = &self.memory.slots[slot.0];
         if like.home.side() == side {
             return slot;
         }

@@ -18,13 +18,13 @@ pub(super) struct OpenLoop {
 
 impl<B: Backend> Lowering<'_, B> {
     pub(super) fn extent(&mut self, dim: &Dim) -> Extent {
-        let dim = self.equal.size(dim);
+        let dim = self.facts.equal.size(dim);
         match dim.constant().and_then(|size| usize::try_from(size).ok()) {
             Some(size) => Extent::Fixed(size),
             None => {
-                let at = self.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
-                    self.extents.push(dim);
-                    self.extents.len() - 1
+                let at = self.memory.extents.iter().position(|known| *known == dim).unwrap_or_else(|| {
+                    self.memory.extents.push(dim);
+                    self.memory.extents.len() - 1
                 });
                 Extent::Bound(at)
             }
@@ -38,8 +38,8 @@ impl<B: Backend> Lowering<'_, B> {
     }
 
     pub(super) fn add_slot(&mut self, slot: Slot) -> SlotId {
-        self.slots.push(slot);
-        SlotId(self.slots.len() - 1)
+        self.memory.slots.push(slot);
+        SlotId(self.memory.slots.len() - 1)
     }
 
     /// A slot of a value's type that begins to live now.
@@ -53,8 +53,8 @@ impl<B: Backend> Lowering<'_, B> {
     /// Gives a value its slot.
     pub(super) fn define(&mut self, var: VarId) -> Result<SlotId, PlanError> {
         let value = self.program.var(var);
-        if let Some(slot) = self.given.remove(&var) {
-            self.slot_of.insert(var, slot);
+        if let Some(slot) = self.memory.given.remove(&var) {
+            self.memory.slot_of.insert(var, slot);
             self.touch(slot);
             return Ok(slot);
         }
@@ -74,19 +74,19 @@ impl<B: Backend> Lowering<'_, B> {
             let around = self.recorded_around(value.block).filter(|_| self.is_saved(var));
             if around.is_some() || self.grows(slot) {
                 self.give_lane(slot, around);
-            } else if value.block == Program::GLOBAL && self.kept.contains(&var) {
-                self.slots[slot.0].home = Home::Pool;
+            } else if value.block == Program::GLOBAL && self.facts.kept.contains(&var) {
+                self.memory.slots[slot.0].home = Home::Pool;
             }
         }
-        self.slot_of.insert(var, slot);
+        self.memory.slot_of.insert(var, slot);
         Ok(slot)
     }
 
     /// Puts a slot on the tape: with an instance for each iteration of the loop, if one is named.
     pub(super) fn give_lane(&mut self, slot: SlotId, around: Option<LoopId>) {
-        let (lane, side) = (LaneId(self.lanes.len()), self.slots[slot.0].home.side());
-        self.lanes.push(Lane { slot, side, around });
-        self.slots[slot.0].home = Home::Lane(side, lane);
+        let (lane, side) = (LaneId(self.memory.lanes.len()), self.memory.slots[slot.0].home.side());
+        self.memory.lanes.push(Lane { slot, side, around });
+        self.memory.slots[slot.0].home = Home::Lane(side, lane);
         if let Some(around) = around {
             self.loops[around.0].lanes.push(lane);
         }
@@ -100,29 +100,29 @@ impl<B: Backend> Lowering<'_, B> {
                 if self.is_known_late(symbol) {
                     return true;
                 }
-                at = self.bounds[symbol.0 as usize];
+                at = self.facts.bounds[symbol.0 as usize];
             }
             false
         };
-        self.slots[slot.0].shape.iter().any(|extent| match extent {
+        self.memory.slots[slot.0].shape.iter().any(|extent| match extent {
             Extent::Fixed(_) => false,
-            Extent::Bound(at) => self.extents[*at].symbols().into_iter().any(grown),
+            Extent::Bound(at) => self.memory.extents[*at].symbols().into_iter().any(grown),
         })
     }
 
     /// Whether a size is known only when a loop or an operator has run.
     pub(super) fn is_known_late(&self, symbol: SymbolId) -> bool {
-        self.made.iter().any(|made| made.size == symbol)
-            || self.grown.iter().any(|grown| grown.sizes.contains(&symbol))
+        self.facts.made.iter().any(|made| made.size == symbol)
+            || self.facts.grown.iter().any(|grown| grown.sizes.contains(&symbol))
     }
 
     /// Whether a gradient block reads the value from the forward block that defines it, or what is a part of it.
     pub(super) fn is_saved(&self, var: VarId) -> bool {
         let defined_in = self.program.var(var).block;
-        let reads = self.readers.get(&var).into_iter().flatten().map(|at| at.0);
-        let results = self.results.get(&var).into_iter().flatten().copied();
+        let reads = self.facts.readers.get(&var).into_iter().flatten().map(|at| at.0);
+        let results = self.facts.results.get(&var).into_iter().flatten().copied();
         reads.chain(results).any(|block| !self.is_below(block, defined_in))
-            || self.parts.get(&var).into_iter().flatten().any(|&part| self.is_saved(part))
+            || self.facts.parts.get(&var).into_iter().flatten().any(|&part| self.is_saved(part))
     }
 
     /// Whether `block` is `outer` or inside of it.
@@ -141,7 +141,7 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn recorded_around(&self, block: BlockId) -> Option<LoopId> {
         let mut at = Some(block);
         while let Some(id) = at {
-            if let Some(&found) = self.loop_of.get(&id)
+            if let Some(&found) = self.facts.loop_of.get(&id)
                 && self.loops[found.0].recorded
             {
                 return Some(found);
@@ -153,7 +153,7 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// The slot of a value that is read now.
     pub(super) fn read(&mut self, var: VarId) -> Result<SlotId, PlanError> {
-        let slot = match self.slot_of.get(&var) {
+        let slot = match self.memory.slot_of.get(&var) {
             Some(&slot) => slot,
             None => self.define(var)?,
         };
@@ -174,7 +174,7 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// The slot of these offsets, which are read now. They are there from the beginning.
     pub(super) fn offsets(&mut self, rows: RowsId) -> Result<SlotId, PlanError> {
-        let slot = match self.offsets_of.get(&rows) {
+        let slot = match self.rows.offsets_of.get(&rows) {
             Some(&slot) => slot,
             None => {
                 let OperandType { dtype, shape } = self.offsets_layout(rows)?;
@@ -186,7 +186,7 @@ impl<B: Backend> Lowering<'_, B> {
                     home: Home::Arena,
                     life: (0, 0),
                 });
-                self.offsets_of.insert(rows, slot);
+                self.rows.offsets_of.insert(rows, slot);
                 slot
             }
         };
@@ -204,10 +204,10 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// Keeps a slot alive to here, and through every loop that began after it.
     pub(super) fn touch(&mut self, slot: SlotId) {
-        if let Home::Iteration { of, .. } = self.slots[slot.0].home {
+        if let Home::Iteration { of, .. } = self.memory.slots[slot.0].home {
             self.touch(of);
         }
-        let life = &mut self.slots[slot.0].life;
+        let life = &mut self.memory.slots[slot.0].life;
         life.1 = life.1.max(self.now);
         let born = life.0;
         if let Some(outermost) = self.open.iter_mut().find(|open| open.start > born) {
@@ -224,7 +224,7 @@ impl<B: Backend> Lowering<'_, B> {
         self.now += 1;
         if let Some(open) = self.open.pop() {
             for slot in open.held {
-                let life = &mut self.slots[slot.0].life;
+                let life = &mut self.memory.slots[slot.0].life;
                 life.1 = life.1.max(self.now);
             }
         }

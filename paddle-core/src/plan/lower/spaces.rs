@@ -13,8 +13,8 @@ use crate::program::{BlockId, DType, RowOrigin, RowsId};
 impl<B: Backend> Lowering<'_, B> {
     /// The space of rows that have one, which are read now.
     pub(super) fn known_space(&mut self, rows: Option<RowsId>) -> Option<usize> {
-        let space = rows.and_then(|rows| self.space_of.get(&rows).copied())?;
-        self.touch(self.spaces[space].index);
+        let space = rows.and_then(|rows| self.rows.space_of.get(&rows).copied())?;
+        self.touch(self.rows.spaces[space].index);
         Some(space)
     }
 
@@ -51,12 +51,12 @@ impl<B: Backend> Lowering<'_, B> {
     /// Adds a space whose row numbers are in a slot, and which comes to be in `block`.
     pub(super) fn add_space(&mut self, rows: RowsId, index: SlotId, block: BlockId) -> usize {
         let size = self.program.row_space(rows).size;
-        self.spaces.push(Space { size, index });
-        self.space_of.insert(rows, self.spaces.len() - 1);
+        self.rows.spaces.push(Space { size, index });
+        self.rows.space_of.insert(rows, self.rows.spaces.len() - 1);
         if let Some(around) = self.recorded_around(block) {
             self.loops[around.0].sizes.push(size);
         }
-        self.spaces.len() - 1
+        self.rows.spaces.len() - 1
     }
 
     /// What has to be done when there are tokens of sequences: they are sorted, if a loop goes along them.
@@ -70,7 +70,9 @@ impl<B: Backend> Lowering<'_, B> {
         let spaces = (0..).map(RowsId).zip(program.row_spaces());
         let mut steps =
             spaces.filter(|(_, space)| space.parent == Some(tokens) && space.origin == RowOrigin::Steps);
-        let Some((steps, _)) = steps.find(|(steps, _)| self.used.contains(steps)) else { return Ok(()) };
+        let Some((steps, _)) = steps.find(|(steps, _)| self.facts.used.contains(steps)) else {
+            return Ok(());
+        };
         let Some(parent) = program.row_space(tokens).parent else { return Ok(()) };
         let sequences = self.rows_extent(parent);
         let offsets = self.offsets(tokens)?;
@@ -85,7 +87,7 @@ impl<B: Backend> Lowering<'_, B> {
         let steps_space = self.add_space(steps, index, block);
         let (inputs, outputs) = ([self.whole(offsets)], [self.whole(order), self.whole(index)]);
         let launch = self.launch_move(Move::SortSequences, &inputs, &outputs)?;
-        self.orders.push(Order {
+        self.rows.orders.push(Order {
             sequences,
             offsets,
             known: self.known_offsets(tokens),
@@ -93,15 +95,15 @@ impl<B: Backend> Lowering<'_, B> {
             tokens: program.row_space(tokens).size,
             steps: steps_space,
         });
-        self.order_of.insert(steps, self.orders.len() - 1);
-        code.push(Instruction::Sort(SortCode { launch, order: self.orders.len() - 1 }));
+        self.rows.order_of.insert(steps, self.rows.orders.len() - 1);
+        code.push(Instruction::Sort(SortCode { launch, order: self.rows.orders.len() - 1 }));
         self.now += 1;
         self.take(steps, block, None, code, &mut Vec::new())
     }
 
     /// Where the host has the offsets of these tokens from.
     fn known_offsets(&self, tokens: RowsId) -> KnownOffsets {
-        if let Some(&taken) = self.taken_of.get(&tokens) {
+        if let Some(&taken) = self.rows.taken_of.get(&tokens) {
             return KnownOffsets::Taken(taken);
         }
         let program = self.program;
@@ -123,11 +125,11 @@ impl<B: Backend> Lowering<'_, B> {
         let layout = self.offsets_layout(tokens)?;
         let name = format!("offsets of {}", space.name);
         let offsets = self.auxiliary(name, layout.shape, layout.dtype, block);
-        self.offsets_of.insert(tokens, offsets);
+        self.rows.offsets_of.insert(tokens, offsets);
         if let Some(around) = self.recorded_around(block) {
             self.loops[around.0].sizes.push(space.size);
         }
-        let place = self.made.iter().position(|made| made.size == space.size).unwrap_or_default();
+        let place = self.facts.made.iter().position(|made| made.size == space.size).unwrap_or_default();
         let (inputs, outputs) = ([self.whole(lengths)], [self.whole(offsets)]);
         let launch = self.launch_move(Move::AddLengths, &inputs, &outputs)?;
         self.origins[launch.number as usize] = self.origin(operator);
@@ -147,7 +149,7 @@ impl<B: Backend> Lowering<'_, B> {
         let program = self.program;
         for (rows, space) in (0..).map(RowsId).zip(program.row_spaces()) {
             let RowOrigin::Part { of } = space.origin else { continue };
-            let is_new = self.used.contains(&rows) && !self.space_of.contains_key(&rows);
+            let is_new = self.facts.used.contains(&rows) && !self.rows.space_of.contains_key(&rows);
             // What comes to an iteration with its rows needs not be taken.
             let is_item = program.row_space(of).parent == program.steps_of_loop(parent);
             if space.parent != Some(parent) || !is_new || is_item {
@@ -162,13 +164,13 @@ impl<B: Backend> Lowering<'_, B> {
             let count = self.rows_extent(rows);
             let index = self.auxiliary(name("token numbers"), vec![count], DType::I32, block);
             let tokens = self.add_space(rows, index, block);
-            self.offsets_of.insert(rows, offsets);
+            self.rows.offsets_of.insert(rows, offsets);
             let inputs = [self.whole(from), self.index(parent_space)];
             let outputs = [self.whole(offsets), self.index(tokens)];
             let launch = self.launch_move(Move::TakeSequences, &inputs, &outputs)?;
-            self.taken.push(Taken { parent: parent_space, offsets, tokens });
-            let taken = self.taken.len() - 1;
-            self.taken_of.insert(rows, taken);
+            self.rows.taken.push(Taken { parent: parent_space, offsets, tokens });
+            let taken = self.rows.taken.len() - 1;
+            self.rows.taken_of.insert(rows, taken);
             code.push(Instruction::Take(TakeCode { launch, taken }));
             if let Some((id, _)) = prefix {
                 let sequences = program.row_space(parent).size;

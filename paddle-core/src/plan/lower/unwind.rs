@@ -18,7 +18,7 @@ impl<B: Backend> Lowering<'_, B> {
         let program = self.program;
         let body = operator.blocks[0];
         let block = program.block(body);
-        let id = block.forward.and_then(|forward| self.loop_of.get(&forward).copied());
+        let id = block.forward.and_then(|forward| self.facts.loop_of.get(&forward).copied());
         let (Some(id), Some(parts)) = (id, op.parts(operator.inputs.len())) else {
             return Err(self.unsupported(operator, "the loop that it differentiates is not run".into()));
         };
@@ -86,7 +86,7 @@ impl<B: Backend> Lowering<'_, B> {
                 let space = self.need_space(rows)?;
                 before.push(self.gather(space, state, to)?);
             } else {
-                self.slot_of.insert(param, state);
+                self.memory.slot_of.insert(param, state);
             }
         }
         let copied = self.collect_into(body, given, of_items)?;
