@@ -21,7 +21,7 @@ pub(crate) struct ParameterValues<B: Backend> {
 
 impl<B: Backend> ParameterValues<B> {
     pub(crate) fn new(buffers: Buffers<B>) -> Self {
-        let is_changed = buffers.own.iter().map(|_| OnceLock::new()).collect();
+        let is_changed = (0..buffers.own_count()).map(|_| OnceLock::new()).collect();
         ParameterValues { buffers, changed: Mutex::new(Vec::new()), is_changed, any: OnceLock::new() }
     }
 
@@ -36,7 +36,7 @@ impl<B: Backend> ParameterValues<B> {
     /// The buffers, for somebody who has them alone.
     pub(crate) fn buffers_mut(&mut self) -> &mut Buffers<B> {
         for (number, buffer) in self.changed.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.buffers.own[number as usize] = buffer;
+            self.buffers.replace(number, buffer);
             self.is_changed[number as usize] = OnceLock::new();
             self.any = OnceLock::new();
         }
@@ -54,7 +54,7 @@ impl<B: Backend> ParameterValues<B> {
         let mut changed = self.lock();
         for number in executor.changed_parameters() {
             if !self.is_changed(number) {
-                changed.push((number, backend.duplicate(&self.buffers.own[number as usize])?));
+                changed.push((number, backend.duplicate(self.buffers.own(number))?));
                 self.is_changed[number as usize].get_or_init(|| ());
                 self.any.get_or_init(|| ());
             }

@@ -26,7 +26,7 @@ fn allocations() -> usize {
 }
 
 fn layout(dtype: DType, shape: &[usize]) -> OperandType {
-    OperandType { dtype, shape: shape.iter().map(|size| Extent::Fixed(*size)).collect() }
+    OperandType::new(dtype, shape.iter().map(|size| Extent::Fixed(*size)).collect())
 }
 
 fn single<const R: usize, const W: usize>(

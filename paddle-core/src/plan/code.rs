@@ -1,6 +1,6 @@
 //! What a plan consists of: slots for values, and instructions over slots.
 
-use super::backend::{Backend, Extent, Move, Side};
+use super::backend::{Backend, Extent, Layout, Move, Side};
 use super::numbers::Numbers;
 use super::stats::RunStats;
 use crate::ops::Join;
@@ -56,6 +56,8 @@ pub(super) struct Slot {
     pub(super) name: String,
     /// Dimensions.
     pub(super) shape: Vec<Extent>,
+    /// How they lie in memory.
+    pub(super) layout: Layout,
     /// Bytes of one element on the backend.
     pub(super) element_bytes: usize,
     /// Its element type.

@@ -476,10 +476,17 @@ impl<B: Backend> Executor<B> {
         let (Some(layout), true) = (self.layouts.last(), self.begun) else {
             return Err(RunError::NotBegun);
         };
+        let version = match &parameters {
+            Lent::Read(buffers) => Some(buffers.version()),
+            Lent::Write(_) | Lent::Apart(..) => None,
+        };
         let (own, beside) = match parameters {
-            Lent::Read(Buffers { own, fallback }) => (Values::Read(own), Values::Read(fallback)),
-            Lent::Write(Buffers { own, fallback }) => (Values::Write(own), Values::Write(fallback)),
-            Lent::Apart(Buffers { own, fallback }, apart) => {
+            Lent::Read(Buffers { own, fallback, .. }) => (Values::Read(own), Values::Read(fallback)),
+            Lent::Write(buffers) => {
+                buffers.touch();
+                (Values::Write(&mut buffers.own), Values::Write(&mut buffers.fallback))
+            }
+            Lent::Apart(Buffers { own, fallback, .. }, apart) => {
                 (Values::Apart(own, apart), Values::Read(fallback))
             }
         };
@@ -497,6 +504,7 @@ impl<B: Backend> Executor<B> {
             memories: Memories { own: &mut self.buffers, parameters: own, states: &mut states.own },
             fallback,
             fault: None,
+            version,
             seed: nth_seed(self.seed, self.step),
             step: self.step,
         })

@@ -118,6 +118,8 @@ pub(super) struct Machine<'a, B: Backend> {
     pub(super) fallback: Option<Beside<'a, B>>,
     /// The first fault that was found as values went from one side to the other. Behind it nothing is launched.
     pub(super) fault: Option<Fault>,
+    /// The version of the parameters, if the run changes none.
+    pub(super) version: Option<u64>,
     /// Of the random numbers of this step, in this iteration of the loops around.
     pub(super) seed: u64,
     /// The number of the step, for messages.
@@ -244,6 +246,7 @@ impl<B: Backend> Machine<'_, B> {
             locations: &self.state.locations,
             seed: self.seed,
             number: code.number,
+            version: self.version,
         };
         match (&code.kernel, &mut self.fallback) {
             (Kernel::Own(kernel), _) => self.backend.launch(self.queue, kernel, launch, &mut self.memories),

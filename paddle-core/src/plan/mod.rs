@@ -9,6 +9,7 @@ mod backend;
 mod code;
 mod error;
 mod executor;
+mod facts;
 mod fuse;
 mod layout;
 mod live;
@@ -26,8 +27,8 @@ mod tape;
 pub use crate::memory::OutOfMemory;
 pub use backend::{
     ALIGNMENT, Backend, Body, Extent, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch,
-    Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Token, Unsupported,
-    Values,
+    Layout, Location, Memories, Memory, Move, OWN_MEMORIES, Operand, OperandType, Piece, Side, Token,
+    Unsupported, Values,
 };
 pub use error::{PlanError, RunError};
 pub use executor::{Executor, Feed, Part};

@@ -3,14 +3,56 @@
 //! Fusion says which operators may be launched together on any device. Here the backend is asked: where each of them runs, and which
 //! chains of element-wise operators it takes into the kernel of the operator whose result they read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::backend::{Backend, Side};
+use super::backend::{Backend, Layout, Side};
+use super::facts::Facts;
 use super::fuse::{LONGEST, chains, is_constant};
 use super::live::At;
 use super::numbers::Numbers;
 use crate::ops::{Operator, Program};
-use crate::program::{BlockId, Role};
+use crate::program::{BlockId, Definition, Role, VarId};
+
+/// The layouts of the values that are not in row-major order: those that some operator prefers, and all that touch the value take. What
+/// leaves the run, goes through branches and loops, or is checked by the host, is in row-major order.
+pub(super) fn layouts<B: Backend>(
+    backend: &B,
+    program: &Program,
+    facts: &Facts,
+    numbers: Numbers,
+) -> BTreeMap<VarId, Layout> {
+    let mut layouts = BTreeMap::new();
+    if numbers != Numbers::Any {
+        return layouts;
+    }
+    let operators = || facts.live.iter().map(|at| &program.block(at.0).ops[at.1]);
+    let makers: BTreeMap<VarId, &Operator> = operators()
+        .flat_map(|operator| operator.outputs.iter().map(move |&output| (output, operator)))
+        .collect();
+    let takes = |operator: &Operator, layout: &Layout| {
+        Side::of(backend, &operator.op) == Some(Side::Own) && backend.takes(&operator.op, layout)
+    };
+    for operator in operators() {
+        let Some(layout) = backend.prefers(&operator.op) else { continue };
+        for &var in operator.inputs.iter().chain(&operator.outputs) {
+            let ty = program.ty(var);
+            let is_inner = program.var(var).definition == Definition::Operator
+                && !facts.kept.contains(&var)
+                && !facts.results.contains_key(&var)
+                && !facts.parts.contains_key(&var);
+            let readers = facts.readers.get(&var).into_iter().flatten();
+            let mut touching =
+                readers.map(|at| &program.block(at.0).ops[at.1]).chain(makers.get(&var).copied());
+            if layout.rank() == Some(program.shape(ty).len())
+                && is_inner
+                && touching.all(|operator| takes(operator, &layout))
+            {
+                layouts.entry(var).or_insert_with(|| layout.clone());
+            }
+        }
+    }
+    layouts
+}
 
 /// Operators that are launched together.
 #[derive(Debug)]

@@ -29,21 +29,26 @@ fn on(side: Side) -> &'static str {
 }
 
 impl<K> Plan<K> {
-    /// `name: arena 3..7`; the numbers count instructions through all blocks.
+    /// `name: arena 3..7`; the numbers count instructions through all blocks. Axes that are not in row-major order stand behind the
+    /// name: `name[0, 2, 3, 1]: arena 3..7`.
     fn write_slot(&self, slot: SlotId) -> String {
         let slot = &self.slots[slot.0];
         let (birth, death) = slot.life;
+        let name = match slot.layout.is_row_major() {
+            true => slot.name.clone(),
+            false => format!("{}{:?}", slot.name, slot.layout.axes(slot.shape.len())),
+        };
         match slot.home {
-            Home::Arena => format!("{}: arena {birth}..{death}", slot.name),
+            Home::Arena => format!("{name}: arena {birth}..{death}"),
             Home::Lane(side, lane) => match self.lanes[lane.0].around {
-                Some(around) => format!("{}: {}tape of loop {}", slot.name, on(side), around.0),
-                None => format!("{}: {}tape", slot.name, on(side)),
+                Some(around) => format!("{name}: {}tape of loop {}", on(side), around.0),
+                None => format!("{name}: {}tape", on(side)),
             },
-            Home::Iteration { of, .. } => format!("{}: in {}", slot.name, self.slots[of.0].name),
-            Home::Pool => format!("{}: pool", slot.name),
-            Home::Staging => format!("{}: fallback {birth}..{death}", slot.name),
-            Home::Parameter(side, number) => format!("{}: {}parameter {number}", slot.name, on(side)),
-            Home::State(side, number) => format!("{}: {}state {number}", slot.name, on(side)),
+            Home::Iteration { of, .. } => format!("{name}: in {}", self.slots[of.0].name),
+            Home::Pool => format!("{name}: pool"),
+            Home::Staging => format!("{name}: fallback {birth}..{death}"),
+            Home::Parameter(side, number) => format!("{name}: {}parameter {number}", on(side)),
+            Home::State(side, number) => format!("{name}: {}state {number}", on(side)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::backend::HostVec;
 use super::backend::{
@@ -90,20 +91,55 @@ pub struct Storage {
 /// The buffers of the values that are stored, by their numbers.
 pub struct Buffers<B: Backend> {
     /// On the backend.
-    pub own: Vec<B::Buffer>,
+    pub(super) own: Vec<B::Buffer>,
     /// On its fallback.
-    pub fallback: Vec<<B::Fallback as Backend>::Buffer>,
+    pub(super) fallback: Vec<<B::Fallback as Backend>::Buffer>,
+    /// Which elements they have: another number whenever some have changed, and in other buffers.
+    version: u64,
 }
 
 impl<B: Backend> Default for Buffers<B> {
     fn default() -> Self {
-        Buffers { own: Vec::new(), fallback: Vec::new() }
+        Buffers { own: Vec::new(), fallback: Vec::new(), version: next_version() }
     }
 }
 
+/// A number that no buffers had before.
+fn next_version() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl<B: Backend> Buffers<B> {
+    /// Which elements they have.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// To be called where elements may change.
+    pub(super) fn touch(&mut self) {
+        self.version = next_version();
+    }
+
+    /// How many are on the backend.
+    pub fn own_count(&self) -> usize {
+        self.own.len()
+    }
+
+    /// The buffer of this number on the backend.
+    pub fn own(&self, number: u32) -> &B::Buffer {
+        &self.own[number as usize]
+    }
+
+    /// Puts another buffer into the place of one on the backend.
+    pub fn replace(&mut self, number: u32, buffer: B::Buffer) {
+        self.touch();
+        self.own[number as usize] = buffer;
+    }
+
     /// Gives a value elements.
     pub fn upload(&mut self, backend: &B, to: &Stored, from: HostSlice<'_>) {
+        self.touch();
         let number = to.number as usize;
         match (to.side, backend.fallback()) {
             (Side::Fallback, Some(fallback)) => fallback.upload(from, &mut self.fallback[number], 0),
@@ -305,6 +341,7 @@ fn initialize_vars<B: Backend>(
     values: &mut Buffers<B>,
     seed: u64,
 ) -> Result<(), PlanError> {
+    values.touch();
     for operator in program.startup() {
         let var = operator.outputs[0];
         if !wanted(var) {
@@ -313,7 +350,7 @@ fn initialize_vars<B: Backend>(
         let (name, stored) = (&program.var(var).name, storage.locate(program, var)?);
         let op = GroupOp { op: operator.op.clone(), inputs: Vec::new(), outputs: vec![Operand::Output(0)] };
         let shape = stored.dims.iter().map(|&dim| Extent::Fixed(dim)).collect();
-        let output = OperandType { dtype: stored.dtype, shape };
+        let output = OperandType::new(stored.dtype, shape);
         let group = Group::of(op, Vec::new(), vec![output], stream(name));
         let start = |error: StartError| error.of(name);
         match (Side::of(backend, &operator.op), backend.fallback()) {
@@ -379,7 +416,7 @@ fn run_alone<B: Backend>(
     let mut memories = Memories { own, parameters: Values::Write(parameters), states: &mut [] };
     let kernel = backend.compile(group).map_err(|error| StartError::Kernel(error.message))?;
     let locations = [Location { memory: output, offset: 0 }];
-    let launch = Launch { sizes: &[], locations: &locations, seed, number: 0 };
+    let launch = Launch { sizes: &[], locations: &locations, seed, number: 0, version: None };
     backend.launch(&mut queue, &kernel, launch, &mut memories);
     backend.finish(&mut queue).map_err(|Fault { error, .. }| match error {
         KernelError::Value { message } => StartError::Kernel(message),

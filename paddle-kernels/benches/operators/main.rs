@@ -98,7 +98,7 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
     for slot in operation.schema().offsets() {
         let of_input = sample.inputs[sample.slots[slot]].offsets().ok_or("a sample of sequences")?;
         slots.push(inputs.len());
-        inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+        inputs.push(OperandType::new(DType::I64, vec![Extent::Bound(sizes.len())]));
         sizes.push(of_input.len());
         offsets.push(of_input);
     }
@@ -143,7 +143,7 @@ fn measure(cpu: &Cpu, sample: &Sample) -> Result<(f64, usize), Box<dyn Error>> {
     while start.elapsed() < TIME {
         let (before, round, mut launches) = (processor_seconds(), Instant::now(), 0.0);
         while round.elapsed() < ROUND {
-            let launch = Launch { sizes: &sizes, locations: &locations, seed: 0, number: 0 };
+            let launch = Launch { sizes: &sizes, locations: &locations, seed: 0, number: 0, version: None };
             cpu.launch(&mut queue, &kernel, launch, black_box(&mut memories));
             cpu.finish(&mut queue).map_err(|fault| fault.error)?;
             launches += 1.0;
@@ -163,5 +163,5 @@ fn layout(ty: &Type) -> Option<OperandType> {
     let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
     let dims = ty.dims.iter().map(|dim: &Dim| Some(Extent::Fixed(usize::try_from(dim.constant()?).ok()?)));
     let shape = rows.map(Some).into_iter().chain(dims).collect::<Option<_>>()?;
-    Some(OperandType { dtype: ty.dtype, shape })
+    Some(OperandType::new(ty.dtype, shape))
 }

@@ -188,6 +188,9 @@ impl Backend for Cpu {
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
+        if group.types().any(|ty| !ty.layout.is_row_major()) {
+            return kernel::unsupported("operands that are not in row-major order");
+        }
         Ok(Kernel::new(match group.body {
             Some(Body::Move(kind)) => moves::compile(kind, group)?,
             Some(Body::Operator(_)) | None => ops::compile(group)?,

@@ -3,6 +3,7 @@
 use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType};
 use paddle_core::program::DType;
 
+use super::layout::to_row_major;
 use super::shape::broadcast;
 use super::values::Values;
 use super::{Buffer, Reference, memory};
@@ -63,7 +64,9 @@ impl Call<'_> {
         let stored = self.backend.stored(layout.dtype);
         let count = layout.elements(self.launch.sizes);
         let values = memory(self.memories, location).read_values(location.offset, stored, count);
-        values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"))
+        let values =
+            values.unwrap_or_else(|| panic!("operand {k} of `{name}` reads memory that nothing wrote"));
+        to_row_major(values, layout, self.launch.sizes)
     }
 
     /// The elements of input `k`, which its shape rule wants to be numbers of rows.

@@ -10,6 +10,7 @@
 
 mod buffer;
 mod call;
+mod layout;
 mod moves;
 mod ops;
 mod placement;
@@ -20,8 +21,8 @@ mod values;
 use paddle_core::memory::{OutOfMemory, TryGrow};
 use paddle_core::ops::{Custom, Op};
 use paddle_core::plan::{
-    Backend, Body, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Location, Memories,
-    Operand, Piece, Token, Unsupported,
+    Backend, Body, Fault, Group, GroupOp, HostSlice, HostSliceMut, KernelError, Launch, Layout, Location,
+    Memories, Operand, Piece, Token, Unsupported,
 };
 use paddle_core::program::DType;
 
@@ -39,6 +40,8 @@ const COPIES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     precision: Precision,
+    /// Whether it asks for images whose channels are the fastest axis.
+    channels_last: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +58,18 @@ pub struct Kernel {
 impl Reference {
     /// Keeps every value in its own element type.
     pub fn single() -> Self {
-        Reference { precision: Precision::Single }
+        Reference { precision: Precision::Single, channels_last: false }
     }
 
     /// Keeps `f32` values as `f64` too, so that the gradient of any program can be checked by differences. Host memory
     /// of either type may be copied from and to either.
     pub fn double() -> Self {
-        Reference { precision: Precision::Double }
+        Reference { precision: Precision::Double, channels_last: false }
+    }
+
+    /// The same with images whose channels are the fastest axis between operators, as devices have them.
+    pub fn channels_last(self) -> Self {
+        Reference { channels_last: true, ..self }
     }
 
     /// The type that elements of a declared type are kept in.
@@ -96,6 +104,18 @@ impl Backend for Reference {
 
     fn fuses(&self, body: &Op) -> bool {
         self.supports(body)
+    }
+
+    fn prefers(&self, op: &Op) -> Option<Layout> {
+        let is_of_images = matches!(
+            op,
+            Op::Conv2d(_) | Op::Conv2dGrad(_) | Op::Conv2dTranspose(_) | Op::Pool2d(_) | Op::Pool2dGrad(_)
+        );
+        (self.channels_last && is_of_images).then(Layout::channels_last)
+    }
+
+    fn takes(&self, op: &Op, _: &Layout) -> bool {
+        self.channels_last && self.supports(op)
     }
 
     fn compile(&self, group: &Group) -> Result<Kernel, Unsupported> {
@@ -234,11 +254,12 @@ impl Kernel {
         }
         // Outputs may be in place of inputs, so memory changes after everything is read.
         for (operand, values) in written {
-            let location = match operand {
-                Operand::Input(i) => launch.locations[i],
-                Operand::Output(i) => launch.locations[group.inputs.len() + i],
+            let (location, ty) = match operand {
+                Operand::Input(i) => (launch.locations[i], &group.inputs[i]),
+                Operand::Output(i) => (launch.locations[group.inputs.len() + i], &group.outputs[i]),
                 Operand::Temporary(_) => continue,
             };
+            let values = layout::from_row_major(values, ty, launch.sizes);
             memory_mut(memories, location).write_values(location.offset, &values);
         }
         Ok(())

@@ -486,6 +486,32 @@ fn a_block_is_run_whole_whatever_roles_its_operators_have<B: Backend + Clone>(ba
     assert_eq!(f32s(&run, 0), [9.0, -2.0]);
 }
 
+/// Parameters that are only read may change between runs: kernels that keep something of them notice.
+fn parameters_change_between_runs<B: Backend + Clone>(backend: &B) {
+    let program = text::parse(
+        "program {
+  rows _
+  parameter w: f32[2, 1] = fill_constant(value=2.0)
+  block 0 (x: f32[_, 2]) {
+    y: f32[_, 1] = matmul_v2(x, w)
+    return y
+  }
+}",
+    )
+    .unwrap();
+    let (mut executor, mut parameters) = executor(backend, &program).unwrap();
+    let mut storage = Storage::new();
+    storage.insert(backend.element_bytes(DType::F32), "w", program.ty(program.find("w").unwrap())).unwrap();
+    for (w, expected) in [([2.0, 2.0], [6.0]), ([1.0, 10.0], [21.0]), ([0.0, 1.0], [2.0])] {
+        parameters.upload(backend, storage.find("w").unwrap(), HostSlice::F32(&w));
+        for _ in 0..3 {
+            executor.begin(&|_| floats(&[1.0, 2.0], &[1, 2])).unwrap();
+            executor.run_shared(&parameters).unwrap();
+            assert_eq!(f32s(&executor, 0), expected);
+        }
+    }
+}
+
 on_every_device!(
     inputs_and_parameters_can_be_outputs,
     batches_of_any_size_follow_each_other,
@@ -503,5 +529,6 @@ on_every_device!(
     a_loop_saves_no_value_for_its_shape,
     random_numbers_are_those_of_the_seed,
     offsets_that_do_not_fit_are_errors,
+    parameters_change_between_runs,
     a_block_is_run_whole_whatever_roles_its_operators_have,
 );

@@ -63,7 +63,7 @@ impl Builder<'_> {
             shape.drain(..lead);
         }
         let full = shape == self.shape;
-        let layout = OperandType { dtype, shape };
+        let layout = OperandType::new(dtype, shape);
         let count = layout.elements(&self.case.sizes);
         self.case.inputs.push(self.draw.elements(dtype, count, (-2.0, 2.0)));
         self.case.group.inputs.push(layout);
@@ -75,7 +75,7 @@ impl Builder<'_> {
     fn push(&mut self, op: impl Into<Op>, inputs: Vec<Operand>, dtype: DType) {
         let group = &mut self.case.group;
         let outputs = vec![Operand::Temporary(group.temporaries.len())];
-        group.temporaries.push(OperandType { dtype, shape: self.shape.clone() });
+        group.temporaries.push(OperandType::new(dtype, self.shape.clone()));
         self.values.push((outputs[0], dtype, true));
         group.epilogue.push(GroupOp { op: op.into(), inputs, outputs });
     }
@@ -198,6 +198,7 @@ fn arbitrary(draw: &mut Draw, chain: Chain, dtype: DType) -> Case {
         inputs: Vec::new(),
         outputs: Vec::new(),
         temporaries: Vec::new(),
+        constants: Vec::new(),
         random_stream: 0,
     };
     let case = Case { group, sizes: vec![rows], inputs: Vec::new(), in_place: Vec::new() };

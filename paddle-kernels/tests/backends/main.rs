@@ -18,6 +18,7 @@ mod images;
 #[path = "../support/lacking.rs"]
 mod lacking;
 mod large;
+mod layouts;
 mod loops;
 mod machines;
 mod memory;
@@ -70,10 +71,18 @@ macro_rules! on_every_backend {
 }
 pub(crate) use on_every_backend;
 
-/// The same for what runs programs, also where the CPU runs the operators that a device lacks.
+/// The same for what runs programs, also on a device that has images in another layout, and on one that lacks operators, which the CPU
+/// runs.
 macro_rules! on_every_device {
     ($($check:ident),* $(,)?) => {
         crate::on_every_backend!($($check),*);
+
+        mod channels_last {
+            $(#[test]
+            fn $check() {
+                super::$check(&paddle_kernels::reference::Reference::single().channels_last());
+            })*
+        }
 
         mod lacking {
             $(#[test]

@@ -25,7 +25,7 @@ fn layout(ty: &Type) -> OperandType {
     let size = |dim: &paddle_core::program::Dim| dim.constant().expect("samples have known sizes") as usize;
     let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
     let shape = rows.into_iter().chain(ty.dims.iter().map(|dim| Extent::Fixed(size(dim)))).collect();
-    OperandType { dtype: ty.dtype, shape }
+    OperandType::new(ty.dtype, shape)
 }
 
 impl Case {
@@ -43,7 +43,7 @@ impl Case {
         for slot in operator.op.schema().offsets() {
             let offsets = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
-            inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            inputs.push(OperandType::new(DType::I64, vec![Extent::Bound(sizes.len())]));
             sizes.push(offsets.len());
             values.push(Host::I64(offsets));
         }

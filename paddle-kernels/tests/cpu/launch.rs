@@ -57,7 +57,7 @@ impl Values {
 pub(crate) fn layout(dtype: DType, shape: &[usize], rows: bool) -> OperandType {
     let extent =
         |(i, size): (usize, &usize)| if rows && i == 0 { Extent::Bound(0) } else { Extent::Fixed(*size) };
-    OperandType { dtype, shape: shape.iter().enumerate().map(extent).collect() }
+    OperandType::new(dtype, shape.iter().enumerate().map(extent).collect())
 }
 
 pub(crate) fn apply(op: impl Into<Op>, inputs: &[Operand], outputs: &[Operand]) -> GroupOp {
@@ -97,6 +97,7 @@ impl Case {
                 inputs: inputs.to_vec(),
                 outputs: outputs.to_vec(),
                 temporaries: temporaries.to_vec(),
+                constants: Vec::new(),
                 random_stream: 77,
             },
             sizes: Vec::new(),
@@ -112,15 +113,8 @@ impl Case {
             let of = |var: &_| {
                 let ty = program.ty(*var);
                 let dims = ty.dims.iter().map(|dim| Extent::Fixed(dim.constant().expect("known") as usize));
-                OperandType {
-                    dtype: ty.dtype,
-                    shape: ty
-                        .rows
-                        .map(|rows| Extent::Bound(rows.0 as usize))
-                        .into_iter()
-                        .chain(dims)
-                        .collect(),
-                }
+                let rows = ty.rows.map(|rows| Extent::Bound(rows.0 as usize));
+                OperandType::new(ty.dtype, rows.into_iter().chain(dims).collect())
             };
             vars.iter().map(of).collect()
         };
@@ -130,7 +124,7 @@ impl Case {
         for slot in operator.op.schema().offsets() {
             let of_input = sample.inputs[sample.slots[slot]].offsets().expect("a sample of sequences");
             slots.push(inputs.len());
-            inputs.push(OperandType { dtype: DType::I64, shape: vec![Extent::Bound(sizes.len())] });
+            inputs.push(OperandType::new(DType::I64, vec![Extent::Bound(sizes.len())]));
             sizes.push(of_input.len());
             offsets.push(Values::I64(of_input));
         }

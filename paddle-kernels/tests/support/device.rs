@@ -15,7 +15,7 @@ pub(crate) type Placed = (Location, OperandType);
 
 /// An operand of this type and of a known shape.
 pub(crate) fn placed(at: Location, dtype: DType, shape: &[usize]) -> Placed {
-    (at, OperandType { dtype, shape: shape.iter().map(|&size| Extent::Fixed(size)).collect() })
+    (at, OperandType::new(dtype, shape.iter().map(|&size| Extent::Fixed(size)).collect()))
 }
 
 /// A backend, a queue, and a memory of each kind.
@@ -80,7 +80,12 @@ impl<'a, B: Backend> Device<'a, B> {
     ) -> Result<(), KernelError> {
         let backend = self.backend;
         let (queue, mut memories) = self.parts();
-        backend.launch(queue, kernel, Launch { sizes, locations, seed, number: 7 }, &mut memories);
+        backend.launch(
+            queue,
+            kernel,
+            Launch { sizes, locations, seed, number: 7, version: None },
+            &mut memories,
+        );
         backend.finish(queue).map_err(|Fault { launch, error }| {
             assert_eq!(launch, 7, "a fault names its launch");
             error

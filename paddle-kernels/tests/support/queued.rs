@@ -13,17 +13,43 @@ use std::time::Duration;
 use paddle_core::memory::OutOfMemory;
 use paddle_core::ops::Op;
 use paddle_core::plan::{
-    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Memory, Piece, Token,
-    Unsupported, Values,
+    Backend, Fault, Group, HostSlice, HostSliceMut, Launch, Location, Memories, Memory, OperandType, Piece,
+    Token, Unsupported, Values,
 };
 use paddle_core::program::DType;
 use paddle_kernels::Cpu;
-use paddle_kernels::cpu::Kernel;
-use paddle_kernels::memory;
+use paddle_kernels::{cpu, memory};
 
 /// The CPU behind a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Queued(pub(crate) Cpu);
+
+/// A kernel that sees to it that its constants are constant.
+pub(crate) struct Kernel {
+    kernel: cpu::Kernel,
+    constants: Vec<(usize, OperandType)>,
+    /// The version of the parameters when it last looked, and what the constants were.
+    seen: Mutex<Option<(u64, Vec<Vec<u8>>)>>,
+}
+
+impl Kernel {
+    fn check(&self, launch: Launch<'_>, memories: &Memories<'_, memory::Buffer>) {
+        let Some(version) = launch.version else { return };
+        let constants = self.constants.iter().map(|(at, ty)| {
+            let Location { memory, offset } = launch.locations[*at];
+            let bytes = ty.elements(launch.sizes) * ty.dtype.bytes();
+            memories.get(memory).bytes()[offset..][..bytes].to_vec()
+        });
+        let constants = constants.collect();
+        let mut seen = self.seen.lock().unwrap();
+        if let Some((before, were)) = &*seen
+            && *before == version
+        {
+            assert!(*were == constants, "constants change, but not the version of the parameters");
+        }
+        *seen = Some((version, constants));
+    }
+}
 
 /// Memory, and how much work in queues touches it.
 #[derive(Clone, Default)]
@@ -209,7 +235,8 @@ impl Backend for Queued {
     }
 
     fn compile(&self, group: &Group) -> Result<Arc<Kernel>, Unsupported> {
-        self.0.compile(group).map(Arc::new)
+        let constants = group.constants.iter().map(|&at| (at, group.inputs[at].clone())).collect();
+        Ok(Arc::new(Kernel { kernel: self.0.compile(group)?, constants, seen: Mutex::new(None) }))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Buffer, OutOfMemory> {
@@ -257,7 +284,7 @@ impl Backend for Queued {
     }
 
     fn reserve(&self, kernel: &Arc<Kernel>, sizes: &[usize]) -> Result<(), OutOfMemory> {
-        self.0.reserve(kernel, sizes)
+        self.0.reserve(&kernel.kernel, sizes)
     }
 
     fn launch(
@@ -269,10 +296,13 @@ impl Backend for Queued {
     ) {
         let (kernel, lent) = (Arc::clone(kernel), Lent::new(launch.locations, memories));
         let (sizes, locations) = (launch.sizes.to_vec(), launch.locations.to_vec());
-        let (seed, number) = (launch.seed, launch.number);
+        let Launch { seed, number, version, .. } = launch;
         queue.put(move |cpu, queue| {
-            let launch = Launch { sizes: &sizes, locations: &locations, seed, number };
-            lent.with(|memories| cpu.launch(queue, &kernel, launch, memories));
+            let launch = Launch { sizes: &sizes, locations: &locations, seed, number, version };
+            lent.with(|memories| {
+                kernel.check(launch, memories);
+                cpu.launch(queue, &kernel.kernel, launch, memories);
+            });
         });
     }
 

@@ -24,16 +24,66 @@ impl Extent {
     }
 }
 
-/// Element type and shape of an operand, dense and row-major; rows, where there are any, are the first dimension.
+/// The order in which the axes of a value lie in memory: row-major, or another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layout(Vec<u8>);
+
+impl Layout {
+    /// The last axis is the fastest.
+    pub const ROW_MAJOR: Layout = Layout(Vec::new());
+
+    /// Images `[N, C, H, W]` with the channels as the fastest axis.
+    pub fn channels_last() -> Layout {
+        Layout::of(&[0, 2, 3, 1])
+    }
+
+    /// These axes, the slowest first. Rows are the slowest.
+    ///
+    /// # Panics
+    /// If it is not an order of all axes that begins with the first.
+    pub fn of(axes: &[u8]) -> Layout {
+        let mut sorted = axes.to_vec();
+        sorted.sort_unstable();
+        assert!(sorted.iter().copied().eq(0..axes.len() as u8) && axes.first() == Some(&0), "{axes:?}");
+        if axes.is_sorted() { Layout::ROW_MAJOR } else { Layout(axes.to_vec()) }
+    }
+
+    /// Whether the last axis is the fastest, the one before it the next, and so on.
+    pub fn is_row_major(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of axes of the values that may have it; none if any number.
+    pub fn rank(&self) -> Option<usize> {
+        (!self.is_row_major()).then_some(self.0.len())
+    }
+
+    /// The axes of a value of so many, the slowest first.
+    pub fn axes(&self, rank: usize) -> Vec<usize> {
+        match self.is_row_major() {
+            true => (0..rank).collect(),
+            false => self.0.iter().map(|&axis| axis.into()).collect(),
+        }
+    }
+}
+
+/// Element type, shape and layout of an operand. It is dense; rows, where there are any, are the first dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperandType {
     /// Element type.
     pub dtype: DType,
     /// Dimensions.
     pub shape: Vec<Extent>,
+    /// How they lie in memory.
+    pub layout: Layout,
 }
 
 impl OperandType {
+    /// In row-major order.
+    pub fn new(dtype: DType, shape: Vec<Extent>) -> Self {
+        OperandType { dtype, shape, layout: Layout::ROW_MAJOR }
+    }
+
     /// The number of elements in a launch.
     #[inline]
     pub fn elements(&self, sizes: &[usize]) -> usize {
@@ -112,6 +162,9 @@ pub struct Group {
     pub outputs: Vec<OperandType>,
     /// What stays inside.
     pub temporaries: Vec<OperandType>,
+    /// Inputs that are parameters which the program does not change. A kernel may keep what it has made of them, packed weights for
+    /// example, as long as its launches are of one [version](super::Launch::version).
+    pub constants: Vec<usize>,
     /// Distinguishes random numbers of different operators: a hash of the path name of what is drawn.
     pub random_stream: u64,
 }
@@ -123,13 +176,34 @@ impl Group {
             true => (None, vec![op]),
             false => (Some(Body::Operator(op)), Vec::new()),
         };
-        Group { body, epilogue, inputs, outputs, temporaries: Vec::new(), random_stream }
+        Group {
+            body,
+            epilogue,
+            inputs,
+            outputs,
+            temporaries: Vec::new(),
+            constants: Vec::new(),
+            random_stream,
+        }
     }
 
     /// A group of one move.
     pub fn of_move(kind: Move, inputs: Vec<OperandType>, outputs: Vec<OperandType>) -> Group {
         let (body, epilogue) = (Some(Body::Move(kind)), Vec::new());
-        Group { body, epilogue, inputs, outputs, temporaries: Vec::new(), random_stream: 0 }
+        Group {
+            random_stream: 0,
+            body,
+            epilogue,
+            inputs,
+            outputs,
+            temporaries: Vec::new(),
+            constants: Vec::new(),
+        }
+    }
+
+    /// The types of inputs, outputs and temporaries.
+    pub fn types(&self) -> impl Iterator<Item = &OperandType> {
+        self.inputs.iter().chain(&self.outputs).chain(&self.temporaries)
     }
 
     /// The operators, in order.

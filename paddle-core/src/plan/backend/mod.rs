@@ -8,7 +8,7 @@ mod moves;
 
 use std::fmt;
 
-pub use group::{Body, Extent, Group, GroupOp, Operand, OperandType};
+pub use group::{Body, Extent, Group, GroupOp, Layout, Operand, OperandType};
 pub(super) use host::HostVec;
 pub use host::{HostSlice, HostSliceMut};
 pub use memory::{ALIGNMENT, Location, Memories, Memory, OWN_MEMORIES, Piece, Values};
@@ -29,6 +29,9 @@ pub struct Launch<'a> {
     pub seed: u64,
     /// Which launch of the plan it is, by which a [`Fault`] names it.
     pub number: u32,
+    /// Of which version the parameters are: in launches of the same version the [constants](Group::constants) have the same elements.
+    /// None if the run may change parameters: then a kernel keeps nothing of them.
+    pub version: Option<u64>,
 }
 
 /// A group cannot be compiled.
@@ -146,7 +149,17 @@ pub trait Backend {
         false
     }
 
-    /// Compiles a group.
+    /// The layout in which this operator is fastest, as far as its values have as many axes. It has to [take](Backend::takes) it.
+    fn prefers(&self, _op: &Op) -> Option<Layout> {
+        None
+    }
+
+    /// Whether it compiles the operator with operands in this layout, each by itself in it or in row-major order.
+    fn takes(&self, _op: &Op, _layout: &Layout) -> bool {
+        false
+    }
+
+    /// Compiles a group. Operands are in row-major order, or in a layout that all operators which read or write them take.
     fn compile(&self, group: &Group) -> Result<Self::Kernel, Unsupported>;
 
     /// Allocates memory.

@@ -43,6 +43,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             temporaries: Vec::new(),
+            constants: Vec::new(),
             random_stream: match (first.op.operation().stream(), first.outputs.first()) {
                 (Some(name), _) => stream(name),
                 (None, Some(&output)) => stream(&program.var(output).name),
@@ -68,6 +69,9 @@ impl<'a, B: Backend> Lowering<'a, B> {
                             operand
                         }
                         None => {
+                            if self.facts.is_constant_parameter(program, input) {
+                                group.constants.push(inputs.len());
+                            }
                             inputs.push(Source::Value(input));
                             group.inputs.push(self.layout(input));
                             Operand::Input(inputs.len() - 1)

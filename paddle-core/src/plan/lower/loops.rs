@@ -1,6 +1,6 @@
 //! Loops, and what their gradients have in common with them.
 
-use super::super::backend::{Backend, Extent, Move};
+use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
     Collected, Home, Instruction, Kernel, LoopCode, LoopId, LoopKind, Prefix, RowsOfWhile, Slot, SlotId,
 };
@@ -93,6 +93,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
         let slot = Slot {
             name: format!("{what} in {name}"),
             shape: vec![count],
+            layout: Layout::ROW_MAJOR,
             element_bytes: *element_bytes,
             dtype: *dtype,
             home: Home::Iteration { of, rows },
@@ -391,6 +392,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             let slot = Slot {
                 name,
                 shape: vec![all],
+                layout: Layout::ROW_MAJOR,
                 element_bytes: this.backend.element_bytes(DType::I32),
                 dtype: DType::I32,
                 home: Home::Arena,

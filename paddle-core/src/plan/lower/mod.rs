@@ -1,28 +1,25 @@
 //! Lowering: a program becomes instructions over slots, with the lifetime of every slot.
 
 mod control;
-mod equal;
-mod facts;
 mod group;
 mod loops;
 mod moves;
 mod slots;
 mod spaces;
 mod unwind;
-mod upper_bounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::facts::Facts;
 use self::slots::OpenLoop;
-use super::backend::{Backend, Move, Side};
+use super::backend::{Backend, Layout, Move, Side};
 use super::code::{
     Home, Input, Instruction, Kept, Kernel, Lane, LoopId, LoopInfo, Operators, Order, Origin, Output, Plan,
     Sequences, Slot, SlotId, Space, Taken,
 };
 use super::error::PlanError;
+use super::facts::Facts;
 use super::numbers::Numbers;
-use super::schedule::schedule;
+use super::schedule::{layouts, schedule};
 use super::stats::RunStats;
 use super::storage::{Storage, changed_in_use};
 use crate::ops::{Custom, Op, Operator, Program};
@@ -53,6 +50,8 @@ struct Lowering<'a, B: Backend> {
     states: &'a Storage,
     numbers: Numbers,
     facts: Facts,
+    /// The layouts of values that are not in row-major order.
+    layouts: BTreeMap<VarId, Layout>,
     memory: Places,
     rows: RowSpaces,
     loops: Vec<LoopInfo>,
@@ -120,6 +119,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
                 .iter()
                 .map(|&recorded| LoopInfo { recorded, ..LoopInfo::default() })
                 .collect(),
+            layouts: layouts(backend, program, &facts, numbers),
             facts,
             memory: Places::default(),
             rows: RowSpaces::default(),

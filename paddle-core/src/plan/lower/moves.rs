@@ -1,6 +1,6 @@
 //! Moves of values, rows and sequences: groups that the runtime needs beside those of operators.
 
-use super::super::backend::{Backend, Extent, Group, Move, OperandType, Side};
+use super::super::backend::{Backend, Extent, Group, Layout, Move, OperandType, Side};
 use super::super::code::{Home, Instruction, Kernel, LaunchCode, Origin, SelectCode, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
@@ -12,8 +12,8 @@ pub(super) type Seen = (SlotId, OperandType);
 impl<B: Backend> Lowering<'_, B> {
     /// A slot as it is.
     pub(super) fn whole(&self, slot: SlotId) -> Seen {
-        let Slot { dtype, shape, .. } = &self.memory.slots[slot.0];
-        (slot, OperandType { dtype: *dtype, shape: shape.clone() })
+        let Slot { dtype, shape, layout, .. } = &self.memory.slots[slot.0];
+        (slot, OperandType { dtype: *dtype, shape: shape.clone(), layout: layout.clone() })
     }
 
     /// The first rows of a slot, of which there may be room for more.
@@ -171,6 +171,7 @@ impl<B: Backend> Lowering<'_, B> {
         let count = self.add_slot(Slot {
             name: "count of rows".to_string(),
             shape: vec![Extent::Fixed(1)],
+            layout: Layout::ROW_MAJOR,
             element_bytes: self.backend.element_bytes(DType::I32),
             dtype: DType::I32,
             home: Home::Arena,

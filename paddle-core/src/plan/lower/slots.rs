@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::backend::{Backend, Extent, OperandType};
+use super::super::backend::{Backend, Extent, Layout, OperandType};
 use super::super::code::{Home, Lane, LaneId, LoopId, Slot, SlotId};
 use super::super::error::PlanError;
 use super::Lowering;
@@ -34,7 +34,8 @@ impl<B: Backend> Lowering<'_, B> {
     pub(super) fn layout(&mut self, var: VarId) -> OperandType {
         let ty = self.program.ty(var);
         let shape = self.program.shape(ty).iter().map(|dim| self.extent(dim)).collect();
-        OperandType { dtype: ty.dtype, shape }
+        let layout = self.layouts.get(&var).cloned().unwrap_or_default();
+        OperandType { dtype: ty.dtype, shape, layout }
     }
 
     pub(super) fn add_slot(&mut self, slot: Slot) -> SlotId {
@@ -44,10 +45,10 @@ impl<B: Backend> Lowering<'_, B> {
 
     /// A slot of a value's type that begins to live now.
     pub(super) fn slot_like(&mut self, var: VarId, home: Home) -> SlotId {
-        let OperandType { dtype, shape } = self.layout(var);
+        let OperandType { dtype, shape, layout } = self.layout(var);
         let (name, element_bytes) = (self.program.var(var).name.clone(), self.backend.element_bytes(dtype));
         let life = (self.now, self.now);
-        self.add_slot(Slot { name, shape, element_bytes, dtype, home, life })
+        self.add_slot(Slot { name, shape, layout, element_bytes, dtype, home, life })
     }
 
     /// Gives a value its slot.
@@ -169,7 +170,7 @@ impl<B: Backend> Lowering<'_, B> {
         let sequences = program.row_space(rows).parent.ok_or_else(unbound)?;
         let count = &Dim::symbol(program.row_space(sequences).size) + &Dim::from(1);
         let shape = vec![self.extent(&count.map_err(|_| unbound())?)];
-        Ok(OperandType { dtype: DType::I64, shape })
+        Ok(OperandType::new(DType::I64, shape))
     }
 
     /// The slot of these offsets, which are read now. They are there from the beginning.
@@ -177,10 +178,11 @@ impl<B: Backend> Lowering<'_, B> {
         let slot = match self.rows.offsets_of.get(&rows) {
             Some(&slot) => slot,
             None => {
-                let OperandType { dtype, shape } = self.offsets_layout(rows)?;
+                let OperandType { dtype, shape, .. } = self.offsets_layout(rows)?;
                 let slot = self.add_slot(Slot {
                     name: format!("offsets of {}", self.program.row_space(rows).name),
                     shape,
+                    layout: Layout::ROW_MAJOR,
                     element_bytes: self.backend.element_bytes(dtype),
                     dtype,
                     home: Home::Arena,
@@ -199,7 +201,8 @@ impl<B: Backend> Lowering<'_, B> {
         let name = self.program.var(var).name.clone();
         let life = (self.now, self.now);
         let (shape, dtype) = (vec![Extent::Fixed(0)], self.program.ty(var).dtype);
-        self.add_slot(Slot { name, shape, element_bytes: 1, dtype, home: Home::Arena, life })
+        let layout = Layout::ROW_MAJOR;
+        self.add_slot(Slot { name, shape, layout, element_bytes: 1, dtype, home: Home::Arena, life })
     }
 
     /// Keeps a slot alive to here, and through every loop that began after it.

@@ -1,6 +1,6 @@
 //! Row spaces that come to be as a program runs: where the numbers of their rows are, and the offsets of sequences.
 
-use super::super::backend::{Backend, Extent, Move};
+use super::super::backend::{Backend, Extent, Layout, Move};
 use super::super::code::{
     Home, Instruction, Kernel, KnownOffsets, LoopId, MakeCode, Order, Prefix, Slot, SlotId, SortCode, Space,
     TakeCode, Taken,
@@ -40,7 +40,15 @@ impl<B: Backend> Lowering<'_, B> {
     ) -> SlotId {
         let element_bytes = self.backend.element_bytes(dtype);
         let life = (self.now, self.now);
-        let slot = self.add_slot(Slot { name, shape, element_bytes, dtype, home: Home::Arena, life });
+        let slot = self.add_slot(Slot {
+            name,
+            shape,
+            layout: Layout::ROW_MAJOR,
+            element_bytes,
+            dtype,
+            home: Home::Arena,
+            life,
+        });
         let around = self.recorded_around(block);
         if around.is_some() || self.grows(slot) {
             self.give_lane(slot, around);

@@ -7,7 +7,7 @@ use crate::ops::Program;
 use crate::program::{Condition, Dim, SymbolId};
 
 /// Maps each size to the representative of its class.
-pub(super) struct Equalities {
+pub(in crate::plan) struct Equalities {
     symbols: BTreeMap<SymbolId, Dim>,
     /// Sizes that are not symbols, after substitution.
     sizes: BTreeMap<Dim, Dim>,
@@ -25,7 +25,7 @@ impl Equalities {
     }
 
     /// The representative of a size.
-    pub(super) fn size(&self, size: &Dim) -> Dim {
+    pub(in crate::plan) fn size(&self, size: &Dim) -> Dim {
         let own = |symbol| self.symbols.get(&symbol).cloned().unwrap_or_else(|| Dim::symbol(symbol));
         // One that overflows stays what it is.
         let size = size.substitute(&own).unwrap_or_else(|_| size.clone());

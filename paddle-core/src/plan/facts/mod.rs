@@ -1,14 +1,17 @@
-//! What lowering knows of a program before it begins.
+//! What planning knows of a program before it begins.
+
+mod equal;
+mod upper_bounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::code::{Grown, LoopId, MadeSize};
-use super::super::fuse::is_constant;
-use super::super::live::{At, live};
-use super::equal::Equalities;
-use super::upper_bounds::Makers;
+use self::equal::Equalities;
+use self::upper_bounds::Makers;
+use super::code::{Grown, LoopId, MadeSize};
+use super::fuse::is_constant;
+use super::live::{At, live};
 use crate::ops::{Op, Operator, Program};
-use crate::program::{BlockId, RowOrigin, RowsId, SymbolId, VarId};
+use crate::program::{BlockId, Definition, RowOrigin, RowsId, SymbolId, VarId};
 
 /// What is known of a program.
 pub(super) struct Facts {
@@ -22,6 +25,8 @@ pub(super) struct Facts {
     pub(super) results: BTreeMap<VarId, Vec<BlockId>>,
     /// The operators that make constants.
     pub(super) constants: BTreeMap<VarId, At>,
+    /// Parameters and states that some operator changes.
+    pub(super) changed: BTreeSet<VarId>,
     /// Values that are parts of another: what comes to the iterations of a loop, what they give.
     pub(super) parts: BTreeMap<VarId, Vec<VarId>>,
     /// The loop that has this block as body.
@@ -97,6 +102,8 @@ impl Facts {
             recorded.push(differentiated.contains(&body));
             grown.extend(grown_by(program, operator, id));
         }
+        let operators = live.iter().map(|at| &program.block(at.0).ops[at.1]);
+        let changed = operators.flat_map(Operator::changed).collect();
         let makers = Makers::new(program);
         let mut made = Vec::new();
         for &at in &live {
@@ -118,6 +125,7 @@ impl Facts {
             kept,
             results,
             constants,
+            changed,
             parts,
             loop_of,
             recorded,
@@ -127,6 +135,13 @@ impl Facts {
             made,
             equal: Equalities::of(program),
         }
+    }
+}
+
+impl Facts {
+    /// Whether a value is a parameter that nothing in the program changes.
+    pub(super) fn is_constant_parameter(&self, program: &Program, var: VarId) -> bool {
+        program.var(var).definition == Definition::Parameter && !self.changed.contains(&var)
     }
 }
 
