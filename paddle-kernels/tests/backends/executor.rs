@@ -20,10 +20,7 @@ fn site() -> Site {
     Site::default()
 }
 
-fn executor<B: Backend + Clone>(
-    backend: &B,
-    program: &Program,
-) -> Result<(Executor<B>, Buffers<B>), PlanError> {
+fn storage<B: Backend>(backend: &B, program: &Program) -> Storage {
     let mut storage = Storage::new();
     for parameter in program.parameters() {
         let (name, ty) = (&program.var(parameter).name, program.ty(parameter));
@@ -31,6 +28,14 @@ fn executor<B: Backend + Clone>(
         let stored = storage.insert_on(side, backend.element_bytes(ty.dtype), name, ty);
         stored.expect("parameters of fixed size");
     }
+    storage
+}
+
+fn executor<B: Backend + Clone>(
+    backend: &B,
+    program: &Program,
+) -> Result<(Executor<B>, Buffers<B>), PlanError> {
+    let storage = storage(backend, program);
     let mut parameters = Buffers::default();
     storage.allocate(backend, &mut parameters, "the parameters")?;
     initialize(backend, program, &storage, &|_| true, &mut parameters, 0)?;
@@ -500,8 +505,7 @@ fn parameters_change_between_runs<B: Backend + Clone>(backend: &B) {
     )
     .unwrap();
     let (mut executor, mut parameters) = executor(backend, &program).unwrap();
-    let mut storage = Storage::new();
-    storage.insert(backend.element_bytes(DType::F32), "w", program.ty(program.find("w").unwrap())).unwrap();
+    let storage = storage(backend, &program);
     for (w, expected) in [([2.0, 2.0], [6.0]), ([1.0, 10.0], [21.0]), ([0.0, 1.0], [2.0])] {
         parameters.upload(backend, storage.find("w").unwrap(), HostSlice::F32(&w));
         for _ in 0..3 {

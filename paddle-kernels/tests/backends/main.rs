@@ -8,6 +8,7 @@ mod contractions;
 mod device;
 mod draw;
 mod executor;
+mod fallback;
 mod fed;
 mod fused;
 mod generated;
