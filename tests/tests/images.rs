@@ -146,3 +146,60 @@ fn images_of_another_size() {
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{k}: {found} {expected:?}");
     }
 }
+
+/// The windows of nine numbers, and windows of two rows that stand side by side and begin above the image.
+#[test]
+fn windows_become_columns() {
+    let net = network!(|x: Tensor<f32, _, 1, H, W>| {
+        (unfold(x, 2), unfold(x, [2, 1], stride = 2, padding = [1, 0, 0, 0]), unfold(x, 2, dilation = 2))
+    });
+    let program = net.program().unwrap();
+    assert_eq!(program.show(program.ty(program.outputs()[0])), "f32[_, 4, H * W - H - W + 1]");
+    let image = ndarray::array![[[[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]];
+    let batch = Batch::new(&net).unwrap().with("x", &image).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    let every = ndarray::array![[
+        [1.0f32, 2.0, 4.0, 5.0],
+        [2.0, 3.0, 5.0, 6.0],
+        [4.0, 5.0, 7.0, 8.0],
+        [5.0, 6.0, 8.0, 9.0],
+    ]];
+    assert_eq!(values.at::<f32>(0).unwrap(), every.into_dyn());
+    let beside = ndarray::array![[[0.0f32, 0.0, 4.0, 6.0], [1.0, 3.0, 7.0, 9.0]]];
+    assert_eq!(values.at::<f32>(1).unwrap(), beside.into_dyn());
+    let corners = ndarray::array![[[1.0f32], [3.0], [7.0], [9.0]]];
+    assert_eq!(values.at::<f32>(2).unwrap(), corners.into_dyn());
+}
+
+/// Filters times windows are a convolution.
+#[test]
+fn windows_are_what_filters_are_multiplied_with() {
+    let net = network!(|x: Tensor<f32, _, 2, 5, 6>| {
+        let windows = unfold(x, [3, 2], stride = [1, 2], padding = [1, 0], dilation = [2, 1]);
+        let products = einsum("fk,bkw->bfw", parameter([4, 12], param = "matrix"), windows);
+        let images = conv2d(
+            x,
+            4,
+            [3, 2],
+            stride = [1, 2],
+            padding = [1, 0],
+            dilation = [2, 1],
+            bias = false,
+            param = "filters",
+        );
+        (reshape(products, [4, 3, 3]), images)
+    });
+    let filters = ndarray::Array4::from_shape_fn((4, 2, 3, 2), |(f, c, y, x)| {
+        (5 * f + 6 * c + 2 * y + x) as f32 / 9.0 - 1.0
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    parameters.set("filters.w", &filters).unwrap();
+    parameters.set("matrix.w", &filters.into_shape_with_order((4, 12)).unwrap()).unwrap();
+    let images =
+        ndarray::Array4::from_shape_fn((3, 2, 5, 6), |(n, c, y, x)| ((n + 3 * c + y * x) % 7) as f32 / 7.0);
+    let batch = Batch::new(&net).unwrap().with("x", &images).unwrap();
+    let values = infer(&net, &parameters, &batch).unwrap();
+    let [products, images] = [0, 1].map(|k| values.at::<f32>(k).unwrap());
+    assert_eq!(products.shape(), images.shape());
+    assert!(products.iter().zip(&images).all(|(a, b)| (a - b).abs() < 1e-5), "{products} {images}");
+}

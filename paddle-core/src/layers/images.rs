@@ -1,8 +1,8 @@
-//! Layers with filters for images: `conv2d`, `conv2d_transpose`.
+//! Layers of windows and filters for images: `conv2d`, `conv2d_transpose`, `unfold`.
 
 use super::{Call, interpolate};
 use crate::ops::initializers;
-use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape};
+use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape, Unfold};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// Passes the layers of images to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -50,6 +50,14 @@ macro_rules! with_image_layers {
                    mode: Choice(nearest, bilinear) = "nearest" "What an element is made of.",
                    align_corners: Flag = false "Whether the first and last elements lie on those of the image, where it is bilinear; otherwise the edges do.")
                 => interpolate::build;
+
+            /// What windows that slide over images cover, a column for each window: `x` is `[_, channels, height, width]`, the
+            /// result `[_, channels · elements of a window, windows]`.
+            unfold(x: Value "The images.", size: Sizes "The height and width of a window: `2`, `[2, 3]`.";
+                   stride: Sizes = 1 "How far a window is from the next.",
+                   padding: Ints = 0 "Zeros around the images: `1`, `[height, width]`, `[above, below, left, right]`.",
+                   dilation: Sizes = 1 "How far the elements of a window are from each other.")
+                => unfold;
         }
     };
 }
@@ -123,6 +131,18 @@ fn conv2d_transpose(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let w = call.parameter("w", init)?;
     let result = call.emit_with("output_padding", op, &[x, w])?[0];
     biased(call, result, filters)
+}
+
+fn unfold(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let [above, below, left, right] = sides(call)?;
+    let op = Unfold {
+        kernel_sizes: pair(call, "size")?,
+        strides: pair(call, "stride")?,
+        paddings: [above, left, below, right],
+        dilations: pair(call, "dilation")?,
+    };
+    Ok(call.emit(op, &[x])?[0])
 }
 
 /// Into how many groups channels and filters are cut.
@@ -201,9 +221,14 @@ fn halves(elements: i64) -> [i64; 2] {
 
 /// The argument `padding`.
 pub(super) fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
-    if call.given_choice("padding").is_some() {
-        return Ok(Padding::Same);
+    match call.given_choice("padding") {
+        Some(_) => Ok(Padding::Same),
+        None => sides(call).map(Padding::Explicit),
     }
+}
+
+/// The argument `padding` as numbers: above, below, on the left, on the right.
+fn sides(call: &Call<'_>) -> Result<[i64; 4], BuildError> {
     let sides = call.ints("padding").unwrap_or_default();
     let wrong = |but| Err(call.wrong("padding", MismatchKind::Attribute, but));
     if sides.iter().any(|side| *side < 0) {
@@ -213,7 +238,7 @@ pub(super) fn padding(call: &Call<'_>) -> Result<Padding, BuildError> {
         return wrong("it has to be below 2³¹");
     }
     match Padding::of(&sides) {
-        Some(padding) => Ok(padding),
-        None => wrong("padding is one number, [height, width], or [above, below, left, right]"),
+        Some(Padding::Explicit(sides)) => Ok(sides),
+        _ => wrong("padding is one number, [height, width], or [above, below, left, right]"),
     }
 }

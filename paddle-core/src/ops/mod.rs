@@ -82,6 +82,7 @@ mod take_along_axis;
 mod tile;
 mod top_k;
 mod transpose;
+mod unfold;
 mod update;
 mod update_rows;
 mod warpctc;
@@ -320,6 +321,8 @@ operators! { $
     random::TruncatedGaussianRandom;
     elementwise::Unary with Coefficients, Real, UnaryKind;
     elementwise::UnaryGrad;
+    unfold::Unfold;
+    unfold::UnfoldGrad;
     random::UniformRandom;
     update::Update with AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, MOST_STATES, Momentum, Once, Power, RmsProp, Rule, Sgd, WithRule;
     update_rows::UpdateRows;

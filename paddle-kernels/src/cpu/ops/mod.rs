@@ -49,6 +49,7 @@ mod take_along_axis;
 mod tile;
 mod top_k;
 mod transpose;
+mod unfold;
 mod update;
 mod update_rows;
 mod warpctc;

@@ -49,6 +49,7 @@ mod store;
 mod tile;
 mod top_k;
 mod transpose;
+mod unfold;
 mod update;
 mod update_rows;
 mod warpctc;
