@@ -203,3 +203,41 @@ fn windows_are_what_filters_are_multiplied_with() {
     assert_eq!(products.shape(), images.shape());
     assert!(products.iter().zip(&images).all(|(a, b)| (a - b).abs() < 1e-5), "{products} {images}");
 }
+
+/// Channels of one element; a sum over the three around each, computed by hand: the first is `1 / √(1 + 1 + 4)`.
+#[test]
+fn channels_are_normalised_by_those_around() {
+    let net = network!(|x: Tensor<f32, _, 4, 1, 1>| {
+        (lrn(x, n = 3, k = 1, alpha = 1, beta = 0.5), lrn(x * 10.0, n = 1))
+    });
+    let image = ndarray::array![[[[1.0f32]], [[-2.0]], [[3.0]], [[0.5]]]];
+    let batch = Batch::new(&net).unwrap().with("x", &image).unwrap();
+    let values = infer(&net, &Parameters::create(&net).unwrap(), &batch).unwrap();
+    let expected = [
+        [1.0 / 6.0f32.sqrt(), -2.0 / 15.0f32.sqrt(), 3.0 / 14.25f32.sqrt(), 0.5 / 10.25f32.sqrt()],
+        [10.0, -20.0, 30.0, 5.0].map(|x: f32| x / (2.0 + 1e-4 * x * x).powf(0.75)),
+    ];
+    for (k, expected) in expected.iter().enumerate() {
+        let found = values.at::<f32>(k).unwrap();
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{k}: {found}");
+    }
+}
+
+/// A step by the gradient of `y₀ + 2 y₁ + 3 y₂ + 4 y₃`, which was computed by differences in double precision.
+#[test]
+fn gradients_pass_to_the_channels_around() {
+    let net = network!(|weight: Tensor<f32, _, 4, 1, 1>| {
+        let images = parameter([1, 4, 1, 1], param = "images");
+        let y = reshape(lrn(images, n = 3, k = 1, alpha = 1, beta = 0.5), [4, 1, 1]);
+        sum(y * weight)
+    });
+    let mut parameters = Parameters::create(&net).unwrap();
+    let name = parameters.names().next().unwrap().to_string();
+    parameters.set(&name, &ndarray::array![[[[1.0f32]], [[-2.0]], [[3.0]], [[0.5]]]]).unwrap();
+    let weight = ndarray::array![[[[1.0f32]], [[2.0]], [[3.0]], [[4.0]]]];
+    let batch = Batch::new(&net).unwrap().with("weight", &weight).unwrap();
+    Trainer::new(paddle::Sgd::new(1.0)).step(&net, &mut parameters, &batch).unwrap();
+    let found = parameters.get::<f32>(&name).unwrap();
+    let expected = [0.590_940_05f32, -2.849_393_2, 2.683_487_1, -0.635_262_5];
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found}");
+}

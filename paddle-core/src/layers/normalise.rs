@@ -1,9 +1,9 @@
-//! Layers that normalise: `batch_norm`, `group_norm`, `instance_norm`, `layer_norm`.
+//! Layers that normalise: `batch_norm`, `group_norm`, `instance_norm`, `layer_norm`, `lrn`.
 
 use super::Call;
 use super::images::channels;
 use crate::ops::initializers;
-use crate::ops::{BatchNorm, GroupNorm, LayerNorm, MismatchKind};
+use crate::ops::{BatchNorm, GroupNorm, ImageLayout, LayerNorm, Lrn, MismatchKind};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 /// Passes the layers that normalise to a macro; see [`with_layer_families!`](crate::with_layer_families).
@@ -47,6 +47,15 @@ macro_rules! with_normalising_layers {
                        epsilon: Number = 0.00001 "What is added to variances.",
                        act: Activation "What to apply to the result.") weights_and_bias
                 => layer_norm;
+
+            /// Local response normalisation, as in AlexNet: each element of images `[_, channels, height, width]` times
+            /// `(k + alpha · Σ x²)^-beta`, with the sum over the `n` channels around its own, as far as there are so many.
+            lrn(x: Value "The images.";
+                n: Int = 5 "Over how many channels: an odd number.",
+                k: Number = 2.0 "What is added to the sum.",
+                alpha: Number = 0.0001 "What the sum is multiplied by.",
+                beta: Number = 0.75 "To which power.")
+                => lrn;
         }
     };
 }
@@ -127,4 +136,16 @@ fn layer_norm(call: &mut Call<'_>) -> Result<VarId, BuildError> {
     let op = LayerNorm { epsilon: call.number("epsilon")?, begin_norm_axis: axis };
     let y = call.emit_with("epsilon", op, &[x, scale, shift])?[0];
     call.activate("act", y)
+}
+
+fn lrn(call: &mut Call<'_>) -> Result<VarId, BuildError> {
+    let x = call.value("x")?;
+    let op = Lrn {
+        n: call.int("n")?,
+        k: call.number("k")?,
+        alpha: call.number("alpha")?,
+        beta: call.number("beta")?,
+        data_format: ImageLayout::ChannelsFirst,
+    };
+    Ok(call.emit_with("n", op, &[x])?[0])
 }

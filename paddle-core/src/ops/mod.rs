@@ -44,6 +44,7 @@ mod layer_norm;
 mod linear_chain_crf;
 mod lookup_table;
 mod loop_grad;
+mod lrn;
 mod matmul;
 mod max_pool2d_with_index;
 mod one_hot;
@@ -262,6 +263,8 @@ operators! { $
     lookup_table::LookupTableGrad;
     elementwise::Loss with LossKind;
     elementwise::LossGrad;
+    lrn::Lrn with ImageLayout;
+    lrn::LrnGrad;
     matmul::Matmul;
     max_pool2d_with_index::MaxPool2dWithIndex;
     elementwise::Not;

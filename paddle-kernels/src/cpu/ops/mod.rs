@@ -18,6 +18,7 @@ mod gather;
 mod interpolate;
 mod linear_chain_crf;
 mod lookup_table;
+mod lrn;
 mod normalise;
 mod one_hot;
 mod pool2d;

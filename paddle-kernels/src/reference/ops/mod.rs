@@ -19,6 +19,7 @@ mod gather;
 mod interpolate;
 mod linear_chain_crf;
 mod lookup_table;
+mod lrn;
 mod matmul;
 mod normalise;
 mod one_hot;
