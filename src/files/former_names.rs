@@ -18,13 +18,12 @@ impl<'a> Names<'a> {
     /// names form a chain, from the present `h_fc` to the former `h_1`. The former names of a chain are used only if the
     /// file has all of them and lacks the present name at the start.
     pub(crate) fn of(former: &'a BTreeMap<String, String>, file: &TensorFile) -> Self {
-        let names = file.names();
         let taken: BTreeMap<&str, &str> = former.iter().map(|(name, former)| (&**former, &**name)).collect();
         let mut found = BTreeMap::new();
-        for last in former.keys().filter(|name| !taken.contains_key(&***name) && !names.contains(*name)) {
+        for last in former.keys().filter(|name| !taken.contains_key(&***name) && !file.has(name)) {
             let next = |name: &&String| former.get_key_value(&former[*name]).map(|(name, _)| name);
             let all: Vec<&String> = std::iter::successors(Some(last), next).take(former.len()).collect();
-            if all.iter().all(|name| names.contains(&former[*name])) {
+            if all.iter().all(|name| file.has(&former[*name])) {
                 found.extend(all.into_iter().map(|name| (&**name, &*former[name])));
             }
         }

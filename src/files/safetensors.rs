@@ -251,6 +251,11 @@ impl TensorFile {
         self.header.tensors().into_keys().collect()
     }
 
+    /// Whether there is a tensor with this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.header.info(name).is_some()
+    }
+
     /// Whether a tensor has this type; if not, `Err` is its type as text. `None` if there is no such tensor.
     pub(crate) fn compare(&self, name: &str, element: DType, shape: &[usize]) -> Option<Result<(), String>> {
         let info = self.header.info(name)?;

@@ -2,9 +2,8 @@
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Op,
-    Operation, Schema, Slot,
+    Operation, Operator, Program, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{BlockId, BuildError, RowsId, Site, Type, VarId};
 
 /// The rows of `X` that `rows` are taken from it, in their order: those that a block runs on, whole sequences, or all of
@@ -26,7 +25,7 @@ impl Program {
     /// The value on the rows that `block` runs on: itself, or gathered from those around it, once per block. Of
     /// sequences, those of these rows.
     pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
-        let (Some(own), Some(rows)) = (self.rows_of_block(block), self.known_type(var)?.rows) else {
+        let (Some(own), Some(rows)) = (self.rows_of_block(block), self.check_var(var)?.ty.rows) else {
             return Ok(var);
         };
         if self.is_local(rows, own) {

@@ -625,12 +625,8 @@ impl<O: OpInterface> Program<O> {
         self.blocks.get(block.0 as usize).ok_or(BuildError::NoSuch { what: "block" })
     }
 
-    /// The type of a value, or an error if the program has no such value.
-    pub(crate) fn known_type(&self, var: VarId) -> Result<&Type, BuildError> {
-        Ok(&self.check_var(var)?.ty)
-    }
-
-    pub(super) fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {
+    /// The value, or an error if the program has none with this id.
+    pub(crate) fn check_var(&self, var: VarId) -> Result<&Var, BuildError> {
         self.vars.get(var.0 as usize).ok_or(BuildError::NoSuch { what: "value" })
     }
 }

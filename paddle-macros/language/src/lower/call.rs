@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Lowering;
+use super::binding::Bound;
 use super::expr::CALL_DEPTH;
 use super::types::ITSELF;
 use super::unroll::LIMIT;
@@ -48,9 +49,10 @@ impl<'a> Lowering<'a, '_> {
                 let env = constants.filter_map(|id| Some((id, self.env.get(&id)?.clone()))).collect();
                 // A library layer is named like any layer: by its binding.
                 let is_layer = network.is_library(function.unit);
-                let arguments = self.in_arguments(is_layer && network.has_parameters(id), |lowering| {
-                    lowering.arguments(call, function.positional())
-                });
+                let is_bound = !matches!(self.binding, Bound::Nothing);
+                let names_itself = is_layer && is_bound && network.has_parameters(id);
+                let arguments = self
+                    .in_arguments(names_itself, |lowering| lowering.arguments(call, function.positional()));
                 let name = text(&function.ident);
                 let segment = if is_layer { self.binding.base(&name) } else { Base::of(&name) };
                 let captured = (env, Dims::new());
