@@ -15,7 +15,7 @@ use std::error;
 use std::fmt;
 
 pub use paddle_core::ops::Sample;
-use paddle_core::ops::{Custom, Kernel, Program};
+use paddle_core::ops::{Custom, LinkedKernel, Program};
 use paddle_core::passes::link::link;
 use paddle_kernels::custom::kernel;
 pub use paddle_kernels::custom::{Declaration, Declared, Element, Inputs, Operator, Operators, Output};
@@ -86,7 +86,7 @@ pub(crate) fn link_all(
             return Err(OperatorError::Clash { name });
         }
     }
-    link(program, &mut |custom: &Custom| -> Result<Kernel, OperatorError> {
+    link(program, &mut |custom: &Custom| -> Result<LinkedKernel, OperatorError> {
         let Some((_, declared)) = known.get(&custom.name) else { return Ok(custom.kernel.clone()) };
         let (found, expected) = (custom.signature(), declared.signature());
         if found != expected {

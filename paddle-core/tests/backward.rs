@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use paddle_core::ops::{
-    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Program, Reduce, ReduceKind,
+    Binary, BinaryKind, Compare, CompareKind, Fill, If, Matmul, Number, Program, Reduce, ReduceKind, Softmax,
+    Unary, UnaryKind, UniformRandom,
 };
-use paddle_core::ops::{Softmax, Unary, UnaryKind, UniformRandom};
 use paddle_core::passes::backward::{backward, gradients};
 use paddle_core::program::{BlockId, BuildError, DType, Place, Site, Type, VarId};
 use paddle_core::text;

@@ -1,6 +1,6 @@
 //! Operators of the user's own: definitions, the shape rule, the gradient.
 
-use paddle_core::ops::{Arguments, Attribute, AttributeValue, Custom, Definition, Kernel, Op, Program};
+use paddle_core::ops::{Arguments, Attribute, AttributeValue, Custom, Definition, LinkedKernel, Op, Program};
 use paddle_core::passes::backward::gradients;
 use paddle_core::passes::link::link;
 use paddle_core::program::{BuildError, DType, Site, Type, VarId};
@@ -30,7 +30,7 @@ fn turn() -> Custom {
         row_wise: true,
         arguments: Arguments::default(),
         definition: definition(TURN).unwrap(),
-        kernel: Kernel::none(),
+        kernel: LinkedKernel::none(),
     }
 }
 
@@ -164,9 +164,9 @@ fn what_is_linked_reaches_gradients_too() {
     let y = program.create_input("y", Type::new(DType::F32, [3])).unwrap();
     program.append_op(Program::GLOBAL, op, &[x, y], Site::default()).unwrap();
     let mut seen = Vec::new();
-    link(&mut program, &mut |custom: &Custom| -> Result<Kernel, ()> {
+    link(&mut program, &mut |custom: &Custom| -> Result<LinkedKernel, ()> {
         seen.push(custom.name.clone());
-        Ok(Kernel::new(7_i32))
+        Ok(LinkedKernel::new(7_i32))
     })
     .unwrap();
     assert_eq!(seen, ["turn", "back"]);

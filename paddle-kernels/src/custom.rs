@@ -6,7 +6,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
 
 use ndarray::{ArrayViewD, ArrayViewMutD, IxDyn};
-use paddle_core::ops::{AccuracyClass, Arguments, Custom, Definition, Kernel, Number, Sample};
+use paddle_core::ops::{AccuracyClass, Arguments, Custom, Definition, LinkedKernel, Number, Sample};
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::text;
 
@@ -31,7 +31,7 @@ impl Declaration {
             row_wise: self.row_wise,
             arguments: Arguments::parse(self.arguments)?,
             definition: Definition::new(text::parse(self.definition).ok()?).ok()?,
-            kernel: Kernel::none(),
+            kernel: LinkedKernel::none(),
         })
     }
 }
@@ -96,8 +96,8 @@ pub trait Operator: Declared {
 }
 
 /// What is linked to an operator that this one computes.
-pub fn kernel(operator: &'static dyn Operator) -> Kernel {
-    Kernel::new(operator)
+pub fn kernel(operator: &'static dyn Operator) -> LinkedKernel {
+    LinkedKernel::new(operator)
 }
 
 /// What the backends find in an operator.

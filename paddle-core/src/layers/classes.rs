@@ -2,9 +2,9 @@
 
 use super::Call;
 use super::shapes::{axis, inner};
-use crate::ops::initializers;
 use crate::ops::{
     Accuracy, CrossEntropy, LookupTable, MismatchKind, Softmax, SoftmaxWithCrossEntropy, TopK, Transpose,
+    initializers,
 };
 use crate::program::{BuildError, DType, Type, VarId};
 

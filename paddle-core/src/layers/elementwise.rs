@@ -2,10 +2,9 @@
 
 use super::Call;
 use super::images::channels;
-use crate::ops::initializers;
 use crate::ops::{
     Binary, BinaryKind, Compare, CompareKind, Fill, Logical, LogicalKind, MismatchKind, Number, Predicate,
-    PredicateKind, Reshape, Scale, Select,
+    PredicateKind, Reshape, Scale, Select, initializers,
 };
 use crate::program::{BuildError, Dim, Type, VarId};
 

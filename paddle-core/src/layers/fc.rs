@@ -1,8 +1,7 @@
 //! `fc`: fully connected.
 
 use super::Call;
-use crate::ops::initializers;
-use crate::ops::{Binary, BinaryKind, Matmul, Mismatch, MismatchKind, Reshape};
+use crate::ops::{Binary, BinaryKind, Matmul, Mismatch, MismatchKind, Reshape, initializers};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 pub(super) fn build(call: &mut Call<'_>) -> Result<VarId, BuildError> {

@@ -1,8 +1,9 @@
 //! Layers of windows and filters for images: `conv2d`, `conv2d_transpose`, `unfold`.
 
 use super::{Call, interpolate};
-use crate::ops::initializers;
-use crate::ops::{Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape, Unfold};
+use crate::ops::{
+    Binary, BinaryKind, Conv2d, Conv2dTranspose, MismatchKind, Padding, Reshape, Unfold, initializers,
+};
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 
 /// Passes the layers of images to a macro; see [`with_layer_families!`](crate::with_layer_families).

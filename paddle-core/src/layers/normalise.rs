@@ -2,8 +2,7 @@
 
 use super::Call;
 use super::images::channels;
-use crate::ops::initializers;
-use crate::ops::{BatchNorm, GroupNorm, ImageLayout, LayerNorm, Lrn, MismatchKind};
+use crate::ops::{BatchNorm, GroupNorm, ImageLayout, LayerNorm, Lrn, MismatchKind, initializers};
 use crate::program::{BuildError, Dim, DimOverflow, Type, VarId};
 
 /// Passes the layers that normalise to a macro; see [`with_layer_families!`](crate::with_layer_families).

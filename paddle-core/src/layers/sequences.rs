@@ -1,10 +1,10 @@
 //! Layers of sequences.
 
 use super::{Call, fc};
-use crate::ops::initializers;
 use crate::ops::{
     Cast, CrfDecoding, LinearChainCrf, MismatchKind, Op, PoolType, Reshape, SequenceAlign, SequenceExpandAs,
     SequenceLength, SequencePool, SequenceReverse, SequenceSoftmax, SequenceWindow, WarpCtc, compositions,
+    initializers,
 };
 use crate::program::{BuildError, DType, Dim, Type, VarId};
 

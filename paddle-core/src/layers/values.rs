@@ -1,10 +1,9 @@
 //! Layers that hand a value on, `assign`, `cast`, `identity`, `tap`, and those that have one of their own: numbers, or a parameter.
 
 use super::Call;
-use crate::ops::initializers;
 use crate::ops::{
     Assign, AxisToRows, Cast, Fill, Mismatch, MismatchKind, Number, Program, RowNumbers, RowsToAxis,
-    StopGradient,
+    StopGradient, initializers,
 };
 use crate::program::{BuildError, DType, Type, VarId};
 

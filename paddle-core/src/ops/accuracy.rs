@@ -1,9 +1,9 @@
 //! `accuracy`: how often the class of a row is among those that were predicted.
 
 use super::{
-    AccuracyClass, Effects, Form, Infer, Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
+    AccuracyClass, Effects, Form, Infer, Mismatch, MismatchKind, OfShards, Operation, Operator, Program,
+    Sample, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, Dim, Type};
 
 /// The share of rows whose `Label` is among their `Indices`; 0 over no rows.

@@ -2,9 +2,8 @@
 
 use super::{
     AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
-    Sample, Schema, Slot,
+    Operator, Program, Sample, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Dim, Type, VarId};
 
 /// The inputs one after another along an axis, which is not that of the rows. They agree in element type, rows and all

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     AccuracyClass, ControlFlow, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind,
-    Number, Operation, Schema, Slot,
+    Number, Operation, Operator, Program, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, RowsId, Type, VarId};
 
 /// Runs its first block where `Cond` is true and its second where it is false.

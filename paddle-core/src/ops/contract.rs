@@ -2,9 +2,8 @@
 
 use super::{
     AccuracyClass, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear, Matmul,
-    Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
+    Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Sample, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Type, VarId};
 
 /// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values, over all axes but the last, rows included.

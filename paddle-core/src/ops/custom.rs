@@ -1,12 +1,13 @@
-//! Operators of the user's own, which are written outside: what this crate knows of them is their definition.
+//! Operators that users write. This crate knows an operator of theirs by its definition only; the kernel is written
+//! outside.
 
 mod arguments;
 mod definition;
-mod kernel;
+mod linked_kernel;
 
 pub use arguments::Arguments;
 pub use definition::{Definition, DefinitionError};
-pub use kernel::Kernel;
+pub use linked_kernel::LinkedKernel;
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
@@ -14,30 +15,32 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// An operator of the user's own.
+/// An operator that a user wrote.
 ///
-/// Its shape rule unifies the types of the definition with those of the inputs; its gradient is the definition's, with
-/// the operator's own values. What computes it is a [`Kernel`], which is linked to the program before it is planned.
+/// Its shape rule unifies the types of the definition with those of the inputs. Its gradient consists of the
+/// definition's operators, applied to the operator's own values. A [`LinkedKernel`] computes it; this is linked to the
+/// program before the program is planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Custom {
-    /// What it is called: its kernel is found by this name.
+    /// The operator's name, by which its kernel is found.
     pub name: String,
-    /// Whether row `i` of its output depends on row `i` of its inputs only.
+    /// Whether row `i` of the output depends on row `i` of the inputs only.
     pub row_wise: bool,
-    /// The numbers that it was given.
+    /// The numbers that the operator was given.
     pub arguments: Arguments,
-    /// Its types and its gradient.
+    /// The types of its values, and its gradient.
     pub definition: Definition,
-    /// What computes it. It is no part of what the operator is: it is neither compared nor written.
-    pub kernel: Kernel,
+    /// The kernel, which is no part of the operator: it is neither compared nor written.
+    pub kernel: LinkedKernel,
 }
 
 impl Custom {
-    /// Why an operator does not run that nothing is linked to.
+    /// The message for an operator to which no kernel is linked.
     pub const NOT_LINKED: &str = "it is an operator of your own, and nothing is linked to it that computes it; a program that \
          was loaded gets it by `Network::from_program(program)?.with_operators(&[&swirl])`";
 
-    /// Its types, as they are written, and whether it is row-wise: what has to agree with what is linked to it.
+    /// The types as text, and whether the operator is row-wise. An operator and the kernel that is linked to it have to
+    /// agree on both.
     pub fn signature(&self) -> String {
         let row_wise = if self.row_wise { ", row by row" } else { "" };
         format!("{}{row_wise}", self.definition.signature())
@@ -60,7 +63,7 @@ impl Attributes for Custom {
             row_wise: reader.take("row_wise", Some(false))?,
             arguments: reader.take("arguments", Some(Arguments::default()))?,
             definition: reader.take("definition", None)?,
-            kernel: Kernel::none(),
+            kernel: LinkedKernel::none(),
         };
         reader.finish()?;
         Ok(custom)
@@ -72,7 +75,7 @@ impl Attributes for Custom {
             row_wise: false,
             arguments: Arguments::default(),
             definition: Definition::default(),
-            kernel: Kernel::none(),
+            kernel: LinkedKernel::none(),
         }]
     }
 }
@@ -116,7 +119,7 @@ impl Operation for Custom {
         Ok(vec![self.definition.bind(cx)?.ty(out)?])
     }
 
-    /// The operators of the definition, between this operator's values.
+    /// Applies the operators of the definition to this operator's values.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         if !self.definition.has_gradient() {
             let hint = "declare one, `#[operator(gradient = ..)]`";
@@ -136,7 +139,7 @@ impl Operation for Custom {
         Ok(self.definition.inputs().iter().map(of_input).collect())
     }
 
-    /// What types its inputs have is in the definition: gradients pass to floating-point numbers.
+    /// The definition has the types of the inputs: gradients pass to those of floating-point numbers.
     fn input(&self, k: usize) -> Slot {
         let inputs = self.definition.inputs();
         let is_float = |&input: &VarId| self.definition.ty(input).dtype.is_float();

@@ -5,9 +5,9 @@
 
 use super::{
     AccuracyClass, Assign, Attribute, AttributeValue, Attributes, Effects, Gradient, GradientError, Infer,
-    Mismatch, MismatchKind, Mode, OfShards, Op, Operation, Sample, Scale, Schema, Slot, row_numbers,
+    Mismatch, MismatchKind, Mode, OfShards, Op, Operation, Operator, Program, Sample, Scale, Schema, Slot,
+    row_numbers,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, Type, VarId};
 
 /// The probability where none is given.
@@ -129,7 +129,7 @@ impl Operation for Dropout {
         Ok(std::iter::once(Some(grad)).chain(g.operator().inputs[1..].iter().map(|_| None)).collect())
     }
 
-    fn stream(&self) -> Option<&str> {
+    fn random_stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
     }
 

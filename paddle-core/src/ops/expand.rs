@@ -3,9 +3,8 @@
 use super::reduce::reduced;
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards,
-    Operation, Reduce, ReduceKind, Sample, Schema, Slot,
+    Operation, Operator, Program, Reduce, ReduceKind, Sample, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Type, VarId};
 
 /// Repeats `X` along the axes of `Y` that a reduction of `Y` over `axes` would remove: the adjoint of

@@ -3,9 +3,8 @@
 use super::loops::{self, Parts};
 use super::{
     AccuracyClass, ControlFlow, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
-    Operation, Schema, Slot,
+    Operation, Operator, Program, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Type, VarId};
 
 /// Runs its block, the body, once for each token of sequences: in every iteration on the rows whose sequences have a token

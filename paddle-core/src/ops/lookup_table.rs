@@ -1,10 +1,9 @@
 //! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
 
 use super::{
-    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
-    Schema, Slot, SumOfRows,
+    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
+    Operator, Program, Sample, Schema, Slot, SumOfRows,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// `Out[.., j] = W[Ids[..], j]`.

@@ -2,9 +2,9 @@
 
 use super::loops::{self, Parts};
 use super::{
-    AccuracyClass, ControlFlow, Effects, Infer, Mismatch, MismatchKind, Op, Operation, Schema, Slot,
+    AccuracyClass, ControlFlow, Effects, Infer, Mismatch, MismatchKind, Op, Operation, Operator, Program,
+    Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{RowsId, Type, VarId};
 
 /// Runs the gradient of the body of a loop, its only block, once per iteration of that loop, last iteration first, on the

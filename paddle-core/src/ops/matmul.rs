@@ -2,9 +2,8 @@
 
 use super::{
     AccuracyClass, Contract, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear,
-    Mismatch, MismatchKind, OfShards, Operation, Reshape, Sample, Schema, Slot, Transpose,
+    Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Reshape, Sample, Schema, Slot, Transpose,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Dim, RowsId, Type, VarId};
 
 /// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes; either may be

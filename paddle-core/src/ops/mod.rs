@@ -1,11 +1,11 @@
-//! The operators: each in its one home, a file that holds schema, documentation, shape rule, gradient and samples.
-//! Its arithmetic is in `paddle-kernels`, under the same file name.
+//! The operators. Each has one file, which holds its schema, documentation, shape rule, gradient and samples. Its
+//! arithmetic is in `paddle-kernels`, under the same file name.
 //!
-//! To add one: write `ops/<name>.rs` with a struct of its attributes that implements [`Operation`], and add one line
-//! to the list `operators!` below. rustc then asks for the kernels, which backends find by the same list.
+//! To add one, write `ops/<name>.rs` with a struct of its attributes that implements [`Operation`], and add one line to
+//! the list `operators!` below. rustc then asks for the kernels, which backends find by the same list.
 //!
-//! Beside the operators stand what they are defined with (`definition/`), what the rules of several share (`rules/`), and what
-//! is made of several operators (`compositions/`).
+//! Besides operators, the module holds what they are defined with (`definition/`), the rules that several share
+//! (`rules/`), and compositions of several operators (`compositions/`).
 
 // The macro of this module is used by those below it.
 #[macro_use]
@@ -109,7 +109,7 @@ use rules::{labels, loops, window};
 /// A program of the operators of this crate.
 pub type Program = program::Program<Op>;
 
-/// One of them as it stands in a block.
+/// An operator in a block of such a program.
 pub type Operator = program::Operator<Op>;
 
 /// A block of such a program.
@@ -131,7 +131,7 @@ macro_rules! operators {
             $(pub use $module::{$($part),*};)?
         )*
 
-        /// What an operator does: one variant per kind, with its attributes. Matched without `_`.
+        /// The operators: one variant per kind, with its attributes. Code matches them without `_`.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
             $(
@@ -140,8 +140,8 @@ macro_rules! operators {
             )*
         }
 
-        /// Passes the names of the variants of [`Op`](crate::ops::Op) to a macro, `with_operators!(callback)`, so that a backend
-        /// needs no list of its own to find what an operator is computed by.
+        /// Passes the names of the variants of [`Op`](crate::ops::Op) to a macro, `with_operators!(callback)`. So a
+        /// backend finds the kernels of operators without a list of its own.
         #[macro_export]
         macro_rules! with_operators {
             ($d($d callback:ident)::+) => {
@@ -156,7 +156,7 @@ macro_rules! operators {
                 }
             }
 
-            /// Asks for this initialiser, and for nothing else.
+            /// A parameter with this initialiser and without other options.
             impl From<$name> for ParameterUse {
                 fn from(op: $name) -> ParameterUse {
                     ParameterUse::of(op)
@@ -235,7 +235,7 @@ operators! { $
     crf_decoding::CrfDecoding;
     cross_entropy::CrossEntropy;
     cross_entropy::CrossEntropyGrad;
-    custom::Custom with Arguments, Definition, DefinitionError, Kernel;
+    custom::Custom with Arguments, Definition, DefinitionError, LinkedKernel;
     cumsum::CumSum;
     dropout::Dropout with DropoutImplementation;
     dropout::DropoutGrad;

@@ -4,8 +4,7 @@ use super::{
     AccuracyClass, AssignValue, Effects, Fill, Infer, Mismatch, MismatchKind, Number, Op, Operation, Program,
     Schema, Slot,
 };
-use crate::program::BindError;
-use crate::program::{DType, Type};
+use crate::program::{BindError, DType, Type};
 
 /// A tensor whose elements are not known yet. [`Program::bind_constants`](crate::ops::Program::bind_constants) puts
 /// [`AssignValue`](super::AssignValue) in its place; before, it cannot be run.

@@ -8,10 +8,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Sample, Schema, Slot,
-    row_numbers,
+    AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Operator, Program, Sample,
+    Schema, Slot, row_numbers,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, Dim, RowsId, Type};
 
 /// Uniform on `[min, max)`.
@@ -140,7 +139,7 @@ impl Operation for UniformRandom {
         check(cx, &self.ty, [self.min, self.max], &self.fan)
     }
 
-    fn stream(&self) -> Option<&str> {
+    fn random_stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
     }
 
@@ -185,7 +184,7 @@ impl Operation for GaussianRandom {
         check(cx, &self.ty, [self.mean, self.std], &self.fan)
     }
 
-    fn stream(&self) -> Option<&str> {
+    fn random_stream(&self) -> Option<&str> {
         (!self.path.is_empty()).then_some(&self.path)
     }
 

@@ -4,9 +4,8 @@
 use super::{
     AccuracyClass, AttributeError, AttributeReader, Attributes, Binary, BinaryKind, Cast, Compare,
     CompareKind, Effects, Expand, Fill, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind,
-    Number, OfShards, Operation, Sample, Schema, Size, Slot,
+    Number, OfShards, Operation, Operator, Program, Sample, Schema, Size, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, Dim, Type, VarId};
 
 /// Which reduction.

@@ -2,9 +2,8 @@
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
-    Schema, Slot,
+    Program, Schema, Slot,
 };
-use crate::ops::Program;
 use crate::program::{Dim, RowsId, Type, VarId};
 
 /// `X`, of any type, as a value without rows whose first dimension is their number: `[_, D]` becomes `[N, D]`.

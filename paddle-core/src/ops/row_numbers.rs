@@ -1,7 +1,8 @@
 //! `row_numbers`: 0, 1, 2, … along rows.
 
-use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Schema, Slot};
-use crate::ops::Operator;
+use super::{
+    AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Operator, Schema, Slot,
+};
 use crate::program::{DType, RowsId, Type};
 
 /// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and

@@ -1,10 +1,9 @@
 //! `scale`: an affine function with constant coefficients.
 
 use super::{
-    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample,
-    Schema, Slot,
+    AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Operator,
+    Program, Sample, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{Type, VarId};
 
 /// `Out = scale · X + bias`, of numbers. On integers the coefficients are truncated to whole numbers.

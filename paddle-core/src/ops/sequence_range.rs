@@ -1,7 +1,8 @@
 //! `sequence_range`: new sequences, of given lengths.
 
-use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Schema, Slot};
-use crate::ops::{Operator, Program};
+use super::{
+    AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Operator, Program, Schema, Slot,
+};
 use crate::program::{DType, RowOrigin, RowsId, Type};
 
 /// A sequence for each row, of as many tokens as `Length`, i64 `[P]` or `[P, 1]`, says: 0, 1, 2, … in each. `Out`: i64

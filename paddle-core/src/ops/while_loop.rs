@@ -3,9 +3,8 @@
 use super::loops::{self, Parts};
 use super::{
     AccuracyClass, ControlFlow, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Op,
-    Operation, Schema, Slot,
+    Operation, Operator, Program, Schema, Slot,
 };
-use crate::ops::{Operator, Program};
 use crate::program::{DType, RowsId, Type, VarId};
 
 /// Runs its second block, the body, for as long as the first, the condition, says so.

@@ -7,7 +7,7 @@ use crate::program::{Located, Role};
 /// How often the matrix products of a program were run, and on how many rows: counted where their kernels are launched.
 ///
 /// What counts are the operators that say of themselves that they contract two inputs
-/// ([`Operation::contraction`](crate::ops::Operation::contraction)). Rows on which a branch does not run are not there, nor
+/// ([`Operator::contraction`](crate::program::Operator::contraction)). Rows on which a branch does not run are not there, nor
 /// are those that have left a loop, nor what lies behind the end of a sequence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunStats {

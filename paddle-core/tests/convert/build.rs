@@ -1,8 +1,7 @@
 //! Wire programs by hand, as PaddlePaddle would write them.
 
-use paddle_core::wire::OpAttr;
 use paddle_core::wire::{
-    BlockDesc, LodTensorDesc, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
+    BlockDesc, LodTensorDesc, OpAttr, OpDesc, ProgramDesc, TensorDesc, VarDesc, VarKind, VarType,
 };
 
 pub(crate) fn var(name: &str, element: VarKind, dims: &[i64]) -> VarDesc {

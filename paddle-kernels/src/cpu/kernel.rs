@@ -109,7 +109,7 @@ impl<'a> Single<'a> {
     }
 
     /// What tells its random numbers from those of other operators.
-    pub(super) fn stream(&self) -> u64 {
+    pub(super) fn random_stream(&self) -> u64 {
         self.group.random_stream
     }
 

@@ -1,43 +1,43 @@
-//! What computes an operator of the user's: nothing that this crate looks into.
+//! The kernel that is linked to a user's operator. This crate never looks into it.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// Anything that a program may carry to any thread, and through a panic.
+/// A program may be moved to any thread and through a panic, so a kernel in it has to allow both.
 type Anything = dyn Any + Send + Sync + UnwindSafe + RefUnwindSafe;
 
-/// What is linked to an operator of the user's, for backends, which know what it is; or nothing.
+/// The kernel of a user's operator, or nothing as long as none is linked. Only backends know its type.
 #[derive(Clone, Default)]
-pub struct Kernel(Option<Arc<Anything>>);
+pub struct LinkedKernel(Option<Arc<Anything>>);
 
-impl Kernel {
-    /// Nothing is linked yet.
+impl LinkedKernel {
+    /// No kernel.
     pub fn none() -> Self {
-        Kernel(None)
+        LinkedKernel(None)
     }
 
-    /// This is linked.
+    /// Links `kernel`.
     pub fn new(kernel: impl Any + Send + Sync + UnwindSafe + RefUnwindSafe) -> Self {
-        Kernel(Some(Arc::new(kernel)))
+        LinkedKernel(Some(Arc::new(kernel)))
     }
 
-    /// What is linked, if it is of this type.
+    /// The kernel, if one of this type is linked.
     pub fn get<T: Any>(&self) -> Option<&T> {
         let kernel: &dyn Any = self.0.as_deref()?;
         kernel.downcast_ref()
     }
 }
 
-/// A program is the same, whatever computes it.
-impl PartialEq for Kernel {
-    fn eq(&self, _: &Kernel) -> bool {
+/// Kernels are no part of a program's meaning, so all are equal.
+impl PartialEq for LinkedKernel {
+    fn eq(&self, _: &LinkedKernel) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for LinkedKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "linked" } else { "not linked" })
     }

@@ -1,10 +1,9 @@
-//! What gradient rules are written with.
+//! The context in which gradient rules append operators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::ops::{Fill, Number, Op, Reduce, ReduceKind, Scale};
-use crate::ops::{Operator, Program};
+use crate::ops::{Fill, Number, Op, Operator, Program, Reduce, ReduceKind, Scale};
 use crate::program::{BlockId, BuildError, Located, Role, RowsId, Site, Type, VarId};
 
 /// Why a program has no gradient.
@@ -33,7 +32,7 @@ impl From<BuildError> for GradientError {
     }
 }
 
-/// What appends the gradient of a block to another: the pass that the rule is part of.
+/// The pass that gradient rules are part of: appends the gradient of one block to another.
 pub(crate) type Differentiate = fn(
     &mut Program,
     active: &BTreeSet<VarId>,
@@ -42,15 +41,15 @@ pub(crate) type Differentiate = fn(
     seeds: &[(VarId, VarId)],
 ) -> Result<BTreeMap<VarId, VarId>, GradientError>;
 
-/// One operator being differentiated: its values, the gradients of its outputs, and where to put new operators.
+/// The operator that is differentiated: its values, the gradients of its outputs, and the block for new operators.
 pub struct Gradient<'a> {
     pub(crate) program: &'a mut Program,
-    /// Values that some parameter (or wanted input) influences.
+    /// Values that depend on some parameter, or on an input whose gradient is wanted.
     pub(crate) active: &'a BTreeSet<VarId>,
-    /// The block that the gradient's operators go to.
+    /// The block to which the gradient's operators are appended.
     pub(crate) block: BlockId,
     pub(crate) operator: Operator,
-    /// Gradients of the outputs.
+    /// The gradients of the outputs. `None` where the cost does not depend on the output.
     pub(crate) grads: Vec<Option<VarId>>,
     /// Gradients of values that the operator's blocks read from outside.
     pub(crate) captured: Vec<(VarId, VarId)>,
@@ -73,12 +72,12 @@ impl Gradient<'_> {
         self.program.ty(var)
     }
 
-    /// Its `k`-th input.
+    /// The `k`-th input of the operator.
     pub fn input(&self, k: usize) -> VarId {
         self.operator.inputs[k]
     }
 
-    /// Its `k`-th output.
+    /// The `k`-th output of the operator.
     pub fn output(&self, k: usize) -> VarId {
         self.operator.outputs[k]
     }
@@ -88,7 +87,7 @@ impl Gradient<'_> {
         self.is_active(self.input(k))
     }
 
-    /// Whether some parameter influences the value.
+    /// Whether the value depends on some parameter.
     pub fn is_active(&self, var: VarId) -> bool {
         self.active.contains(&var)
     }
@@ -166,7 +165,7 @@ impl Gradient<'_> {
         let lead = from.rank() - to.rank();
         let (from_shape, to_shape) = (self.program.shape(&from), self.program.shape(&to));
         let repeated: Vec<i64> = (lead..from.rank())
-            // Nothing but 1 is repeated; other sizes are equal, if only when they have their values.
+            // Only an axis of size 1 was repeated. All other sizes are equal, some of them only once they are bound.
             .filter(|&axis| {
                 to_shape[axis - lead].constant() == Some(1) && from_shape[axis].constant() != Some(1)
             })
@@ -189,7 +188,7 @@ impl Gradient<'_> {
         Ok(self.program.create_gradient_block(self.block, forward)?)
     }
 
-    /// A parameter of a block.
+    /// Adds a parameter to a block.
     pub fn block_parameter(&mut self, block: BlockId, name: &str, ty: Type) -> Result<VarId, GradientError> {
         Ok(self.program.create_block_parameter(block, name, ty)?)
     }
@@ -200,14 +199,15 @@ impl Gradient<'_> {
         Ok(self.program.localize(block, value, site)?)
     }
 
-    /// The row space in a block on `to` of what is on `of` in a block on `from`, where both have rows of the same.
+    /// The counterpart of a row space in another block: `of` stands to the rows of block `from` as the result stands to
+    /// the rows of block `to`.
     pub fn counterpart(&mut self, of: RowsId, from: RowsId, to: RowsId) -> RowsId {
         let outside = self.program.outside_of(of, from);
         outside.map_or(of, |outside| self.program.local_rows(outside, to))
     }
 
-    /// Appends the gradient of `forward` to `into`, from gradients of its values, and returns the gradients of its
-    /// parameters and of what it captures.
+    /// Appends the gradient of `forward` to `into`. It starts from gradients of the values of `forward`, and returns
+    /// the gradients of its parameters and of the values that it captures.
     pub fn differentiate(
         &mut self,
         forward: BlockId,
@@ -230,13 +230,13 @@ impl Gradient<'_> {
         self.captured.push((value, grad));
     }
 
-    /// An error at the operator.
+    /// An error with the operator's place.
     pub fn refuse(&self, message: String) -> GradientError {
         let place = self.operator.site.place.map(|place| self.program.locate(place));
         GradientError { place, message }
     }
 
-    /// The error of a gradient of a gradient.
+    /// The error for the gradient of a gradient.
     pub fn second_order(&self) -> GradientError {
         self.refuse(format!(
             "`{}` is a gradient; gradients of gradients are not supported",

@@ -1,68 +1,68 @@
-//! What an operator says of itself.
+//! The trait that every operator implements.
 
 use super::{ControlFlow, Form, Gradient, GradientError, Sample};
 use crate::ops::{AccuracyClass, Infer, Linear, Mismatch, OfShards, Op, Operator, Program, Schema, Slot};
 use crate::program::{RowsId, Type, VarId};
 
-/// A network that does not train all of its parameters.
+/// A mode of a network that does not train all of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It runs in test.
+    /// The network runs in test.
     Test,
-    /// What the operator changes is frozen.
+    /// The parameters that the operator changes are frozen.
     Frozen,
 }
 
-/// An operator's definition: its schema, two rules and samples.
+/// The definition of an operator: its schema, its two rules, and samples.
 ///
-/// What is true of every operator of a name is data of its schema. The other methods are for what depends on attributes or
-/// types, and for what few operators are.
+/// The schema has what is true of all operators of a name. The other methods are for properties that depend on
+/// attributes or types, and for properties that few operators have.
 pub trait Operation {
     /// Name, slots, accuracy, effects.
     fn schema(&self) -> &'static Schema;
 
-    /// Whether PaddlePaddle has no such operator: none of its name, or one that means something else.
+    /// Whether PaddlePaddle lacks the operator: it has none of this name, or one with another meaning.
     fn is_ours(&self) -> bool {
         false
     }
 
-    /// What it is called in messages, where that is not its name.
+    /// The word for the operator in messages, if that is not its name.
     fn called(&self) -> &str {
         self.schema().name
     }
 
-    /// The shape rule: the types of the outputs from those of the inputs, or what does not fit.
+    /// The shape rule: infers the types of the outputs from those of the inputs, or says what does not fit.
     fn infer(&self, cx: &Infer<'_>) -> Result<Vec<Type>, Mismatch>;
 
-    /// The gradient rule: appends the operators that compute the gradients of the inputs from those of the outputs,
-    /// and says where they are. `None` for an input that has none, or is not wanted.
+    /// The gradient rule: appends the operators that compute the gradients of the inputs from those of the outputs, and
+    /// returns the gradients. `None` stands for an input that has no gradient, or whose gradient is not wanted.
     ///
-    /// An operator that gradients pass through has a rule, unless it is a gradient itself.
+    /// Every operator that gradients pass through has a rule, except gradients themselves.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = g.operator().inputs.len();
         let passes = |k| self.schema().effects.differentiable && self.input(k).passes_gradient;
         if (0..inputs).any(passes) { Err(g.second_order()) } else { Ok(vec![None; inputs]) }
     }
 
-    /// What is true of input `k`, where that depends on attributes. Else it is what the schema says of its slot.
+    /// The properties of input `k`. They are those of its slot in the schema, unless they depend on attributes.
     fn input(&self, k: usize) -> Slot {
         self.schema().input(k)
     }
 
-    /// How near to the exact results its results are, where that depends on attributes.
+    /// How near the results are to the exact ones. The schema has it, unless it depends on attributes.
     fn accuracy(&self) -> AccuracyClass {
         self.schema().accuracy
     }
 
-    /// In which inputs the outputs are linear, where that depends on attributes.
+    /// The inputs in which the outputs are linear. The schema has them, unless they depend on attributes.
     fn linear(&self) -> Linear {
         self.schema().effects.linear
     }
 
-    /// What `output` over all rows is to what the operator gives for shards of them, where that depends on attributes or
-    /// types.
+    /// How `output` over all rows follows from the outputs for shards of the rows. The schema has it, unless it depends
+    /// on attributes or types.
     ///
-    /// What is row-wise keeps the rows, where its values have one kind of them.
+    /// The output of a row-wise operator keeps the rows, if its values have one kind of rows.
     fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
         let effects = self.schema().effects;
         let rows = program.ty(operator.outputs[output]).rows;
@@ -74,41 +74,42 @@ pub trait Operation {
         }
     }
 
-    /// What it computes, where passes do something with it.
+    /// The kind of computation, if passes treat it specially.
     fn form(&self, _program: &Program, _operator: &Operator) -> Option<Form> {
         None
     }
 
-    /// What passes ask of an operator that owns blocks.
+    /// The questions that passes ask an operator that owns blocks.
     fn control(&self) -> Option<&dyn ControlFlow> {
         None
     }
 
-    /// What it is in a mode, where that is something else: an operator of the same first inputs and outputs. Of what is frozen
-    /// it changes no bit.
+    /// The operator that replaces this one in a mode, with the same first inputs and outputs. `None` if this one stays.
+    /// A replacement for [`Mode::Frozen`] changes no bit of the frozen parameters.
     fn in_mode(&self, _mode: Mode) -> Option<Op> {
         None
     }
 
-    /// The tokens whose sequences it makes: row spaces that are there when it has run.
+    /// The row spaces that the operator makes: tokens of new sequences, which exist once it has run.
     fn makes(&self, _program: &Program, _operator: &Operator) -> Vec<RowsId> {
         Vec::new()
     }
 
-    /// What tells its random numbers from those of others, where that is not the name of its result.
-    fn stream(&self) -> Option<&str> {
+    /// The name of the stream of random numbers, if that is not the name of the operator's result.
+    fn random_stream(&self) -> Option<&str> {
         None
     }
 
-    /// Whether it leaves rows of a table that were not looked up as if the step had not been theirs.
+    /// Whether the operator leaves the rows of a table that were not looked up unchanged, as if the step had not
+    /// happened.
     fn is_lazy(&self) -> bool {
         false
     }
 
-    /// Small cases that the generic tests of every backend are driven by.
+    /// Small cases that drive the generic tests of every backend.
     ///
-    /// A gradient may have none here. The tests of gradients run it behind the samples of what it differentiates, and those
-    /// of backends have samples of gradients themselves.
+    /// A gradient may have none here. The tests of gradients run it behind the samples of the operator that it
+    /// differentiates, and the tests of backends have samples of gradients of their own.
     fn samples() -> Vec<Sample>
     where
         Self: Sized,

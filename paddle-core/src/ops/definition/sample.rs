@@ -2,31 +2,31 @@
 
 use std::ops::Range;
 
-use crate::ops::Op;
-use crate::ops::Program;
+use crate::ops::{Op, Program};
 use crate::program::{DType, RowsId, Type, VarId};
 
-/// One input of a sample. Its values are drawn by the test.
+/// One input of a sample. The test draws its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleInput {
     /// Element type.
     pub dtype: DType,
-    /// Number of rows, where it has rows; of sequences, the number of tokens.
+    /// The number of rows, if the input has rows. If the rows are tokens, the number of tokens.
     pub rows: Option<usize>,
-    /// The number of tokens of each sequence, where its rows are tokens.
+    /// The number of tokens of each sequence, if the rows are tokens.
     pub lengths: Option<Vec<usize>>,
-    /// The input before it whose tokens they are, where they are not its own.
+    /// An earlier input with whose tokens this input has its values, if it has no sequences of its own.
     pub tokens_of: Option<usize>,
-    /// The input before it to whose tokens its sequences belong, where these are not the rows of the batch.
+    /// An earlier input to whose tokens the sequences of this input belong. `None` if they belong to the rows of the
+    /// batch.
     pub within_tokens: Option<usize>,
     /// The dimensions behind the rows.
     pub dims: Vec<i64>,
-    /// Values are drawn from this range, in whole numbers for integers.
+    /// The range from which values are drawn; integers are whole numbers in it.
     pub range: (f64, f64),
 }
 
 impl SampleInput {
-    /// The offsets of its sequences, where its rows are tokens.
+    /// The offsets of the sequences, if the rows are tokens.
     pub fn offsets(&self) -> Option<Vec<i64>> {
         let lengths = self.lengths.as_ref()?;
         let ends = lengths.iter().scan(0, |end, &length| {
@@ -44,27 +44,27 @@ pub struct Sample {
     pub op: Op,
     /// The inputs of its program.
     pub inputs: Vec<SampleInput>,
-    /// The input in each slot of the operator.
+    /// For each slot of the operator, the number of its input.
     pub slots: Vec<usize>,
 }
 
 impl Sample {
-    /// A case of `op`.
+    /// A sample of `op` without inputs.
     pub fn of(op: impl Into<Op>) -> Self {
         Sample { op: op.into(), inputs: Vec::new(), slots: Vec::new() }
     }
 
-    /// With a floating-point input of this many rows.
+    /// Adds a floating-point input of this many rows.
     pub fn rows(self, rows: usize, dims: &[i64]) -> Self {
         self.push(Some(rows), None, dims)
     }
 
-    /// With a floating-point input of sequences of these lengths, one for each row.
+    /// Adds a floating-point input of sequences of these lengths, one for each row.
     pub fn sequences(self, lengths: &[usize], dims: &[i64]) -> Self {
         self.push(Some(lengths.iter().sum()), Some(lengths.to_vec()), dims)
     }
 
-    /// With a floating-point input of sequences of these lengths, one for each token of input `k`.
+    /// Adds a floating-point input of sequences of these lengths, one for each token of input `k`.
     pub fn sequences_in(mut self, k: usize, lengths: &[usize], dims: &[i64]) -> Self {
         self = self.sequences(lengths, dims);
         if let Some(input) = self.inputs.last_mut() {
@@ -73,7 +73,7 @@ impl Sample {
         self
     }
 
-    /// With a floating-point input that has the tokens of the sequences of input `k`.
+    /// Adds a floating-point input that has the tokens of the sequences of input `k`.
     pub fn tokens_of(mut self, k: usize, dims: &[i64]) -> Self {
         let SampleInput { rows, lengths, within_tokens, .. } = self.inputs[k].clone();
         self = self.push(rows, lengths, dims);
@@ -83,7 +83,7 @@ impl Sample {
         self
     }
 
-    /// With a floating-point input without rows.
+    /// Adds a floating-point input without rows.
     pub fn dense(self, dims: &[i64]) -> Self {
         self.push(None, None, dims)
     }
@@ -96,7 +96,7 @@ impl Sample {
         self
     }
 
-    /// With another input that has the rows of the first, and these dimensions behind them.
+    /// Adds an input that has the rows of the first one, and these dimensions behind them.
     pub fn like(self, dims: &[i64]) -> Self {
         match self.inputs.first().and_then(|input| input.rows) {
             Some(rows) => self.rows(rows, dims),
@@ -104,7 +104,7 @@ impl Sample {
         }
     }
 
-    /// The last input drawn from this range.
+    /// Sets the range of the last input.
     pub fn within(mut self, low: f64, high: f64) -> Self {
         if let Some(input) = self.inputs.last_mut() {
             input.range = (low, high);
@@ -112,7 +112,7 @@ impl Sample {
         self
     }
 
-    /// The last input of this element type.
+    /// Sets the element type of the last input.
     pub fn dtype(mut self, dtype: DType) -> Self {
         if let Some(input) = self.inputs.last_mut() {
             input.dtype = dtype;
@@ -120,7 +120,7 @@ impl Sample {
         self
     }
 
-    /// The number of rows of the batch, where an input has rows or sequences.
+    /// The number of rows of the batch, if an input has rows or sequences.
     pub fn batch(&self) -> Option<usize> {
         let inputs = self.inputs.iter().filter(|input| input.within_tokens.is_none());
         inputs.into_iter().find_map(|input| match &input.lengths {
@@ -141,17 +141,18 @@ impl Sample {
         self.batch().into_iter().chain(tokens).collect()
     }
 
-    /// The same operator on what every operator has to bear: a batch without rows, one row, the same value in two
-    /// slots, and ids all of which are the same.
+    /// The operator on inputs that every operator has to bear: a batch without rows, one row, the same value in two
+    /// slots, and ids that are all the same.
     pub fn variants(&self) -> Vec<Sample> {
-        // Ranges are of no account in samples without rows.
+        // Ranges do not matter in samples without rows.
         let has_rows = self.batch().is_some_and(|rows| rows > 0);
         let batches = [self.with_rows(false), self.with_rows(true)];
         let batches = batches.into_iter().filter(|_| has_rows);
         batches.chain(self.same_ids()).chain(self.same_inputs()).filter(|variant| variant != self).collect()
     }
 
-    /// With a single row, or none. Of sequences it is the row with the longest, as lengths may depend on each other.
+    /// The sample with a single row, or with none. With sequences, the row is the one with the longest, as lengths may
+    /// depend on each other.
     fn with_rows(&self, one: bool) -> Sample {
         let lengths = self.inputs.iter().find_map(|input| input.lengths.as_ref());
         let longest = lengths.and_then(|lengths| (0..lengths.len()).max_by_key(|&row| lengths[row]));
@@ -159,7 +160,7 @@ impl Sample {
         self.of_rows(if one { row..row + 1 } else { row..row }).0
     }
 
-    /// With these rows of the batch; and which rows, or tokens, are left of each input.
+    /// The sample with these rows of the batch, and the rows or tokens that are left of each input.
     pub fn of_rows(&self, rows: Range<usize>) -> (Sample, Vec<Range<usize>>) {
         let mut sample = self.clone();
         let mut left: Vec<Range<usize>> = Vec::with_capacity(self.inputs.len());
@@ -191,7 +192,8 @@ impl Sample {
         has_ids.then_some(sample)
     }
 
-    /// For each slot the first one before it that takes the same values, if neither is changed.
+    /// Samples in which a slot takes the value of an earlier slot, if the same values fit and the operator changes
+    /// neither.
     fn same_inputs(&self) -> Vec<Sample> {
         let is_changed = |k| self.op.operation().input(k).is_changed;
         let mut samples = Vec::new();

@@ -1,11 +1,12 @@
-//! What `for`, `while` and their gradient have in common: state that goes from iteration to iteration, items that come to
-//! each, values that each gives.
+//! The rules that `for`, `while` and their gradient share. A loop has state that goes from iteration to iteration,
+//! items that each iteration gets, and values that each iteration gives.
 
-use crate::ops::{Block, Operator, Program};
-use crate::ops::{Fill, Gradient, GradientError, Infer, LoopGrad, Mismatch, MismatchKind, Number};
+use crate::ops::{
+    Block, Fill, Gradient, GradientError, Infer, LoopGrad, Mismatch, MismatchKind, Number, Operator, Program,
+};
 use crate::program::{BlockId, RowsId, Type, VarId};
 
-/// How the inputs and the outputs of a loop lie beside the parameters and the results of its body.
+/// How the inputs and the outputs of a loop correspond to the parameters and the results of its body.
 ///
 /// | | |
 /// | --- | --- |
@@ -24,19 +25,19 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a loop with so many items among its inputs.
+    /// The parts of a loop of which the first `items` inputs are items; `None` if it has fewer inputs.
     pub(crate) fn new(items: i64, inputs: usize) -> Option<Self> {
         let items = usize::try_from(items).ok().filter(|&items| items <= inputs)?;
         Some(Parts { items, states: inputs - items, collected: 0 })
     }
 
-    /// The same with everything collected that is behind the state among so many outputs.
+    /// The parts of the loop with this many outputs: those behind the state are collected values.
     pub(in crate::ops) fn with_outputs(self, outputs: usize) -> Self {
         Parts { collected: outputs.saturating_sub(self.states), ..self }
     }
 }
 
-/// The types have to be the same; sizes, when they have their values.
+/// Checks that two types are the same. Sizes that cannot be compared yet are checked once they have values.
 fn need_same(cx: &Infer<'_>, a: &Type, b: &Type, wrong: impl Fn() -> Mismatch) -> Result<(), Mismatch> {
     if (a.dtype, a.rows) != (b.dtype, b.rows) {
         return Err(wrong());
@@ -44,7 +45,7 @@ fn need_same(cx: &Infer<'_>, a: &Type, b: &Type, wrong: impl Fn() -> Mismatch) -
     cx.need_equal_dims(&a.dims, &b.dims, wrong)
 }
 
-/// A type as it is in a block on `rows`: what stands outside on the rows that these are taken from.
+/// The type of a state within a block on `rows`. The block takes its rows from those on which the state stands outside.
 fn state_inside(cx: &Infer<'_>, ty: &Type, rows: Option<RowsId>) -> Option<Type> {
     match rows {
         None => Some(ty.clone()),
@@ -53,7 +54,7 @@ fn state_inside(cx: &Infer<'_>, ty: &Type, rows: Option<RowsId>) -> Option<Type>
     }
 }
 
-/// The parameters of a block have to be of the types of the operator's inputs, as they are on the block's rows.
+/// Checks that the parameters of a block have the types of the operator's inputs, as they are on the block's rows.
 pub(in crate::ops) fn check_params(cx: &Infer<'_>, block: &Block, parts: Parts) -> Result<(), Mismatch> {
     let wrong = || {
         cx.fail(MismatchKind::Change, "a block's parameters are not of the types of what comes into the loop")
@@ -77,7 +78,7 @@ pub(in crate::ops) fn check_params(cx: &Infer<'_>, block: &Block, parts: Parts) 
     Ok(())
 }
 
-/// The first results have to be the state, of the types that it has before an iteration.
+/// Checks that the first results are the state, and have the types of the state before an iteration.
 pub(in crate::ops) fn check_states(cx: &Infer<'_>, block: &Block, parts: Parts) -> Result<(), Mismatch> {
     for (k, &param) in block.params.iter().enumerate().skip(parts.items) {
         let expected = cx.program.ty(param);

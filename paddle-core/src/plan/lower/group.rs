@@ -44,7 +44,7 @@ impl<'a, B: Backend> Lowering<'a, B> {
             outputs: Vec::new(),
             temporaries: Vec::new(),
             constants: Vec::new(),
-            random_stream: match (first.op.operation().stream(), first.outputs.first()) {
+            random_stream: match (first.op.operation().random_stream(), first.outputs.first()) {
                 (Some(name), _) => stream(name),
                 (None, Some(&output)) => stream(&program.var(output).name),
                 (None, None) => 0,

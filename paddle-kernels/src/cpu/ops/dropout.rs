@@ -30,7 +30,7 @@ impl Compile for Dropout {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (x, rows) = (single.input(0)?, single.input(1).ok());
         let (out, mask) = (single.output(0)?, single.output(1)?);
-        let (stream, bound) = (single.stream(), dropped_below(self.dropout_prob));
+        let (stream, bound) = (single.random_stream(), dropped_below(self.dropout_prob));
         let divisor = self.dropout_implementation.divisor(self.dropout_prob);
         let (dtype, numbered) = (x.1.dtype, rows.is_some());
         let body: Box<dyn Body> = with_float!(single, dtype, T => {

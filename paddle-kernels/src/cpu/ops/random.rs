@@ -50,7 +50,7 @@ impl Compile for ops::TruncatedGaussianRandom {
 
 fn compile(single: &Single<'_>, distribution: Distribution) -> Result<Compiled, Unsupported> {
     let (rows, out) = (single.input(0).ok(), single.output(0)?);
-    let (dtype, stream, numbered) = (out.1.dtype, single.stream(), rows.is_some());
+    let (dtype, stream, numbered) = (out.1.dtype, single.random_stream(), rows.is_some());
     let body: Box<dyn Body> = with_float!(single, dtype, T => {
         Box::new(Draw::<T> { stream, distribution, numbered, element: PhantomData })
     });

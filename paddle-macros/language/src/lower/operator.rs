@@ -1,6 +1,6 @@
 //! The user's own operators: a declaration becomes a definition, which every use of the operator carries.
 
-use paddle_core::ops::{Arguments, Custom, Definition, Kernel, Number};
+use paddle_core::ops::{Arguments, Custom, Definition, LinkedKernel, Number};
 use paddle_core::program::{VarId, Words};
 
 use super::Lowering;
@@ -150,7 +150,7 @@ impl<'a> Lowering<'a, '_> {
             row_wise: operator.row_wise,
             arguments: Arguments::new(arguments?),
             definition,
-            kernel: Kernel::none(),
+            kernel: LinkedKernel::none(),
         })
     }
 
