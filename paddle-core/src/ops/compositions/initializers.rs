@@ -1,5 +1,5 @@
-//! Initialisers: what parameters are at first. One table, from which come the checks of `init = ..`, the suggestions of
-//! messages, and the documented functions that editors show.
+//! Initialisers: the operators that give parameters their first values. The table is the source of the checks of `init
+//! = ..`, of the suggestions in messages, and of the documented functions that editors show.
 
 use crate::ops::{Fill, GaussianRandom, Number, Op, TruncatedGaussianRandom, UniformRandom};
 use crate::program::{Dim, DimOverflow, Type};
@@ -9,15 +9,15 @@ use crate::program::{Dim, DimOverflow, Type};
 pub struct Initializer {
     /// The name.
     pub name: &'static str,
-    /// What it draws.
+    /// The values that it draws.
     pub doc: &'static str,
-    /// Its arguments, numbers, in order.
+    /// The names of its arguments, which are numbers, in order.
     pub arguments: &'static [&'static str],
-    /// The operator that initialises a parameter of this type.
+    /// Makes the operator that initialises a parameter of a type.
     build: Build,
 }
 
-/// From as many numbers as there are arguments to an operator.
+/// Makes an operator from the arguments' numbers and the parameter's type.
 type Build = fn(&[f64], Type) -> Result<Op, DimOverflow>;
 
 impl Initializer {
@@ -82,26 +82,27 @@ macro_rules! table {
 
 with_initializers!(table);
 
-/// Of a weight of this type, as fully connected layers have it.
+/// The initialiser of a weight of this type in fully connected layers.
 pub(crate) fn xavier(ty: Type) -> Result<Op, DimOverflow> {
     let (inputs, outputs) = fans(&ty)?;
     let fan = Some((&inputs + &outputs)?);
     Ok(UniformRandom { min: -6.0, max: 6.0, fan, path: String::new(), ty }.resolved().into())
 }
 
-/// Of a weight of this type, as convolutions have it.
+/// The initialiser of a weight of this type in convolutions.
 pub(crate) fn msra(ty: Type) -> Result<Op, DimOverflow> {
     let (inputs, _) = fans(&ty)?;
     Ok(GaussianRandom { mean: 0.0, std: 2.0, fan: Some(inputs), path: String::new(), ty }.resolved().into())
 }
 
-/// Every element is this value.
+/// The initialiser that gives every element this value.
 pub(crate) fn constant(value: f64, ty: Type) -> Op {
     Fill { value: Number::Float(value), ty }.into()
 }
 
-/// How many values go into an element of a layer's result, and into how many results an input goes: of matrices
-/// `[inputs, outputs]`, of filters `[outputs, inputs, ..]`, as PaddlePaddle counts them.
+/// The fan-in and the fan-out of a weight: how many inputs an element of the layer's result has, and into how many
+/// results an input goes. They are counted as PaddlePaddle counts them, for matrices `[inputs, outputs]` and filters
+/// `[outputs, inputs, ..]`.
 fn fans(ty: &Type) -> Result<(Dim, Dim), DimOverflow> {
     match &ty.dims[..] {
         [] => Ok((Dim::from(1), Dim::from(1))),
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(show(&constant(0.5, matrix)), "constant(0.5)");
     }
 
-    /// Bound later, a size gives the same bits.
+    /// A parameter gets the same bits if its sizes are bound later.
     #[test]
     fn sizes_may_be_bound_later() {
         let symbolic = xavier(ty(&[Dim::symbol(SymbolId(0)), Dim::from(8)])).unwrap();

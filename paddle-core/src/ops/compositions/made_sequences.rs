@@ -1,7 +1,8 @@
-//! What makes sequences of others, for layers and for rules of the wire alike: an operator that makes their tokens, and
-//! others that bring values to these.
+//! Compositions that make new sequences from given ones, for layers and for rules of the wire. One operator makes the
+//! tokens of the new sequences, and others bring values to these tokens.
 //!
-//! `rows` are the tokens that are made, which are there and of the right rows, but of no other operator.
+//! The parameter `rows` is the row space of the new tokens. It exists already and has the right parent, and no other
+//! operator makes it.
 
 use crate::ops::{
     Binary, BinaryKind, Cast, Fill, Number, Op, PoolType, SequenceConcat, SequenceExpandAs, SequenceGather,
@@ -9,8 +10,8 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, RowsId, Type, VarId};
 
-/// Of each sequence of `x`, the tokens from `offset` on, as many as `length` says. Both are of the rows of the sequences,
-/// i64.
+/// A part of each sequence of `x`: `length` tokens from the token `offset` on. `length` and `offset` are i64 and have a
+/// row for each sequence.
 pub fn slice<E>(
     (x, rows): (VarId, RowsId),
     [offset, length]: [VarId; 2],
@@ -22,7 +23,7 @@ pub fn slice<E>(
     emit(SequenceGather.into(), &[x, position])
 }
 
-/// The sequences of `x`, and behind them those of `y`.
+/// The sequences of `x`, each followed by that of `y`.
 pub fn concat<E>(
     [x, y]: [VarId; 2],
     rows: RowsId,
@@ -34,7 +35,7 @@ pub fn concat<E>(
     emit(SequenceConcat.into(), &[x, y, both])
 }
 
-/// The first places of each row of `x`, as many as `length`, i64 of the same rows, says.
+/// Sequences of the first places of each row of `x`. `length` is i64, has the same rows, and says how many places.
 pub fn unpad<E>(
     (x, rows): (VarId, RowsId),
     length: VarId,
@@ -44,7 +45,8 @@ pub fn unpad<E>(
     emit(SequenceUnpad.into(), &[x, tokens])
 }
 
-/// The elements of the sequences of `x`, whose tokens have `width[0]` of them, as tokens of `width[1]`.
+/// The elements of each sequence of `x` in tokens of another width: `width[0]` is the number of elements in a token of
+/// `x`, and `width[1]` that in a new token.
 pub fn reshape<E>(
     (x, rows): (VarId, RowsId),
     width: [i64; 2],
@@ -60,7 +62,7 @@ pub fn reshape<E>(
     emit(SequenceReshape { dims: vec![Dim::from(width[1])] }.into(), &[x, tokens])
 }
 
-/// The tokens of `x` of which `keep`, a truth value for each, holds.
+/// The tokens of `x` for which `keep` is true. `keep` has a truth value for each token.
 pub fn filter<E>(
     (x, rows): (VarId, RowsId),
     keep: VarId,

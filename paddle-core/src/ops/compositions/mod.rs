@@ -1,4 +1,4 @@
-//! What several operators compute together, for layers and for rules of the wire alike.
+//! Compositions: what layers and rules of the wire alike compute with several operators.
 
 pub(crate) mod initializers;
 pub mod made_sequences;
@@ -9,7 +9,7 @@ use crate::ops::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// `ln Σ exp x` over axes, which are ascending; without any, over everything. The largest is subtracted first.
+/// `ln Σ exp x` over axes, which are ascending; without any, over everything. The largest element is subtracted first.
 pub(crate) fn log_sum_exp<E>(
     x: VarId,
     axes: Vec<i64>,
@@ -18,19 +18,20 @@ pub(crate) fn log_sum_exp<E>(
 ) -> Result<VarId, E> {
     let over = |kind, keep_dim| Op::from(Reduce { kind, axes: axes.clone(), keep_dim });
     let top = emit(over(ReduceKind::Max, true), &[x])?;
-    // Its gradients cancel.
+    // `top` is subtracted here and added below, so its gradients cancel.
     let top = emit(StopGradient.into(), &[top])?;
     let shifted = emit(Binary { kind: BinaryKind::Sub }.into(), &[x, top])?;
     let exps = emit(Unary::of(UnaryKind::Exp).into(), &[shifted])?;
     let sum = emit(over(ReduceKind::Sum, true), &[exps])?;
     let log = emit(Unary::of(UnaryKind::Log).into(), &[sum])?;
     let out = emit(Binary { kind: BinaryKind::Add }.into(), &[log, top])?;
-    // Over axes of size 1, only these go.
+    // A sum over axes of size 1 only removes these axes.
     if keep_dim { Ok(out) } else { emit(over(ReduceKind::Sum, false), &[out]) }
 }
 
-/// The elements of matrices, the last two axes of `x`, of type `ty`, on a diagonal and to one side of it, and 0 in place of the
-/// others. Diagonal `d` has the elements whose column is `d` more than their row; `lower` keeps what is left of it.
+/// One triangle of matrices of type `ty`, which are the last two axes of `x`. The elements of diagonal `d` have a
+/// column that is `d` more than their row. With `lower`, the elements on the diagonal and to the left of it are kept;
+/// otherwise those on it and to the right of it. All others become 0.
 pub(crate) fn triangle<E>(
     (x, ty): (VarId, &Type),
     lower: bool,
@@ -51,8 +52,8 @@ pub(crate) fn triangle<E>(
     emit(Select.into(), &[kept, x, zero]).map(Some)
 }
 
-/// The mean of the squared distances from the mean over axes, or with `unbiased` their sum divided by one less than their number
-/// (but by 1 at least).
+/// The mean of the squared distances from the mean over axes. With `unbiased`, the sum is divided by one less than the
+/// number of elements, but by at least 1.
 pub(crate) fn variance<E>(
     (x, dtype): (VarId, DType),
     axes: Vec<i64>,
@@ -76,8 +77,8 @@ pub(crate) fn variance<E>(
     emit(Binary { kind: BinaryKind::Div }.into(), &[sum, others])
 }
 
-/// The losses of sequences, `[_, 1]`, whose gradients are divided by the number of tokens, while they themselves are not:
-/// `norm_by_times` of PaddlePaddle's connectionist temporal classification.
+/// The losses of sequences, `[_, 1]`, with gradients that are divided by the number of tokens. The losses themselves
+/// stay as they are. PaddlePaddle's connectionist temporal classification calls this `norm_by_times`.
 pub(crate) fn by_times<E>(
     loss: VarId,
     (tokens, dtype): (VarId, DType),
@@ -95,7 +96,8 @@ pub(crate) fn by_times<E>(
     emit(Binary { kind: BinaryKind::Add }.into(), &[divided, rest])
 }
 
-/// Whether each of `0..longest` is below the lengths of sequences, of type `ty`: truth values `[.., longest]`.
+/// Whether each of `0..longest` is below the length of a sequence, for lengths of type `ty`: truth values `[..,
+/// longest]`.
 pub(crate) fn sequence_mask<E>(
     (lengths, ty): (VarId, &Type),
     longest: &Dim,

@@ -1,4 +1,4 @@
-//! The numbers that an operator of the user's is given.
+//! The numbers that are given to an operator of the user's.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::ops::{Attribute, AttributeValue, Number};
 pub struct Arguments(Vec<(String, Number)>);
 
 impl Arguments {
-    /// These numbers. Names are plain: letters, digits and `_`.
+    /// The arguments with these names and numbers. Names consist of letters, digits and `_`.
     pub fn new(numbers: impl IntoIterator<Item = (String, Number)>) -> Self {
         Arguments(numbers.into_iter().collect())
     }
 
-    /// The number of this name.
+    /// The number with this name.
     pub fn get(&self, name: &str) -> Option<Number> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
-    /// Reads the text; `None` if it is not such numbers.
+    /// Reads the text form; `None` if the text is no list of named numbers.
     pub fn parse(text: &str) -> Option<Self> {
         let parts = text.split(", ").filter(|_| !text.is_empty());
         let argument = |part: &str| {

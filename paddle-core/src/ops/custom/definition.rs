@@ -1,4 +1,4 @@
-//! What an operator of the user's is, but for its arithmetic: the types of its values over sizes of its own, and its
+//! The definition of a user's operator without its arithmetic: the types of its values over sizes of its own, and its
 //! gradient as a sub-network.
 
 use std::collections::BTreeMap;
@@ -8,14 +8,19 @@ use std::sync::Arc;
 use crate::ops::{Attribute, AttributeValue, GradientError, Infer, Mismatch, MismatchKind, Op, Program};
 use crate::program::{Arithmetic, DType, Dim, DimOverflow, OpInterface, RowsId, SymbolId, Type, VarId};
 
-/// Products of more sizes than this are refused: substituted by sums of many terms, they would not end.
+/// Products of more sizes than this are refused: if each size were replaced by a sum of many terms, multiplying them
+/// out would take too long.
 const MOST_FACTORS: u32 = 2;
 
-/// A program whose inputs are the operator's inputs, its output and, where it has one, the gradient of the output, and
-/// whose outputs are the gradients of the floating-point inputs, in order. So it says the types of the operator, which
-/// is generic over its sizes, and how it is differentiated. As text it is that program's.
+/// The definition of a user's operator: a program that has the operator's types, which are generic over sizes, and its
+/// gradient.
 ///
-/// It has one block, no parameters, and at most one row space; its operators are pure, and have no gradient themselves.
+/// The program's inputs are the operator's inputs, its output and, if there is a gradient, the gradient of the output.
+/// The program's outputs are the gradients of the floating-point inputs, in order. The program is also the text form of
+/// the definition.
+///
+/// The program has one block, no parameters, and at most one row space. Its operators are pure, and have no gradient
+/// themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition(Arc<Program>);
 
@@ -23,7 +28,7 @@ pub struct Definition(Arc<Program>);
 impl Default for Definition {
     fn default() -> Self {
         let mut program = Program::new();
-        // The first name of a program is free.
+        // An empty program accepts any name.
         drop(program.create_input("out", Type::scalar(DType::F32)));
         Definition(Arc::new(program))
     }
@@ -42,7 +47,7 @@ impl fmt::Display for DefinitionError {
 impl std::error::Error for DefinitionError {}
 
 impl Definition {
-    /// The definition that a program is.
+    /// Makes a definition from a program.
     pub fn new(program: Program) -> Result<Self, DefinitionError> {
         let definition = Definition(Arc::new(program));
         definition.check().map_err(DefinitionError)?;
@@ -74,12 +79,12 @@ impl Definition {
         self.0.inputs()[self.inputs().len()]
     }
 
-    /// The type of a value, over the sizes of the definition.
+    /// The type of a value in terms of the definition's sizes.
     pub fn ty(&self, var: VarId) -> &Type {
         self.0.ty(var)
     }
 
-    /// The types as they are written: `(x: f32[_, D]) -> f32[_, 2 * D]`.
+    /// The types as text: `(x: f32[_, D]) -> f32[_, 2 * D]`.
     pub fn signature(&self) -> String {
         let input = |&input: &VarId| format!("{}: {}", self.0.var(input).name, self.0.show(self.ty(input)));
         let inputs: Vec<String> = self.inputs().iter().map(input).collect();
@@ -141,7 +146,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Every size is told by the inputs.
+    /// Checks that the inputs determine every size.
     fn check_sizes(&self) -> Result<(), String> {
         let program = &*self.0;
         let inputs = || self.inputs().iter().map(|&input| self.ty(input));
@@ -171,7 +176,7 @@ impl Definition {
         }
     }
 
-    /// Unifies the types of the inputs with those of a use.
+    /// Unifies the types of the inputs with those in a use of the operator.
     pub(super) fn bind(&self, cx: &Infer<'_>) -> Result<Binding, Mismatch> {
         let inputs = self.inputs();
         if cx.types.len() != inputs.len() {
@@ -215,14 +220,13 @@ impl Definition {
         Ok(bound)
     }
 
-    /// The same of a use that is known to fit.
+    /// The binding of a use that is known to fit.
     pub(super) fn bind_to(&self, program: &Program, inputs: &[VarId]) -> Binding {
         let types: Vec<Type> = inputs.iter().map(|&input| program.ty(input).clone()).collect();
         Binding::of(self, program, &types)
     }
 
-    /// Emits the operators of the gradient between `values`, which are those of the inputs of the definition, and
-    /// returns what the gradients are.
+    /// Emits the operators of the gradient, and returns the gradients. `values` stand for the inputs of the definition.
     pub(super) fn inline(
         &self,
         values: &[VarId],
@@ -267,14 +271,14 @@ impl Arithmetic for Factors {
     }
 }
 
-/// What the rows and sizes of a definition are in one use of the operator.
+/// The rows and sizes of a definition in one use of the operator.
 pub(super) struct Binding {
     rows: Option<RowsId>,
     sizes: BTreeMap<SymbolId, Dim>,
 }
 
 impl Binding {
-    /// Each size is the first that stands in its place.
+    /// Binds each size to the first extent that stands in its place.
     fn of(definition: &Definition, program: &Program, types: &[Type]) -> Self {
         let mut bound = Binding { rows: None, sizes: BTreeMap::new() };
         for (&input, found) in definition.inputs().iter().zip(types) {
@@ -292,18 +296,18 @@ impl Binding {
         bound
     }
 
-    /// A size that nothing tells stays as it is; the use then does not fit.
+    /// A size that no input determines stays as it is; the use then does not fit.
     fn size(&self, symbol: SymbolId) -> Dim {
         self.sizes.get(&symbol).cloned().unwrap_or_else(|| Dim::symbol(symbol))
     }
 
-    /// A type of the definition in the use.
+    /// Translates a type of the definition into the use.
     pub(super) fn ty(&self, ty: &Type) -> Result<Type, DimOverflow> {
         let rows = ty.rows.and(self.rows);
         Ok(Type { rows, ..ty.substitute(&|symbol| self.size(symbol))? })
     }
 
-    /// An operator of the definition in the use.
+    /// Translates an operator of the definition into the use.
     pub(super) fn op(&self, op: &Op) -> Result<Op, DimOverflow> {
         let substituted = op.substitute(&|symbol| self.size(symbol))?;
         let mut attributes = Vec::new();

@@ -1,4 +1,4 @@
-//! Attributes: the compile-time constants of operators, and their passage to the text form and the wire.
+//! Attributes: the compile-time constants of operators, and their conversion to and from the text form and the wire.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub enum Number {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// A floating-point number; rounded to the element type where it is used.
+    /// A floating-point number, which is rounded to the element type where it is used.
     Float(f64),
 }
 
@@ -27,7 +27,7 @@ impl Number {
         }
     }
 
-    /// Whether it can be an element of this type.
+    /// Whether the number can be an element of this type.
     pub fn fits(self, dtype: DType) -> bool {
         match (dtype, self) {
             (DType::F32 | DType::F64, Number::Float(_) | Number::Int(_)) => true,
@@ -37,7 +37,7 @@ impl Number {
         }
     }
 
-    /// The value as an integer, if it is one.
+    /// The value as an integer, if the number is one.
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Number::Bool(value) => Some(i64::from(value)),
@@ -67,11 +67,11 @@ pub enum Attribute {
     Number(Number),
     /// A word.
     Text(String),
-    /// Integers: axes.
+    /// Integers, for example axes.
     Ints(Vec<i64>),
-    /// Numbers: elements.
+    /// Numbers, for example elements.
     Numbers(Vec<Number>),
-    /// Sizes, symbolic ones too.
+    /// Sizes, which may be symbolic.
     Dims(Vec<Dim>),
     /// An element type.
     DType(DType),
@@ -88,7 +88,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The symbols of its sizes.
+    /// The size symbols in the attribute.
     pub fn symbols(&self) -> Vec<SymbolId> {
         match self {
             Attribute::Dims(dims) => dims.iter().flat_map(Dim::symbols).collect(),
@@ -105,7 +105,7 @@ impl Attribute {
         }
     }
 
-    /// The row spaces that it names.
+    /// The row spaces in the attribute.
     pub fn rows(&self) -> Vec<RowsId> {
         match self {
             Attribute::Rows(rows) => vec![*rows],
@@ -115,7 +115,7 @@ impl Attribute {
         }
     }
 
-    /// The same with each symbol of its sizes replaced; `None` if there are no sizes in it.
+    /// The attribute with each size symbol replaced; `None` if it has no sizes.
     pub fn substitute(&self, with: &dyn Fn(SymbolId) -> Dim) -> Result<Option<Attribute>, DimOverflow> {
         Ok(Some(match self {
             Attribute::Dims(dims) => {
@@ -137,11 +137,11 @@ impl Attribute {
     }
 }
 
-/// A Rust type that can stand in an attribute.
+/// A Rust type whose values can be attributes.
 pub trait AttributeValue: Sized {
-    /// Out of the operator.
+    /// Converts the value to an attribute.
     fn to_attribute(&self) -> Attribute;
-    /// Into the operator; `None` if the attribute is of another kind or out of range.
+    /// Converts an attribute to the value; `None` if the attribute is of another kind or out of range.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
 }
 
@@ -201,23 +201,23 @@ pub enum AttributeError {
     UnknownOperator(String),
     /// The operator has no such attribute.
     Unknown {
-        /// Operator.
+        /// The operator.
         operator: String,
-        /// Attribute.
+        /// The attribute.
         attribute: String,
     },
     /// A required attribute is left out.
     Missing {
-        /// Operator.
+        /// The operator.
         operator: String,
-        /// Attribute.
+        /// The attribute.
         attribute: &'static str,
     },
     /// The value is of the wrong kind or out of range.
     Wrong {
-        /// Operator.
+        /// The operator.
         operator: String,
-        /// Attribute.
+        /// The attribute.
         attribute: &'static str,
     },
 }
@@ -241,7 +241,7 @@ impl fmt::Display for AttributeError {
 
 impl std::error::Error for AttributeError {}
 
-/// The attributes of one operator while it is being read; each is taken once, and what is left over is an error.
+/// The attributes of one operator while they are read. Each is taken once; an attribute that is left over is an error.
 pub struct AttributeReader<'a> {
     operator: &'a str,
     left: Vec<(String, Attribute)>,
@@ -253,7 +253,7 @@ impl<'a> AttributeReader<'a> {
         AttributeReader { operator, left: attributes }
     }
 
-    /// Takes an attribute, or the default.
+    /// Takes an attribute, or its default if it is left out.
     pub fn take<T: AttributeValue>(
         &mut self,
         attribute: &'static str,
@@ -268,7 +268,7 @@ impl<'a> AttributeReader<'a> {
         }
     }
 
-    /// Ends the reading.
+    /// Ends the reading. Attributes that were not taken are an error.
     pub fn finish(self) -> Result<(), AttributeError> {
         match self.left.into_iter().next() {
             Some((attribute, _)) => {
@@ -279,7 +279,7 @@ impl<'a> AttributeReader<'a> {
     }
 }
 
-/// Passage of an operator's attributes to and from names and values.
+/// Conversion of an operator's attributes to and from names and values.
 pub trait Attributes: Sized {
     /// The attributes, in declaration order.
     fn to_attributes(&self) -> Vec<(&'static str, Attribute)>;
@@ -289,12 +289,12 @@ pub trait Attributes: Sized {
     fn prototypes() -> Vec<Self>;
 }
 
-/// Connects the fields of an operator's struct with its attributes: `attributes!(Scale { scale = 1.0, bias = 0.0 })`.
-/// A field with `:` instead of `=` must be given; what stands behind it is the prototype's. A method behind the fields brings
-/// what was read into normal form.
+/// Connects the fields of an operator's struct with its attributes: `attributes!(Scale { scale = 1.0, bias = 0.0 })`. A
+/// field with `:` instead of `=` has to be given; the value behind the `:` is that of the prototype. A method behind
+/// the fields normalises what was read.
 ///
-/// A family whose members differ by name lists them: `attributes!(Binary: kind in BinaryKind::ALL)`. A gradient has the
-/// attributes of what it differentiates: `attributes!(Pool2dGrad(Pool2d))`.
+/// A family lists its members, which differ by name: `attributes!(Binary: kind in BinaryKind::ALL)`. A gradient has the
+/// attributes of the operator that it differentiates: `attributes!(Pool2dGrad(Pool2d))`.
 macro_rules! attributes {
     ($op:ident { $($field:ident $mark:tt $value:expr),* $(,)? } $($normal:ident)?) => {
         impl $crate::ops::Attributes for $op {

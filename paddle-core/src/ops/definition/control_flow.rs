@@ -1,11 +1,11 @@
-//! Control flow: what passes ask of an operator that owns blocks.
+//! Control flow: the questions that passes ask an operator that owns blocks.
 
 use crate::ops::{Op, Operator, Parts, Program};
 use crate::program::VarId;
 
-/// What passes ask of an operator that owns blocks.
+/// The questions that passes ask an operator that owns blocks.
 pub trait ControlFlow {
-    /// How values pass between the operator and its blocks: pairs of (from, to).
+    /// The values that pass between the operator and its blocks, as pairs of (from, to).
     fn flow(&self, program: &Program, operator: &Operator) -> Vec<(VarId, VarId)>;
 
     /// The value that decides which of its blocks run, and how often.
@@ -13,7 +13,8 @@ pub trait ControlFlow {
         None
     }
 
-    /// Of a loop, which runs its last block again and again: how its inputs and outputs lie beside those of the block.
+    /// How the inputs and outputs of a loop correspond to those of its body, which is its last block. `None` if the
+    /// operator is no loop.
     fn iterates(&self, _operator: &Operator) -> Option<Parts> {
         None
     }
@@ -23,7 +24,7 @@ pub trait ControlFlow {
         None
     }
 
-    /// Whether its blocks may be the gradients of those of such an operator, where that is not itself.
+    /// Whether the operator is the gradient of `op`, so that its blocks may be the gradients of the blocks of `op`.
     fn differentiates(&self, _op: &Op) -> bool {
         false
     }

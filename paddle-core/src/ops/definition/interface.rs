@@ -1,21 +1,21 @@
-//! What programs ask of operators.
+//! The answers of operators to programs, which know them as [`OpInterface`] only.
 
 use super::{Attribute, Contraction, Form};
 use crate::ops::{Effects, Infer, Mismatch, Op, Operator, ParameterUse, Program, Schema, Slot, initializers};
 use crate::program::{Dim, DimOverflow, OpInterface, RowsId, SymbolId, Type};
 
 impl Op {
-    /// Name, slots, effects.
+    /// The operator's name, slots and effects.
     pub fn schema(&self) -> &'static Schema {
         self.operation().schema()
     }
 
-    /// The name.
+    /// The operator's name.
     pub fn name(&self) -> &'static str {
         self.schema().name
     }
 
-    /// Effects.
+    /// The operator's effects.
     pub fn effects(&self) -> Effects {
         self.schema().effects
     }
@@ -81,12 +81,12 @@ impl From<Op> for ParameterUse {
 }
 
 impl Operator {
-    /// What it computes, where passes do something with it.
+    /// The kind of computation, if passes treat it specially.
     pub fn form(&self, program: &Program) -> Option<Form> {
         self.op.operation().form(program, self)
     }
 
-    /// Which two inputs it multiplies and sums over which of their axes, if the first output is nothing but that.
+    /// The two inputs and the axes of the sum of products, if the first output is nothing but that.
     pub fn contraction(&self, program: &Program) -> Option<Contraction> {
         match self.form(program) {
             Some(Form::Contraction(contraction)) => Some(contraction),

@@ -1,4 +1,4 @@
-//! What operators are defined with: what one says of itself, its attributes, its gradient rule, its samples.
+//! The parts of an operator's definition: its own description, its attributes, its gradient rule, its samples.
 
 // The macro of this module is used by the operators.
 #[macro_use]

@@ -1,9 +1,10 @@
-//! What losses of classes need of their labels.
+//! The checks of labels that losses of classes share.
 
 use crate::ops::{Infer, Mismatch, MismatchKind};
 use crate::program::{DType, Dim, RowsId};
 
-/// The same rows with one class id each; with `soft`, one probability for each class.
+/// Checks that labels have the rows of the values and one class id each. With `soft`, they have one probability for
+/// each class.
 pub(in crate::ops) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: bool) -> Result<(), Mismatch> {
     let (of, ty) = (cx.ty(values), cx.ty(label));
     if soft {
@@ -19,7 +20,7 @@ pub(in crate::ops) fn check(cx: &Infer<'_>, values: usize, label: usize, soft: b
         }
         return check_rows(cx, values, label, "probabilities");
     }
-    // One id for each row of values; without rows, for each of the dimensions before the classes.
+    // One id goes with each row of values. Values without rows have one for each of the dimensions before the classes.
     let outer = &of.dims[..of.dims.len() - 1];
     let (before, last) = ty.dims.split_at(ty.dims.len().min(outer.len()));
     let needs = format!("`{}` needs class ids [_, 1]", cx.operator);

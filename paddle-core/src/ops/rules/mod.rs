@@ -1,4 +1,4 @@
-//! What the shape rules and gradient rules of several operators share.
+//! The shape rules and gradient rules that several operators share.
 
 pub(super) mod labels;
 pub(super) mod loops;

@@ -1,21 +1,22 @@
 //! Windows that slide over images: the geometry that convolution and pooling share.
 //!
-//! An image is `[_, channels, height, width]`. Along height and along width, window `i` starts `i · stride` behind the
-//! first element of the padded image, and covers `size` elements that are `dilation` apart.
+//! An image is `[_, channels, height, width]`. Along height and along width, window `i` starts `i · stride` elements
+//! behind the first element of the padded image, and covers `size` elements that are `dilation` apart.
 
 use crate::ops::{Attribute, AttributeValue, Infer, Mismatch, MismatchKind};
 use crate::program::{Dim, DimOverflow, Type};
 
-/// What is put around an image before windows slide over it.
+/// The elements that are added around an image before windows slide over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// So many elements above, below, left and right.
+    /// The number of elements above, below, left and right.
     Explicit([i64; 4]),
-    /// As many as make `⌈size / stride⌉` windows, the odd one behind.
+    /// As many elements as make `⌈size / stride⌉` windows. If their number is odd, one more goes below and to the
+    /// right.
     Same,
 }
 
-/// The four sides; none of them for [`Padding::Same`].
+/// An attribute has the four sides, or none of them for [`Padding::Same`].
 impl AttributeValue for Padding {
     fn to_attribute(&self) -> Attribute {
         match self {
@@ -34,7 +35,7 @@ impl AttributeValue for Padding {
 }
 
 impl Padding {
-    /// `[all]`, `[height, width]` or `[above, below, left, right]`.
+    /// The padding from `[all]`, `[height, width]` or `[above, below, left, right]`.
     pub fn of(sides: &[i64]) -> Option<Padding> {
         match *sides {
             [all] => Some(Padding::Explicit([all; 4])),
@@ -44,7 +45,7 @@ impl Padding {
         }
     }
 
-    /// In front of and behind an axis: 0 is height, 1 is width.
+    /// The padding in front of and behind an axis: 0 is height, 1 is width.
     fn along(self, axis: usize) -> Option<[i64; 2]> {
         match self {
             Padding::Explicit(sides) => Some([sides[2 * axis], sides[2 * axis + 1]]),
@@ -58,11 +59,11 @@ impl Padding {
 pub struct Window {
     /// Elements that a window covers.
     pub size: [i64; 2],
-    /// How far a window is from the next.
+    /// The distance from one window to the next, in elements.
     pub stride: [i64; 2],
-    /// How far the elements of a window are from each other.
+    /// The distance between the elements of a window.
     pub dilation: [i64; 2],
-    /// What is put around.
+    /// The padding of the image.
     pub padding: Padding,
 }
 
@@ -88,12 +89,12 @@ impl Window {
         }
     }
 
-    /// How many elements a window reaches over.
+    /// The distance from the first to behind the last element of a window.
     fn reach(&self, axis: usize) -> i64 {
         self.dilation[axis].saturating_mul(self.size[axis] - 1).saturating_add(1)
     }
 
-    /// How many windows there are along an axis of `size` elements. With `ceil`, the last one may reach over the end.
+    /// The number of windows along an axis of `size` elements. With `ceil`, the last one may reach over the end.
     fn positions(&self, axis: usize, size: &Dim, ceil: bool) -> Result<Option<Dim>, DimOverflow> {
         let stride = Dim::from(self.stride[axis]);
         let Some([before, after]) = self.padding.along(axis) else {
@@ -105,15 +106,15 @@ impl Window {
         Ok(Some((&steps + &Dim::from(1))?))
     }
 
-    /// Over how many elements of an axis `positions` windows reach together, without the padding that is written: the
-    /// least size that has so many windows. Sizes far out of range stay so.
+    /// The least size of an axis that has `positions` windows, without the padding that is written. The result
+    /// saturates.
     pub fn covered(&self, axis: usize, positions: i64) -> i64 {
         let [before, after] = self.padding.along(axis).unwrap_or_default();
         let steps = positions.saturating_sub(1).saturating_mul(self.stride[axis]);
         steps.saturating_add(self.reach(axis)).saturating_sub(before).saturating_sub(after)
     }
 
-    /// The type of `channels` images with an element for each window over input 0.
+    /// The type of images with these channels and one element for each window over input 0.
     pub(in crate::ops) fn slide(&self, cx: &Infer<'_>, channels: Dim, ceil: bool) -> Result<Type, Mismatch> {
         let ty = cx.ty(0);
         let image = Image::of(cx, 0)?;
@@ -137,7 +138,7 @@ impl Window {
         Ok(Type { dims, ..*ty })
     }
 
-    /// How many elements are put in front of and behind an axis of `size` elements.
+    /// The number of elements that are added in front of and behind an axis of `size` elements.
     pub fn around(&self, axis: usize, size: usize) -> [usize; 2] {
         let sides = self.padding.along(axis).unwrap_or_else(|| {
             let (size, stride) = (size as i64, self.stride[axis]);
@@ -151,7 +152,7 @@ impl Window {
 
 /// The dimensions of an image.
 pub(in crate::ops) struct Image<'a> {
-    /// The number of images, where that is not their rows.
+    /// The dimensions in front of the channels, if the images have no rows.
     pub(in crate::ops) outer: &'a [Dim],
     pub(in crate::ops) channels: &'a Dim,
     pub(in crate::ops) height: &'a Dim,
@@ -159,7 +160,7 @@ pub(in crate::ops) struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Those of an input, which has to be images of floating-point numbers.
+    /// The dimensions of an input, which has to be images of floating-point numbers.
     pub(in crate::ops) fn of(cx: &Infer<'a>, input: usize) -> Result<Image<'a>, Mismatch> {
         cx.need_float(input)?;
         let ty = &cx.types[input];
