@@ -1,4 +1,4 @@
-//! `accuracy`: how often the class of a row is among those that were predicted.
+//! `accuracy`: the share of rows whose class is among those that were predicted.
 
 use super::{
     AccuracyClass, Effects, Form, Infer, Mismatch, MismatchKind, OfShards, Operation, Operator, Program,
@@ -8,9 +8,9 @@ use crate::program::{DType, Dim, Type};
 
 /// The share of rows whose `Label` is among their `Indices`; 0 over no rows.
 ///
-/// `Out`, `Indices`: what `top_k_v2` gives, `[_, k]`; `Label`: i64 ids `[_, 1]` or `[_]`. `Accuracy`: f32; `Correct` and
-/// `Total`, the numbers of rows: i32; all scalars. `Out` is not read: it is there because PaddlePaddle's operator has
-/// it.
+/// `Indices`: the indices that `top_k_v2` gives, i64 `[_, k]`; `Label`: i64 ids `[_, 1]` or `[_]`. `Accuracy`: f32;
+/// `Correct` and `Total`, the numbers of rows: i32. All three are scalars. `Out` is not read; PaddlePaddle's operator
+/// has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy;
 

@@ -3,7 +3,7 @@
 use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Dim, Type};
 
-/// A tensor of type `ty`, which has no rows and sizes that are numbers, with these elements, the last axis fastest.
+/// A tensor with these elements, the last axis fastest. Its type `ty` has no rows, and its sizes are numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssignValue {
     /// The elements.
@@ -15,7 +15,7 @@ pub struct AssignValue {
 attributes!(AssignValue { values: vec![Number::Float(0.0)], ty: Type::scalar(DType::F32) } rounded);
 
 impl AssignValue {
-    /// With elements that are numbers of the element type.
+    /// Rounds the elements to numbers of the element type.
     pub fn rounded(mut self) -> Self {
         if self.ty.dtype.is_float() {
             for value in &mut self.values {

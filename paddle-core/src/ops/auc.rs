@@ -1,23 +1,23 @@
-//! `auc`: how probable it is that a positive row ranks above a negative one.
+//! `auc`: the probability that a positive row ranks above a negative one.
 
 use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Dim, Type};
 
-/// The area under the ROC curve, by counts of the positive and the negative rows in each of `num_thresholds + 1` equal
-/// parts of the range of probabilities; 0 where either are missing.
+/// The area under the ROC curve; 0 if there are no positive or no negative rows. The range of probabilities is cut into
+/// `num_thresholds + 1` equal parts, and the rows in each part are counted.
 ///
 /// `Predict`: floating point `[_, 2]`, whose last column is the probability of the positive class, or `[_, 1]`; `Label`:
 /// i64 `[_, 1]`, positive above 0 and negative at 0. `AUC`: an f64 scalar. A probability outside of 0 to 1 is an error at
 /// run time.
 ///
 /// `StatPos` and `StatNeg` are the counts, i64 `[1, num_thresholds + 1]`, to which those of the batch are added. With
-/// `slide_steps`, they have, one after another, the counts of so many batches, their sum, which the area is of, and the
-/// number of batches so far.
+/// `slide_steps`, they hold one after the other: the counts of each of the last `slide_steps` batches, their sum, from
+/// which the area is computed, and the number of batches so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Auc {
-    /// How many thresholds cut the range of probabilities.
+    /// The number of thresholds, which cut the range of probabilities.
     pub num_thresholds: i64,
-    /// How many batches count; 0 for all.
+    /// The number of last batches that count; 0 for all.
     pub slide_steps: i64,
 }
 

@@ -8,19 +8,19 @@ use crate::program::{Dim, Type, VarId};
 
 /// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, for each channel, the dimension behind the rows.
 ///
-/// Mean and variance are those of the batch, and `Mean` and `Variance` become
-/// `momentum · before + (1 - momentum) · of the batch`, unless the batch has no elements. With `is_test` they are
-/// `Mean` and `Variance`, which do not change.
+/// In training, mean and variance are those of the batch. `Mean` and `Variance` then become `momentum · before + (1 -
+/// momentum) · of the batch`, unless the batch has no elements. With `is_test`, mean and variance are `Mean` and
+/// `Variance`, which do not change.
 ///
-/// `SavedMean` is the mean and `SavedVariance` is `1 / √(variance + epsilon)`, as in PaddlePaddle: what the gradient
-/// needs of them.
+/// The gradient needs `SavedMean`, the mean, and `SavedVariance`, which is `1 / √(variance + epsilon)` as in
+/// PaddlePaddle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNorm {
-    /// Added to variances, so that none is 0.
+    /// A number that is added to variances, so that none is 0.
     pub epsilon: f64,
-    /// How much of the moving statistics stays.
+    /// The share of the moving statistics that stays.
     pub momentum: f64,
-    /// Whether it is by the moving statistics.
+    /// Whether the operator normalises by the moving statistics.
     pub is_test: bool,
 }
 
@@ -35,7 +35,8 @@ pub struct BatchNormGrad {
 
 attributes!(BatchNormGrad { is_test = false });
 
-/// Input 0 has to have channels; each of `others` is of floating-point numbers of its type, one for each channel.
+/// Checks that input 0 has channels, and that each of `others` has its element type and one floating-point number for
+/// each channel.
 fn channels(cx: &Infer<'_>, others: &[usize]) -> Result<Type, Mismatch> {
     cx.need_float(0)?;
     let ty = cx.ty(0);
@@ -68,7 +69,7 @@ impl Operation for BatchNorm {
         const SCHEMA: Schema = Schema {
             name: "batch_norm",
             doc: "Channels normalised by their mean and variance.",
-            // The moving statistics only go where they are used.
+            // The gradient reads the moving statistics only if the operator normalises by them.
             inputs: &[
                 Slot::of("X"),
                 Slot::of("Scale"),
@@ -121,7 +122,7 @@ impl Operation for BatchNorm {
         grads.extend([None, None]);
         let [scale, inverse] = [inputs[1], inputs[3]];
         let product = |g: &mut Gradient<'_>, a, b| g.emit(Binary { kind: BinaryKind::Mul }, &[a, b]);
-        // Of the moving statistics, which are otherwise not read: from the sums that are there already.
+        // Gradients of the moving statistics exist only here. They follow from the sums that are computed already.
         if let ([_, Some(of_scale), Some(of_bias), ..], true) = (&grads[..], self.is_test) {
             let (of_scale, of_bias) = (*of_scale, *of_bias);
             if g.wants(3) {

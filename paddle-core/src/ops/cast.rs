@@ -33,7 +33,7 @@ impl Operation for Cast {
         Ok(vec![cx.ty(0).with_dtype(self.dtype)])
     }
 
-    /// Only from floating point to floating point.
+    /// Only a cast from floating point to floating point has a gradient.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let dtype = g.ty(g.input(0)).dtype;
         if !dtype.is_float() || !self.dtype.is_float() {
@@ -43,7 +43,7 @@ impl Operation for Cast {
         Ok(vec![Some(g.emit(Cast { dtype }, &[grad])?)])
     }
 
-    /// Integers are rounded.
+    /// Casts to integers round, so they are not linear.
     fn linear(&self) -> Linear {
         if self.dtype.is_float() { Linear::In(&[0]) } else { Linear::No }
     }

@@ -1,4 +1,4 @@
-//! `concat`, `split`: values side by side along an axis, and apart again.
+//! `concat`, `split`: values joined along an axis, and cut apart again.
 
 use super::{
     AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,20 +6,20 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// The inputs one after another along an axis, which is not that of the rows. They agree in element type, rows and all
-/// other dimensions.
+/// Joins the inputs along an axis, which is not that of the rows. They agree in element type, rows and all other
+/// dimensions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Concat {
-    /// The axis, that of the rows counted as 0.
+    /// The axis. The axis of the rows counts as 0.
     pub axis: i64,
 }
 
 /// Cuts `X` along an axis, which is not that of the rows, into parts of these sizes: the inverse of [`Concat`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
-    /// The axis, that of the rows counted as 0.
+    /// The axis. The axis of the rows counts as 0.
     pub axis: i64,
-    /// The sizes of the parts along it.
+    /// The sizes of the parts along the axis.
     pub sections: Vec<Dim>,
 }
 

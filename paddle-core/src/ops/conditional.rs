@@ -1,4 +1,4 @@
-//! `if`: two blocks, each on its rows, or one of them on all.
+//! `if`: two blocks. Each runs on its rows, or one of them runs on everything.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,10 @@ use crate::program::{DType, RowsId, Type, VarId};
 
 /// Runs its first block where `Cond` is true and its second where it is false.
 ///
-/// * `Cond`: bool `[_]` or `[_, 1]`: each block runs on the rows chosen by the condition, and results are merged in
-///   the order of the rows. A block without rows is not run.
-/// * `Cond`: a bool scalar: one block runs, on everything.
+/// * `Cond` is bool `[_]` or `[_, 1]`: each block runs on the rows that the condition chooses. Results are merged in
+/// the
+///   order of the rows. A block without rows is not run.
+/// * `Cond` is a bool scalar: one block runs, on everything.
 ///
 /// In a gradient, a result without rows is the sum over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,19 +21,19 @@ pub struct If;
 
 attributes!(If {});
 
-/// How a result of an [`If`] comes out of the two blocks.
+/// How a result of an [`If`] follows from the results of the two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// Rows of both, in order; of sequences, their tokens.
+    /// The rows of both, in order. If the rows are tokens, those of whole sequences.
     Merge,
     /// The sum; a block that was not run adds nothing.
     Sum,
-    /// That of the block that was run.
+    /// The result of the block that was run.
     Select,
 }
 
 impl If {
-    /// How the results of type `ty` in a block on `rows` are joined.
+    /// How results of type `ty` are joined, for an operator in a block on `rows`.
     pub fn join(program: &Program, rows: Option<RowsId>, ty: &Type) -> Join {
         match (rows, ty.rows) {
             (None, _) => Join::Select,
@@ -141,7 +142,8 @@ impl Operation for If {
             for value in &captured {
                 results.push(match sides[side].1.get(value) {
                     Some(&grad) => grad,
-                    // The other block has it; here it is zero, of the same type on this block's rows.
+                    // Only the other block has a gradient. The gradient of this one is zero, of the same type on this
+                    // block's rows.
                     None => {
                         let (other, grads) = &sides[1 - side];
                         let mut ty = g.program().ty(grads[value]).clone();

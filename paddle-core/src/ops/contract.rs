@@ -1,4 +1,4 @@
-//! `contract`: the sum, over everything but the last axis, of what is beside each other.
+//! `contract`: sums of products over all axes but the last.
 
 use super::{
     AccuracyClass, Contraction, Effects, Factor, Form, Gradient, GradientError, Infer, Linear, Matmul,
@@ -6,9 +6,9 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values, over all axes but the last, rows included.
+/// `Out[m, n] = Σ X[.., m] · Y[.., n]`, of floating-point values. The sum is over all axes but the last, rows included.
 ///
-/// The gradient of a matrix that is a factor of many: one product, however many there are.
+/// It computes the gradient of a matrix that is multiplied with many others in a single product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contract;
 

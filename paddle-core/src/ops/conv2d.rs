@@ -1,5 +1,5 @@
-//! `conv2d`: filters that slide over images. Its gradients with respect to images and filters are operators of their
-//! own, so that only those are computed that somebody wants.
+//! `conv2d`: filters that slide over images. The gradients with respect to images and to filters are operators of their
+//! own, so that only the gradients that are used are computed.
 
 use super::window::Image;
 use super::{
@@ -8,19 +8,21 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// `Output[n, m, y, x] = Σ Input[n, c, y·stride + i·dilation - padding, …] · Filter[m, c, i, j]` over the channels `c`
-/// of the group of `m` and the elements `(i, j)` of the filter.
+/// Slides filters over images.
+///
+/// `Output[n, m, y, x] = Σ Input[n, c, y·stride + i·dilation - padding, …] · Filter[m, c, i, j]`. The sum is over the
+/// channels `c` of the group of `m`, and over the elements `(i, j)` of the filter.
 ///
 /// `Input`: images `[_, channels, height, width]`; `Filter`: `[filters, channels / groups, height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conv2d {
-    /// How far a window is from the next: height, width.
+    /// The distance from one window to the next: height, width.
     pub strides: [i64; 2],
-    /// Zeros around the images.
+    /// The zeros around the images.
     pub paddings: Padding,
-    /// How far the elements of a window are from each other: height, width.
+    /// The distance between the elements of a window: height, width.
     pub dilations: [i64; 2],
-    /// Channels and filters are cut into so many groups; filters see the channels of their group only.
+    /// The number of groups into which channels and filters are cut. A filter sees the channels of its group only.
     pub groups: i64,
 }
 
@@ -33,22 +35,22 @@ attributes!(Conv2d {
 
 /// The dimensions of filters.
 pub(super) struct Filter<'a> {
-    /// Of a convolution, the filters; of its transpose, the channels.
+    /// The number of filters. For a transposed convolution, the number of channels.
     pub(super) first: &'a Dim,
-    /// Of a convolution, the channels of a group; of its transpose, the filters of one.
+    /// The number of channels in a group. For a transposed convolution, the number of filters in a group.
     pub(super) second: &'a Dim,
     /// Height and width.
     pub(super) size: [i64; 2],
 }
 
 impl Conv2d {
-    /// One window at every element, without padding.
+    /// A window at every element, without padding.
     pub const PLAIN: Conv2d =
         Conv2d { strides: [1, 1], paddings: Padding::Explicit([0; 4]), dilations: [1, 1], groups: 1 };
 
-    /// How filters of this size slide.
+    /// The windows of filters of this size.
     pub fn window(&self, size: [i64; 2]) -> Window {
-        // As in PaddlePaddle, padding for as many results as elements does without dilation.
+        // As in PaddlePaddle, the padding is as large as without dilation.
         let dilation = if self.paddings == Padding::Same { [1, 1] } else { self.dilations };
         Window { size, stride: self.strides, dilation, padding: self.paddings }
     }
@@ -68,7 +70,7 @@ impl Conv2d {
         Err(cx.wrong(1, MismatchKind::Shape, message))
     }
 
-    /// The type of the result, from input 0, the images, and input 1, the filters.
+    /// Infers the type of the result from the images, input 0, and the filters, input 1.
     fn output(&self, cx: &Infer<'_>) -> Result<Type, Mismatch> {
         let image = Image::of(cx, 0)?;
         cx.need_float(1)?;
@@ -136,7 +138,7 @@ impl Operation for Conv2d {
     }
 }
 
-/// With respect to which input.
+/// The input whose gradient is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conv2dGradKind {
     /// The images.
@@ -145,12 +147,12 @@ pub enum Conv2dGradKind {
     Filter,
 }
 
-/// The gradient of [`Conv2d`] with respect to one of its inputs, in the shape of that.
+/// The gradient of [`Conv2d`] with respect to one of its inputs. It has the shape of that input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conv2dGrad {
-    /// What is differentiated.
+    /// The convolution that is differentiated.
     pub conv: Conv2d,
-    /// With respect to which input.
+    /// The input whose gradient is computed.
     pub of: Conv2dGradKind,
 }
 
@@ -228,7 +230,7 @@ impl Operation for Conv2dGrad {
     }
 }
 
-/// Cases of convolutions, with what else the operator needs in the shape of the result.
+/// Samples of convolutions. `with` adds an input in the shape of the result.
 fn cases(op: impl Fn(Conv2d) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
     let plain = Conv2d::PLAIN;
     let padded = Conv2d { paddings: Padding::Explicit([1; 4]), ..plain };

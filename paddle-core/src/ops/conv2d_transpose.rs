@@ -1,5 +1,5 @@
-//! `conv2d_transpose`: the linear map from what a convolution gives to what it is given, by the same filters: the
-//! convolution's gradient with respect to its images, as an operator of its own. So its gradients are convolutions.
+//! `conv2d_transpose`: the linear map from the result of a convolution to its images, with the same filters. It is the
+//! convolution's gradient with respect to its images, as an operator of its own. So its own gradients are convolutions.
 
 use super::window::Image;
 use super::{
@@ -8,24 +8,24 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// Each element of `Input` puts the filters of its channel, times itself, into a window of `Output`; windows add up:
-/// `Output[n, m, y·stride + i·dilation - padding, …] = Σ Input[n, c, y, x] · Filter[c, m, i, j]` over all that meet
-/// there (Dumoulin and Visin 2016, chapter 4).
+/// Each element of `Input` adds the filters of its channel, times itself, to a window of `Output`. `Output[n, m,
+/// y·stride + i·dilation - padding, …] = Σ Input[n, c, y, x] · Filter[c, m, i, j]`, where the sum is over all terms
+/// with the same place on the left (Dumoulin and Visin 2016, chapter 4).
 ///
 /// `Input`: images `[_, channels, height, width]`; `Filter`: `[channels, filters / groups, height, width]`; `Output`:
 /// `[_, filters, (height - 1)·stride - padding + dilation·(filter height - 1) + 1 + output padding, …]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conv2dTranspose {
-    /// How far a window is from the next: height, width.
+    /// The distance from one window to the next: height, width.
     pub strides: [i64; 2],
-    /// What is cut off the result above, below, on the left and on the right.
+    /// The number of elements that are cut off the result above, below, on the left and on the right.
     pub paddings: [i64; 4],
-    /// How far the elements of a window are from each other: height, width.
+    /// The distance between the elements of a window: height, width.
     pub dilations: [i64; 2],
-    /// Channels and filters are cut into so many groups; the filters of a group see its channels only.
+    /// The number of groups into which channels and filters are cut. The filters of a group see its channels only.
     pub groups: i64,
-    /// By how much the result is larger than windows reach: height, width. Less than the stride, it tells apart the sizes
-    /// from which a convolution makes images of one size.
+    /// The number of elements that the result has beyond the windows: height, width. It is less than the stride. A
+    /// convolution maps images of several sizes to one size; this number chooses among these sizes.
     pub output_padding: [i64; 2],
 }
 
@@ -38,7 +38,7 @@ attributes!(Conv2dTranspose {
 });
 
 impl Conv2dTranspose {
-    /// One window for every element, nothing cut off.
+    /// A window for every element, with nothing cut off.
     pub const PLAIN: Conv2dTranspose = Conv2dTranspose {
         strides: [1, 1],
         paddings: [0; 4],
@@ -57,7 +57,7 @@ impl Conv2dTranspose {
         }
     }
 
-    /// The number of filters: the channels of the result.
+    /// The number of filters, which are the channels of the result.
     fn filters(&self, cx: &Infer<'_>, channels: &Dim, of_group: &Dim) -> Result<Dim, Mismatch> {
         let groups = Dim::from(self.groups);
         let uneven = || {

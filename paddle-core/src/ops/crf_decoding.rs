@@ -5,8 +5,8 @@ use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, 
 use crate::program::{DType, Type};
 
 /// The labels of each sequence that have the highest score in a conditional random field
-/// ([`LinearChainCrf`](super::LinearChainCrf)), found by Viterbi's algorithm; from the last token on, of two labels that
-/// lead to the same score the lower one.
+/// ([`LinearChainCrf`](super::LinearChainCrf)), found by Viterbi's algorithm. If two labels lead to the same score, the
+/// lower one is taken, from the last token on.
 ///
 /// `Emission`: floating point `[tokens, K]`; `Transition`: `[K + 2, K]`; `ViterbiPath`: i64 `[tokens, 1]`.
 #[derive(Clone, Copy, Debug, PartialEq)]

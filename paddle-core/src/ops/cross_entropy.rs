@@ -1,4 +1,4 @@
-//! `cross_entropy`: the loss of a classifier, from probabilities.
+//! `cross_entropy`: the loss of a classifier that gives probabilities.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, Slot, labels,
@@ -14,21 +14,21 @@ use crate::program::{DType, Dim, Type, VarId};
 pub struct CrossEntropy {
     /// Whether labels are probabilities.
     pub soft_label: bool,
-    /// The id of rows without a class.
+    /// The id that marks rows without a class.
     pub ignore_index: i64,
 }
 
 /// Gradient of [`CrossEntropy`] with respect to the probabilities: `-onehot(Label) · Y@GRAD / X`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossEntropyGrad(
-    /// What is differentiated.
+    /// The loss that is differentiated.
     pub CrossEntropy,
 );
 
 attributes!(CrossEntropy { soft_label = false, ignore_index = -100 });
 attributes!(CrossEntropyGrad(CrossEntropy));
 
-/// One loss for each row of values.
+/// The type of the losses: one for each row of values.
 pub(super) fn loss_type(values: &Type) -> Type {
     let mut loss = values.clone();
     loss.dims.pop();

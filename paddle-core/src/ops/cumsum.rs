@@ -1,18 +1,18 @@
-//! `cumsum`: sums along an axis so far.
+//! `cumsum`: running sums along an axis.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Sample, Schema, Slot,
 };
 use crate::program::{Type, VarId};
 
-/// The sum of the elements of `X` up to each one along an axis, which is not that of the rows.
+/// For each element of `X`, the sum of the elements up to it along an axis, which is not that of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CumSum {
-    /// The axis, that of the rows counted as 0.
+    /// The axis. The axis of the rows counts as 0.
     pub axis: i64,
-    /// Whether an element itself is left out of its sum.
+    /// Whether a sum leaves out the element itself.
     pub exclusive: bool,
-    /// Whether sums are of the elements from each one on.
+    /// Whether a sum runs from the element to the end, instead of from the start to the element.
     pub reverse: bool,
 }
 
@@ -38,7 +38,7 @@ impl Operation for CumSum {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    /// An element is in the sums of those behind it.
+    /// An element is part of the sums of all elements behind it, so its gradient is a sum in the other direction.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         Ok(vec![Some(g.emit(CumSum { reverse: !self.reverse, ..*self }, &[grad])?)])

@@ -1,7 +1,7 @@
 //! `dropout`: sets elements to zero at random.
 //!
-//! Whether an element is dropped is a function of the seed, the step and the iterations of the loops around, the path
-//! of the operator, the number of the row in what was fed, and the place in the row.
+//! Whether an element is dropped is a function of the seed, the step, the iterations of the loops around the operator,
+//! its path, the number of the row in the fed batch, and the position in the row.
 
 use super::{
     AccuracyClass, Assign, Attribute, AttributeValue, Attributes, Effects, Gradient, GradientError, Infer,
@@ -10,23 +10,23 @@ use super::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// The probability where none is given.
+/// The default of the probability.
 const PROBABILITY: f64 = 0.5;
 
-/// What makes up for the elements that are dropped.
+/// How the operator makes up for dropped elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropoutImplementation {
-    /// Those that are kept are divided by the share that is kept.
+    /// In training, the kept elements are divided by the share that is kept.
     UpscaleInTrain,
     /// In test runs, elements are multiplied by the share that is kept.
     DowngradeInInfer,
 }
 
 impl DropoutImplementation {
-    /// As in PaddlePaddle.
+    /// The default of PaddlePaddle.
     const DEFAULT: Self = DropoutImplementation::DowngradeInInfer;
 
-    /// As PaddlePaddle calls it.
+    /// PaddlePaddle's name.
     pub fn name(self) -> &'static str {
         match self {
             DropoutImplementation::UpscaleInTrain => "upscale_in_train",
@@ -34,16 +34,16 @@ impl DropoutImplementation {
         }
     }
 
-    /// The one of this name.
+    /// The implementation with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [DropoutImplementation::UpscaleInTrain, DropoutImplementation::DowngradeInInfer];
         all.into_iter().find(|implementation| implementation.name() == name)
     }
 
-    /// What elements that are kept are divided by, if each is dropped with this probability.
+    /// The number by which kept elements are divided, if each element is dropped with this probability.
     pub fn divisor(self, probability: f64) -> f64 {
         match self {
-            // With nothing kept, there is nothing to divide.
+            // If nothing is kept, there is nothing to divide.
             DropoutImplementation::UpscaleInTrain if probability < 1.0 => 1.0 - probability,
             DropoutImplementation::UpscaleInTrain | DropoutImplementation::DowngradeInInfer => 1.0,
         }
@@ -63,17 +63,17 @@ impl AttributeValue for DropoutImplementation {
     }
 }
 
-/// `Out` is `X`, where `Mask` holds, and else 0.
+/// `Out` is `X` where `Mask` is true, and 0 elsewhere.
 ///
-/// `Rows`, if it is given, has the number that each row of `X` has in what was fed: on some of the rows, the same
-/// elements are dropped as on all of them.
+/// `Rows` is optional, and has the number of each row of `X` in the fed batch. On some of the rows, the operator then
+/// drops the same elements as on all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropout {
     /// The probability with which an element is dropped.
     pub dropout_prob: f64,
-    /// What makes up for them.
+    /// How the operator makes up for dropped elements.
     pub dropout_implementation: DropoutImplementation,
-    /// Tells its random numbers from those of others; without one, that is the name of its result.
+    /// The name of the operator's stream of random numbers. If it is empty, the stream has the name of the result.
     pub path: String,
 }
 
@@ -88,7 +88,7 @@ attributes!(Dropout {
 pub struct DropoutGrad {
     /// The probability with which an element is dropped.
     pub dropout_prob: f64,
-    /// What makes up for them.
+    /// How the operator makes up for dropped elements.
     pub dropout_implementation: DropoutImplementation,
 }
 

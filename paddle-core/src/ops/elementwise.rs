@@ -1,4 +1,4 @@
-//! Element-wise operators. Each is one row of a table: name, formula, derivative; the loops of every backend, the
+//! Element-wise operators. Each is a row of a table: name, formula, derivative. The loops of every backend, the
 //! gradient and the documentation come from the row.
 
 // The macros of this module are used by those below it.
@@ -15,7 +15,7 @@ mod relation;
 mod select;
 mod unary;
 
-/// The classes of rows.
+/// The accuracy classes that rows name.
 mod class {
     use crate::ops::AccuracyClass;
 

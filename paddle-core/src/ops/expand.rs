@@ -1,4 +1,4 @@
-//! `expand_as_v2`, `size`: what gradients of reductions are made of.
+//! `expand_as_v2`, `size`: the operators that gradients of reductions consist of.
 
 use super::reduce::reduced;
 use super::{
@@ -11,9 +11,9 @@ use crate::program::{Type, VarId};
 /// [`Reduce`]. Only the shape of `Y` is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expand {
-    /// The axes, as of the reduction; empty for all.
+    /// The axes of the reduction; empty for all.
     pub axes: Vec<i64>,
-    /// Whether `X` has them, with size 1.
+    /// Whether `X` has these axes, with size 1.
     pub keep_dim: bool,
 }
 
@@ -63,7 +63,7 @@ impl Operation for Expand {
         Ok(vec![Some(g.emit(sum, &[grad])?), None])
     }
 
-    /// What has no rows is repeated for each.
+    /// A value without rows is repeated for each row.
     fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
         match program.ty(operator.outputs[output]).rows {
             Some(_) => OfShards::Rows,

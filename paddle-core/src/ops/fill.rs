@@ -1,12 +1,12 @@
-//! `fill_constant`: a value written in the source, or made by a pass.
+//! `fill_constant`: a constant that is written in the source, or made by a pass.
 
 use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Number, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Type};
 
-/// A tensor of type `ty` whose every element is `value`. The type may have rows.
+/// A tensor of type `ty` with the same value everywhere. The type may have rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// The element; rounded to the element type.
+    /// The value, which is rounded to the element type.
     pub value: Number,
     /// The type of the result.
     pub ty: Type,
@@ -15,7 +15,7 @@ pub struct Fill {
 attributes!(Fill { value: Number::Float(0.0), ty: Type::scalar(DType::F32) });
 
 impl Fill {
-    /// Zeros of this type, or `false`.
+    /// Zeros of this type; `false` for truth values.
     pub fn zeros(ty: Type) -> Self {
         let value = match ty.dtype {
             DType::Bool => Number::Bool(false),

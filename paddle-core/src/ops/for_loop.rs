@@ -1,4 +1,4 @@
-//! `for`: along sequences, token by token.
+//! `for`: a loop over the tokens of sequences.
 
 use super::loops::{self, Parts};
 use super::{
@@ -7,16 +7,16 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// Runs its block, the body, once for each token of sequences: in every iteration on the rows whose sequences have a token
-/// left, so the longest sequence says how often.
+/// Runs its block, the body, once for each token of sequences. Iteration `t` runs on the rows whose sequences have a
+/// token `t`, so the longest sequence determines the number of iterations.
 ///
-/// `X`: first what comes to the iterations, values of all tokens in the order of the iterations
-/// ([`RowOrigin::Steps`](crate::program::RowOrigin::Steps)); then the initial state, a value for each row.
-/// `Out`: the state at the end, that of each row after its last token; then what the iterations gave, in their order. Of
-/// rows without tokens the state stays as it was.
+/// `X`: first the items, which are values of all tokens in the order of the iterations
+/// ([`RowOrigin::Steps`](crate::program::RowOrigin::Steps)); then the initial state, a value for each row. `Out`: the
+/// state at the end, for each row that after its last token; then the values that the iterations gave, in their order.
+/// The state of rows without tokens stays as it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct For {
-    /// How many inputs come to the iterations.
+    /// The number of inputs that are items.
     pub items: i64,
 }
 
@@ -24,7 +24,7 @@ attributes!(For { items = 0 });
 
 impl For {
     fn parts(&self, inputs: usize) -> Parts {
-        // Others are refused by the shape rule.
+        // The shape rule refuses all other numbers.
         Parts::new(self.items, inputs).unwrap_or(Parts { items: inputs, states: 0, collected: 0 })
     }
 }
@@ -80,7 +80,7 @@ impl ControlFlow for For {
         loops::flow(program, operator, self.parts(operator.inputs.len()))
     }
 
-    /// What comes to the iterations: which sequences have a token left.
+    /// The first item decides which sequences have a token left.
     fn decided_by(&self, _: &Program, operator: &Operator) -> Option<VarId> {
         operator.inputs.first().copied().filter(|_| self.items > 0)
     }

@@ -1,9 +1,9 @@
-//! Operators of other systems that this one does not have. They are kept, shown and converted back, not run.
+//! Operators of other systems that this one lacks. They are kept, shown and converted back, but cannot run.
 
 use super::{AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Schema, Slot};
 use crate::program::{Type, VarId};
 
-/// An operator known by its description only.
+/// An operator of which only the description is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Foreign {
     /// Its type in the wire format.

@@ -1,4 +1,4 @@
-//! `gather`: elements by their numbers along an axis.
+//! `gather`: elements along an axis, by their indices.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
@@ -6,29 +6,29 @@ use super::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// The elements of `X` along an axis that `Index` numbers: the dimensions of `Index` stand in place of the axis.
+/// The elements of `X` along an axis with the indices `Index`. The dimensions of `Index` replace the axis.
 ///
-/// What has rows is gathered row by row; what has none is the same for every row. So there are four forms:
+/// A value with rows is read row by row; a value without rows is the same for every row. So there are four forms:
 ///
 /// | `X` | `Index` | `Out` | |
 /// | --- | --- | --- | --- |
 /// | `[A, B]` | `[K]` | `[A, K]` | axis 1 |
 /// | `[_, A, B]` | `[K]` | `[_, K, B]` | axis 1; the same elements of each row |
 /// | `[A, B]` | `[_, K]` | `[_, K, B]` | axis 0, as in an embedding |
-/// | `[_, A, B]` | `[_, K]` | `[_, K, B]` | axis 1; each row has numbers of its own: beams are reordered so |
+/// | `[_, A, B]` | `[_, K]` | `[_, K, B]` | axis 1; each row has indices of its own, as where beams are reordered |
 ///
-/// `Index` is i64. A number out of range is an error at run time.
+/// `Index` is i64. An index out of range is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gather {
-    /// The axis of `X`, that of its rows counted as 0.
+    /// The axis of `X`. The axis of the rows counts as 0.
     pub axis: i64,
 }
 
-/// Gradient of [`Gather`] with respect to `X`: each element of `Out@GRAD` is added to the one that it was taken from,
-/// in order. Of `X` only the shape is read.
+/// Gradient of [`Gather`] with respect to `X`: each element of `Out@GRAD` is added to the element that it was taken
+/// from, in order. `X` is read for its shape only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GatherGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub Gather,
 );
 

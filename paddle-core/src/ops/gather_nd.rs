@@ -1,4 +1,4 @@
-//! `gather_nd`, `scatter_nd_add`: parts by their positions, and sums at positions.
+//! `gather_nd`, `scatter_nd_add`: slices by their positions, and sums at positions.
 
 use super::{
     AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, MismatchKind, Number, Operation,
@@ -6,22 +6,22 @@ use super::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// The parts of `X` at the positions that `Index` has along its last dimension: `Out[.., j] = X[Index[.., :], j]`.
+/// The slices of `X` at the positions in `Index`: `Out[.., j] = X[Index[.., :], j]`.
 ///
-/// `X` has no rows. `Index`: i64, `[.., n]`, of numbers along the first `n` axes of `X`; `Out`: the dimensions of `Index`
-/// but the last, then those of `X` from axis `n` on. A number out of range is an error at run time.
+/// `X` has no rows. `Index`: i64, `[.., n]`; its last dimension holds indices along the first `n` axes of `X`. `Out`:
+/// the dimensions of `Index` but the last, then those of `X` from axis `n` on. An index out of range is an error at run
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GatherNd;
 
-/// `X`, with `Updates` added, in order, at the positions that `Index` has along its last dimension: the adjoint of
-/// [`GatherNd`].
+/// `X` plus `Updates`, which are added in order at the positions in `Index`: the adjoint of [`GatherNd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScatterNdAdd;
 
 attributes!(GatherNd {});
 attributes!(ScatterNdAdd {});
 
-/// The type of what positions (input 1) stand for in a value (input 0).
+/// The type of the slices of a value (input 0) at positions (input 1).
 fn parts(cx: &Infer<'_>) -> Result<Type, Mismatch> {
     cx.need_dtype(1, DType::I64)?;
     let (x, index) = (cx.ty(0), cx.ty(1));

@@ -1,4 +1,4 @@
-//! `gather_rows` and `scatter_rows`: values from one row space to another.
+//! `gather_rows` and `scatter_rows`: move values from one row space to another.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, OfShards, Op,
@@ -6,15 +6,16 @@ use super::{
 };
 use crate::program::{BlockId, BuildError, RowsId, Site, Type, VarId};
 
-/// The rows of `X` that `rows` are taken from it, in their order: those that a block runs on, whole sequences, or all of
-/// them in another order.
+/// The rows of `X` that belong to another row space, in the order of that space. These are the rows that a block runs
+/// on, whole sequences, or all rows in another order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GatherRows {
     /// The row space of the result.
     pub rows: RowsId,
 }
 
-/// The rows of `X`, which are all those of another row space in another order, in the order of that one.
+/// The rows of `X`, put back into the order of the row space from which they were reordered. The result has all rows of
+/// that space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScatterRows;
 
@@ -22,8 +23,8 @@ attributes!(GatherRows { rows: RowsId(0) });
 attributes!(ScatterRows {});
 
 impl Program {
-    /// The value on the rows that `block` runs on: itself, or gathered from those around it, once per block. Of
-    /// sequences, those of these rows.
+    /// The value on the rows of `block`. This is the value itself, or it is gathered from the blocks around, once per
+    /// block. Of tokens, whole sequences are gathered.
     pub fn localize(&mut self, block: BlockId, var: VarId, site: Site) -> Result<VarId, BuildError> {
         let (Some(own), Some(rows)) = (self.rows_of_block(block), self.check_var(var)?.ty.rows) else {
             return Ok(var);
@@ -31,7 +32,7 @@ impl Program {
         if self.is_local(rows, own) {
             return Ok(var);
         }
-        // The outermost block on these rows holds the one gather.
+        // The outermost block on these rows holds the only gather.
         let holder = self.holder_of_rows(block);
         let Some(parent) = self.block(holder).parent else { return Ok(var) };
         let outer = self.localize(parent, var, site)?;
@@ -43,7 +44,7 @@ impl Program {
         self.gather(holder, outer, to, site)
     }
 
-    /// The value on the rows `to`, gathered at the front of `block`, once.
+    /// The value on the rows `to`, gathered once at the front of `block`.
     fn gather(&mut self, block: BlockId, var: VarId, to: RowsId, site: Site) -> Result<VarId, BuildError> {
         let op = Op::from(GatherRows { rows: to });
         let is_gather = |operator: &&Operator| matches!(operator.op, Op::GatherRows(_));
@@ -88,8 +89,8 @@ impl Operation for GatherRows {
         Ok(vec![Type { rows: Some(self.rows), ..ty.clone() }])
     }
 
-    /// Where rows are left out, the gradient stays in the block's row space; the gradient of the operator that owns the
-    /// block puts it together with that of the other rows.
+    /// If only some of the rows were taken, the gradient stays in the block's row space. The gradient of the operator
+    /// that owns the block joins it with that of the other rows.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         let grad = if g.program().is_reordered(self.rows) { g.emit(ScatterRows, &[grad])? } else { grad };

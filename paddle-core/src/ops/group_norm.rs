@@ -7,30 +7,30 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, of floating-point `[rows, channels, ..]`, for each group of
-/// neighbouring channels of a row; `Scale` and `Bias` have one number for each channel. (Wu, He: Group Normalization,
-/// 2018.) A group of each channel is instance normalisation.
+/// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, of floating-point `[rows, channels, ..]`. Each group of
+/// neighbouring channels of a row has its own mean and variance; `Scale` and `Bias` have one number for each channel.
+/// (Wu, He: Group Normalization, 2018.) With one channel in each group, this is instance normalisation.
 ///
-/// `Mean` and `Variance`, `[rows, groups]`, are what the gradient needs of them.
+/// The gradient needs `Mean` and `Variance`, `[rows, groups]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupNorm {
-    /// Added to variances, so that none is 0.
+    /// A number that is added to variances, so that none is 0.
     pub epsilon: f64,
-    /// Into how many groups of equal size the channels are cut.
+    /// The number of groups, which have equal sizes.
     pub groups: i64,
 }
 
 /// Gradients of [`GroupNorm`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupNormGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub GroupNorm,
 );
 
 attributes!(GroupNorm { epsilon = 1e-5, groups = 1 });
 attributes!(GroupNormGrad(GroupNorm));
 
-/// What there is one of for each group of a row, and for each channel.
+/// The types of values with one number for each group of a row, and with one for each channel.
 fn parts(cx: &Infer<'_>, groups: i64) -> Result<[Type; 2], Mismatch> {
     cx.need_float(0)?;
     let ty = cx.ty(0);

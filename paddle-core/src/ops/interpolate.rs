@@ -1,4 +1,4 @@
-//! `nearest_interp_v2`, `bilinear_interp_v2`: images of another height and width.
+//! `nearest_interp_v2`, `bilinear_interp_v2`: change the height and width of images.
 
 use super::window::Image;
 use super::{
@@ -7,12 +7,12 @@ use super::{
 };
 use crate::program::{Dim, DimOverflow, Type, VarId};
 
-/// What an element of the result is made of.
+/// How an element of the result follows from elements of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InterpolateKind {
-    /// One element of the image.
+    /// It is the nearest element.
     Nearest,
-    /// The four around its place, weighted by how near they are.
+    /// It is a mean of the four elements around its place, weighted by how near they are.
     Bilinear,
 }
 
@@ -20,7 +20,7 @@ impl InterpolateKind {
     /// All of them.
     pub const ALL: [InterpolateKind; 2] = [InterpolateKind::Nearest, InterpolateKind::Bilinear];
 
-    /// As PaddlePaddle calls it.
+    /// PaddlePaddle's name.
     pub fn name(self) -> &'static str {
         match self {
             InterpolateKind::Nearest => "nearest",
@@ -28,30 +28,30 @@ impl InterpolateKind {
         }
     }
 
-    /// The one of this name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<InterpolateKind> {
         InterpolateKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// Gives images `[_, channels, height, width]` another height and width, each channel by itself.
+/// Changes images `[_, channels, height, width]` to another height and width, each channel by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interpolate {
-    /// What an element of the result is made of.
+    /// How an element of the result follows from elements of the image.
     pub kind: InterpolateKind,
     /// The height and width of the result.
     pub size: Vec<Dim>,
-    /// How many elements of the result lie on one of the image, down and across, as single precision has it, where `size`
-    /// follows from that; 0 where it does not.
+    /// The number of elements of the result for one element of the image, down and across, in single precision. 0 if
+    /// `size` does not follow from such a scale.
     pub scale: [f64; 2],
-    /// Whether the first and last elements of both lie on each other. Otherwise their edges do.
+    /// Whether the centres of the corner elements of image and result coincide. Otherwise their outer edges do.
     pub align_corners: bool,
-    /// Where corners are not aligned and the kind is bilinear: 0 if elements are in the middle of what they cover, 1 if at
-    /// its beginning.
+    /// The place of an element for bilinear interpolation without aligned corners: 0 for the middle of the area that it
+    /// covers, 1 for the beginning.
     pub align_mode: i64,
 }
 
-/// The attributes of all kinds.
+/// The attributes that all kinds have.
 struct Settings {
     size: Vec<Dim>,
     scale: [f64; 2],
@@ -71,7 +71,7 @@ impl Attributes for Interpolate {
         let settings = Interpolate::of(self.kind, Vec::new());
         let Interpolate { size, scale, align_corners, align_mode, .. } = settings;
         let read = Settings { size, scale, align_corners, align_mode }.with_attributes(reader)?;
-        // The wire has single precision, and nothing where both are 0, whatever their sign.
+        // The wire has single precision, and omits a scale whose two numbers are 0, whatever their sign.
         let scale = read.scale.map(|scale| f64::from(scale as f32));
         let scale = if scale == [0.0; 2] { [0.0; 2] } else { scale };
         let Settings { size, align_corners, align_mode, .. } = read;
@@ -83,18 +83,18 @@ impl Attributes for Interpolate {
     }
 }
 
-/// What an element of the result is made of, along one axis of the image.
+/// The elements of one axis of the image between which an element of the result lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Between {
-    /// The element before its place, or on it.
+    /// The element before the place, or on it.
     pub first: usize,
-    /// The element behind.
+    /// The element behind the place.
     pub second: usize,
-    /// What the second counts; the first counts the rest.
+    /// The weight of the second element. The first one has the rest.
     pub weight: f32,
 }
 
-/// How the places of the result lie on one axis of images.
+/// How the places of the result's elements lie on one axis of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Along {
     kind: InterpolateKind,
@@ -105,8 +105,8 @@ pub struct Along {
 }
 
 impl Along {
-    /// What element `at` of the result is made of. In the precision, and the order, of PaddlePaddle's arithmetic, as the
-    /// elements depend on how a place is rounded.
+    /// The elements between which element `at` of the result lies. The arithmetic has the precision and order of
+    /// PaddlePaddle's, as the choice of elements depends on how a place is rounded.
     pub fn between(&self, at: usize) -> Between {
         let place = self.ratio * at as f32;
         if self.kind == InterpolateKind::Nearest {
@@ -124,12 +124,12 @@ impl Along {
 }
 
 impl Interpolate {
-    /// To this height and width, edges on edges.
+    /// An operator to this height and width, with aligned edges.
     pub fn of(kind: InterpolateKind, size: Vec<Dim>) -> Interpolate {
         Interpolate { kind, size, scale: [0.0; 2], align_corners: false, align_mode: 0 }
     }
 
-    /// The size that is `scale` times as large, as PaddlePaddle rounds it. `None` where that is not known before the
+    /// The size that is `scale` times as large, as PaddlePaddle rounds it; `None` if it cannot be known before the
     /// network is fed.
     pub fn scaled(size: &Dim, scale: f64) -> Result<Option<Dim>, DimOverflow> {
         let scale = scale as f32;
@@ -140,17 +140,17 @@ impl Interpolate {
         if let Some(times) = whole(scale) {
             return (size * &times).map(Some);
         }
-        // A half, a quarter: their inverses are exact.
+        // A half or a quarter has an exact inverse.
         let inverse = 1.0 / scale;
         let parts = whole(inverse).filter(|_| (inverse as i64).count_ones() == 1);
         Ok(parts.and_then(|parts| size.floor_div(&parts)))
     }
 
-    /// How the places lie along height and width, for images and results of these sizes.
+    /// How places lie along height and width, for images and results of these sizes.
     pub fn along(&self, input: [usize; 2], output: [usize; 2]) -> [Along; 2] {
         [0, 1].map(|axis| {
             let (from, to, scale) = (input[axis], output[axis], self.scale[axis] as f32);
-            // An image of the same size is the image.
+            // An image of the same size stays as it is.
             let ratio = if input == output {
                 1.0
             } else if to <= 1 {
@@ -254,7 +254,7 @@ impl Operation for Interpolate {
 /// Gradient of [`Interpolate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterpolateGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub Interpolate,
 );
 
@@ -288,7 +288,7 @@ impl Operation for InterpolateGrad {
     }
 }
 
-/// Cases, with what else the operator needs in the shape of the result.
+/// Samples of the operator. `with` adds an input in the shape of the result.
 fn cases(op: impl Fn(Interpolate) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
     let mut samples = Vec::new();
     for kind in InterpolateKind::ALL {
@@ -304,7 +304,7 @@ fn cases(op: impl Fn(Interpolate) -> Sample, with: impl Fn(Sample, &[i64]) -> Sa
             (corners([5, 7]), [3, 4], [5, 7]),
             (corners([2, 3]), [4, 5], [2, 3]),
             (begin([5, 3]), [3, 5], [5, 3]),
-            // One element, one image, the same.
+            // One element, one image, the same size.
             (to([1, 4]), [3, 1], [1, 4]),
             (corners([3, 1]), [1, 2], [3, 1]),
             (to([2, 3]), [2, 3], [2, 3]),

@@ -1,4 +1,5 @@
-//! `layer_norm`: normalises the elements of each row, or of each place in it, by their own mean and variance.
+//! `layer_norm`: normalises the elements of each row by their own mean and variance, or those of each position in a
+//! row.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
@@ -6,31 +7,31 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, of floating-point numbers, over the axes from
-/// `begin_norm_axis` on, together. `Scale` and `Bias` have one number for each element that is normalised with others:
-/// `[elements]`. (Ba, Kiros, Hinton: Layer Normalization, 2016.)
+/// `Y = (X - mean) / √(variance + epsilon) · Scale + Bias`, of floating-point numbers. The elements along the axes from
+/// `begin_norm_axis` on are normalised together; `Scale` and `Bias`, `[elements]`, have one number for each of them.
+/// (Ba, Kiros, Hinton: Layer Normalization, 2016.)
 ///
-/// `Mean` and `Variance`, which have the axes before, are what the gradient needs of them. PaddlePaddle has these axes
-/// flattened into one.
+/// The gradient needs `Mean` and `Variance`, which have the axes before `begin_norm_axis`. In PaddlePaddle these axes
+/// are flattened into one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerNorm {
-    /// Added to variances, so that none is 0.
+    /// A number that is added to variances, so that none is 0.
     pub epsilon: f64,
-    /// From which axis on, that of the rows counted as 0.
+    /// The first axis that is normalised. The axis of the rows counts as 0.
     pub begin_norm_axis: i64,
 }
 
 /// Gradients of [`LayerNorm`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerNormGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub LayerNorm,
 );
 
 attributes!(LayerNorm { epsilon = 1e-5, begin_norm_axis = 1 });
 attributes!(LayerNormGrad(LayerNorm));
 
-/// What there is one of for each mean, and for each element that is normalised with others.
+/// The types of values with one number for each mean, and with one for each element that is normalised together.
 fn parts(cx: &Infer<'_>, begin: i64) -> Result<[Type; 2], Mismatch> {
     cx.need_float(0)?;
     let ty = cx.ty(0);
@@ -40,7 +41,7 @@ fn parts(cx: &Infer<'_>, begin: i64) -> Result<[Type; 2], Mismatch> {
     Ok([Type { dtype, rows: ty.rows, dims: before.to_vec() }, Type { dtype, rows: None, dims: vec![count] }])
 }
 
-/// Input `k` has to be of this type; `what` says what it is one of for each.
+/// Checks that input `k` is of this type. `what` names the things that have one number each.
 pub(super) fn need_one_for_each(cx: &Infer<'_>, k: usize, ty: &Type, what: &str) -> Result<(), Mismatch> {
     cx.same_dtype(0, k)?;
     let found = cx.ty(k);
@@ -55,7 +56,7 @@ pub(super) fn need_one_for_each(cx: &Infer<'_>, k: usize, ty: &Type, what: &str)
     cx.need_equal_dims(&found.dims, &ty.dims, wrong)
 }
 
-/// Input `k`, a gradient, has to be of the type of input 0.
+/// Checks that input `k`, a gradient, has the type of input 0.
 pub(super) fn need_gradient(cx: &Infer<'_>, k: usize) -> Result<(), Mismatch> {
     if cx.ty(k) == cx.ty(0) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `linear_chain_crf`: how improbable the labels of sequences are.
+//! `linear_chain_crf`: the loss of the labels of sequences, in a conditional random field.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
@@ -9,31 +9,31 @@ use crate::program::{DType, Dim, Type, VarId};
 /// The negative logarithm of the probability that a conditional random field gives to the labels of each sequence.
 /// Lafferty, McCallum and Pereira, "Conditional random fields", 2001.
 ///
-/// The score of labels `y` of `n` tokens is `start[y₀] + Σₜ Emission[t, yₜ] + Σₜ weight[yₜ₋₁, yₜ] + stop[yₙ₋₁]`, and their
-/// probability `exp score(y) / Σ exp score(·)`, over all labels that the tokens could have. A sequence without tokens
-/// gives 0.
+/// For a sequence of `n` tokens with labels `y`, the score is `start[y₀] + Σₜ Emission[t, yₜ] + Σₜ weight[yₜ₋₁, yₜ] +
+/// stop[yₙ₋₁]`, and the probability is `exp score(y) / Σ exp score(·)`, with the sum over all labels that the tokens
+/// could have. A sequence without tokens gives 0.
 ///
-/// `Emission`: floating point `[tokens, K]`; `Transition`: `[K + 2, K]`, of which row 0 is `start`, row 1 is `stop`, and
-/// the others are `weight`; `Label`: i64 ids, `[_]` or `[_, 1]`, of sequences of the same rows. Sequences of different lengths
-/// and ids out of range are errors at run time. `LogLikelihood`: `[P, 1]`. No gradient passes to labels.
+/// `Emission`: floating point `[tokens, K]`; `Transition`: `[K + 2, K]`, with `start` as row 0, `stop` as row 1, and
+/// `weight` as the others; `Label`: i64 ids, `[_]` or `[_, 1]`, in sequences of the same rows. Sequences of different
+/// lengths and ids out of range are errors at run time. `LogLikelihood`: `[P, 1]`. No gradient passes to labels.
 ///
-/// `Alpha`, `[tokens, K]`, is what its gradient needs: `ln p(yₜ = k)` given the tokens to `t`, not those behind it.
-/// Everything is computed in logarithms, so that no score is too high or too low.
+/// The gradient needs `Alpha`, `[tokens, K]`: `ln p(yₜ = k)` given the tokens up to `t`, but not those behind it.
+/// Everything is computed in logarithms, so that no score overflows or underflows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearChainCrf;
 
 /// Gradients of [`LinearChainCrf`] with respect to the emissions and the transitions.
 ///
-/// A label is as probable as it is together with each of the next token's: `p(yₜ₋₁ = j, yₜ = i) = p(yₜ = i) · q(j | i)`, where
-/// `q(j | i) ∝ exp(Alpha[t - 1, j] + weight[j, i])`. What is added up from the last token on are these probabilities, less 1
-/// for the labels that there are.
+/// The probability of neighbouring labels is `p(yₜ₋₁ = j, yₜ = i) = p(yₜ = i) · q(j | i)` with `q(j | i) ∝ exp(Alpha[t
+/// - 1, j] + weight[j, i])`. From the last token on, the gradients add up these probabilities, less 1 for the labels
+/// that are given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearChainCrfGrad;
 
 attributes!(LinearChainCrf {});
 attributes!(LinearChainCrfGrad {});
 
-/// Tokens have one number per label, and there are transitions between all labels.
+/// Checks that tokens have one number per label, and that there are transitions between all labels.
 pub(super) fn check_transition(cx: &Infer<'_>, emission: usize, transition: usize) -> Result<(), Mismatch> {
     cx.need_float(emission)?;
     let [labels] = &cx.ty(emission).dims[..] else {

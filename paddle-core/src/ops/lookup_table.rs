@@ -1,4 +1,4 @@
-//! `lookup_table_v2`: rows of a table by their numbers, as in an embedding of words.
+//! `lookup_table_v2`: rows of a table by their indices, as in an embedding of words.
 
 use super::{
     AccuracyClass, Effects, Form, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation,
@@ -12,22 +12,22 @@ use crate::program::{DType, Dim, Type, VarId};
 /// entry `padding_idx` reads as zeros and has no gradient. An id out of range is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupTable {
-    /// The id that stands for nothing; -1 for none.
+    /// The id that reads as zeros; -1 for none.
     pub padding_idx: i64,
 }
 
-/// Gradient of [`LookupTable`] with respect to the table: each row of `Out@GRAD` is added to the entry that it was
-/// read from, in order. Of `W` only the shape is read.
+/// Gradient of [`LookupTable`] with respect to the table: each row of `Out@GRAD` is added to the entry that it was read
+/// from, in order. `W` is read for its shape only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LookupTableGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub LookupTable,
 );
 
 attributes!(LookupTable { padding_idx = -1 });
 attributes!(LookupTableGrad(LookupTable));
 
-/// The type of what ids (that input) read from a table (that one).
+/// The type of the entries that ids (input `at`) read from a table (input `of`).
 pub(super) fn looked_up(cx: &Infer<'_>, [at, of]: [usize; 2], padding_idx: i64) -> Result<Type, Mismatch> {
     let (ids, table) = (cx.ty(at), cx.ty(of));
     if ids.dtype != DType::I64 {
@@ -87,7 +87,7 @@ impl Operation for LookupTable {
             of(-1, 3, &[1], &[5, 2]),
             of(2, 5, &[2], &[3, 4]),
             of(-1, 0, &[2], &[3, 4]),
-            // Every entry several times.
+            // Every entry is read several times.
             of(0, 40, &[], &[2, 33]),
         ]
     }

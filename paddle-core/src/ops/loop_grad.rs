@@ -1,4 +1,4 @@
-//! `loop_grad`: the iterations of a loop, backward.
+//! `loop_grad`: the iterations of a loop, in reverse.
 
 use super::loops::{self, Parts};
 use super::{
@@ -7,33 +7,33 @@ use super::{
 };
 use crate::program::{RowsId, Type, VarId};
 
-/// Runs the gradient of the body of a loop, its only block, once per iteration of that loop, last iteration first, on the
-/// rows of the iteration.
+/// Runs its only block, the gradient of a loop's body, once per iteration of that loop. The last iteration comes first,
+/// and the block runs on the rows of the iteration.
 ///
-/// The block's parameters are the gradients of what the iteration gave to be collected, then those of the state after it.
-/// Its results are the gradients of the state before the iteration; those of its items, which are collected; then gradients
-/// of values captured from outside, which are added up over the iterations: [`Captured`] says how.
+/// The block's parameters are the gradients of the values that the iteration gave to be collected, then those of the
+/// state after it. Its results are the gradients of the state before the iteration; then those of its items, which are
+/// collected; then those of values captured from outside, which are added up over the iterations as [`Captured`] says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopGrad {
-    /// How many inputs are gradients of collected values.
+    /// The number of inputs that are gradients of collected values.
     pub items: i64,
-    /// How many outputs are gradients of items.
+    /// The number of outputs that are gradients of items.
     pub collected: i64,
 }
 
 attributes!(LoopGrad { items = 0, collected = 0 });
 
-/// How gradients of a value captured by a loop come together.
+/// How the iterations' gradients of a captured value are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Captured {
-    /// Each iteration adds to those rows that it had.
+    /// Each iteration adds to the rows on which it ran.
     Rows {
         /// The row space in the iteration.
         inside: RowsId,
-        /// Its source, of the sum.
+        /// The row space of the sum, from which that of the iteration is taken.
         outside: RowsId,
     },
-    /// Each iteration adds to the whole.
+    /// Each iteration adds to the whole value.
     Whole,
 }
 
@@ -42,12 +42,12 @@ impl LoopGrad {
         Parts::new(self.items, inputs)
     }
 
-    /// The number of outputs behind the state that are collected.
+    /// The number of outputs behind the state that are gradients of items.
     pub(crate) fn of_items(&self) -> usize {
         usize::try_from(self.collected).unwrap_or(usize::MAX)
     }
 
-    /// How the iterations' gradients of this type come together, in a block on `rows`.
+    /// How the iterations' gradients of this type are added up, for a loop in a block on `rows`.
     pub fn captured(program: &Program, ty: &Type, rows: Option<RowsId>) -> Captured {
         let outside = |inside| Some((inside, program.outside_of(inside, rows?)?));
         match ty.rows.and_then(outside) {

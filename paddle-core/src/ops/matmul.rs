@@ -6,14 +6,16 @@ use super::{
 };
 use crate::program::{Dim, RowsId, Type, VarId};
 
-/// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes; either may be
-/// read transposed.
+/// `Out[.., m, n] = Σₖ X[.., m, k] · Y[.., k, n]`, of floating-point matrices, which are the last two axes. Either may
+/// be read transposed.
 ///
 /// The axes before them count matrices, and broadcast: they are aligned from the last, and 1 matches any size and rows.
-/// A value that is one matrix is a factor of all of the other. Rows may also be the `m` of one matrix (they are those of
-/// the result), or the summed `k` of both (the result has none). The rows of `Y` cannot become the columns of the result.
+/// A value that is a single matrix is multiplied with all matrices of the other value. Rows may also be the `m` of a
+/// single matrix, so that the result has them, or the summed `k` of both, so that it has none. The rows of `Y` cannot
+/// become the columns of the result.
 ///
-/// A value of one axis is a matrix of one row as `X`, and of one column as `Y`, which the result does not have. It is not
+/// A value with one axis is a matrix of one row as `X`, and of one column as `Y`; the result lacks that axis. Such a
+/// value is not transposed.
 /// transposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matmul {
@@ -26,7 +28,7 @@ pub struct Matmul {
 attributes!(Matmul { trans_x = false, trans_y = false });
 
 impl Matmul {
-    /// Of matrices as they are.
+    /// A product of matrices that are read as they are.
     pub const PLAIN: Matmul = Matmul { trans_x: false, trans_y: false };
 }
 
@@ -36,7 +38,7 @@ enum Axis {
     Size(Dim),
 }
 
-/// The axes that count matrices, and the two axes of each as the product reads them.
+/// The axes that count matrices, and the two axes of a matrix in the order in which the product reads them.
 fn axes(ty: &Type, transposed: bool, missing: usize) -> Option<(Vec<Axis>, [Axis; 2])> {
     let rows = ty.rows.map(Axis::Rows);
     let mut axes: Vec<Axis> = rows.into_iter().chain(ty.dims.iter().cloned().map(Axis::Size)).collect();
@@ -157,12 +159,12 @@ impl Operation for Matmul {
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, y, grad) = (g.input(0), g.input(1), g.grad(0)?);
         let is_vector = [x, y].map(|var| g.ty(var).rank() == 1);
-        // Vectors as matrices, and the axes in the result that these have.
+        // Vectors become matrices, and the result gets their axes.
         let mut op = *self;
         let (mut of_x, mut of_y) = (g.ty(x).dims.clone(), g.ty(y).dims.clone());
         let mut of_out = g.ty(grad).dims.clone();
         if is_vector[0] {
-            // Rows stay first: a column of them is read transposed.
+            // Rows stay first, so a column of rows is read transposed.
             op.trans_x = g.ty(x).rows.is_some();
             of_x.insert(0, Dim::from(1));
             of_out.insert(of_out.len() - usize::from(!is_vector[1]), Dim::from(1));
@@ -186,7 +188,7 @@ impl Operation for Matmul {
         Ok(grads.into())
     }
 
-    /// A sum over the rows that both have, or each row's own product.
+    /// The product sums over the rows that both have, or multiplies within each row.
     fn of_shards(&self, program: &Program, operator: &Operator, output: usize) -> OfShards {
         let rows = |var: &VarId| program.ty(*var).rows;
         match (rows(&operator.outputs[output]), operator.inputs.iter().find_map(rows)) {
@@ -211,7 +213,7 @@ impl Operation for Matmul {
             op(false, false).rows(0, &[4]).dense(&[4, 5]),
             op(false, false).rows(1, &[7]).dense(&[7, 1]),
             op(true, false).rows(0, &[2]).rows(0, &[5]),
-            // Many matrices: of both, of one, and of sizes that broadcast.
+            // Many matrices: in both values, in one, and in sizes that broadcast.
             op(false, false).rows(3, &[2, 4]).rows(3, &[4, 5]),
             op(true, true).rows(3, &[4, 2]).rows(3, &[5, 4]),
             op(false, false).rows(3, &[2, 4]).dense(&[4, 5]),
@@ -236,8 +238,8 @@ impl Operation for Matmul {
 }
 
 impl Matmul {
-    // With A = op(X), B = op(Y): dA = dOut · Bᵀ and dB = Aᵀ · dOut, each transposed back where it was read so. Of one
-    // matrix that is a factor of many products, the sum of all.
+    // With A = op(X) and B = op(Y), dA = dOut · Bᵀ and dB = Aᵀ · dOut, each transposed back if it was read transposed.
+    // The gradient of a single matrix that is multiplied with many is the sum over all of them.
 
     fn of_x(
         self,
@@ -289,12 +291,12 @@ fn product(
     g.emit(Matmul { trans_x, trans_y }, &[x, y])
 }
 
-/// The value with these dimensions.
+/// Reshapes the value to these dimensions.
 fn shaped(g: &mut Gradient<'_>, value: VarId, dims: Vec<Dim>) -> Result<VarId, GradientError> {
     if g.ty(value).dims == dims { Ok(value) } else { g.emit(Reshape { dims }, &[value]) }
 }
 
-/// The matrices of a value, transposed if `swap` says so.
+/// Transposes the matrices of a value if `swap` says so.
 fn turned(g: &mut Gradient<'_>, value: VarId, swap: bool) -> Result<VarId, GradientError> {
     if !swap {
         return Ok(value);

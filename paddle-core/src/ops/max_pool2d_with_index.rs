@@ -1,4 +1,4 @@
-//! `max_pool2d_with_index`: the maximum of windows that slide over images, and where it is.
+//! `max_pool2d_with_index`: the maxima of windows that slide over images, and their positions.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, Operation, Padding, Pool2d, Pool2dGrad,
@@ -7,19 +7,19 @@ use super::{
 use crate::program::{DType, Type, VarId};
 
 /// Pools the channels of images `[_, channels, height, width]`, each by itself. `Out` has the largest element of each
-/// window, `Mask` the number of the first one that is so large in its channel: `row · width + column`. A window that
-/// covers no element of the image gives 0, at -1.
+/// window. `Mask` has its position in the channel, `row · width + column`; of equal elements, that of the first. A
+/// window that covers no element of the image gives 0, with the position -1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxPool2dWithIndex {
     /// The size of a window; with `adaptive`, the number of windows: height, width.
     pub ksize: [i64; 2],
-    /// How far a window is from the next: height, width.
+    /// The distance from one window to the next: height, width.
     pub strides: [i64; 2],
-    /// How many elements are put above and below, and on the left and on the right. They are never maxima.
+    /// The padding above and below, and on the left and on the right. It is never a maximum.
     pub paddings: [i64; 2],
     /// Whether there is one window, as large as the image.
     pub global_pooling: bool,
-    /// Whether `ksize` windows are spread over the image evenly.
+    /// Whether `ksize` windows are spread evenly over the image.
     pub adaptive: bool,
 }
 
@@ -32,12 +32,12 @@ attributes!(MaxPool2dWithIndex {
 });
 
 impl MaxPool2dWithIndex {
-    /// Windows of this size, side by side.
+    /// Windows of this size, without overlap.
     pub fn of_size(ksize: [i64; 2]) -> MaxPool2dWithIndex {
         MaxPool2dWithIndex { ksize, strides: ksize, paddings: [0, 0], global_pooling: false, adaptive: false }
     }
 
-    /// The pooling that gives the maxima.
+    /// The pooling that gives the same maxima.
     pub fn pool(&self) -> Pool2d {
         let [down, across] = self.paddings;
         Pool2d {
@@ -70,7 +70,7 @@ impl Operation for MaxPool2dWithIndex {
         Ok(vec![out, mask])
     }
 
-    /// Where the maxima are is found out again, as for [`Pool2d`].
+    /// The gradient looks for the positions of the maxima again, as that of [`Pool2d`] does.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let inputs = [g.input(0), g.output(0), g.grad(0)?];
         Ok(vec![Some(g.emit(Pool2dGrad(self.pool()), &inputs)?)])
@@ -82,7 +82,7 @@ impl Operation for MaxPool2dWithIndex {
         let padded = MaxPool2dWithIndex { ksize: [3, 3], strides: [2, 1], paddings: [1, 2], ..plain };
         let global = MaxPool2dWithIndex { global_pooling: true, ..plain };
         let adaptive = MaxPool2dWithIndex { ksize: [2, 3], adaptive: true, ..plain };
-        // Far apart, since the places change where elements are equal.
+        // Elements are far apart, since positions change where elements are equal.
         let far = |op, rows, dims: &[i64]| Sample::of(op).rows(rows, dims).within(-30.0, 30.0);
         vec![
             far(plain, 2, &[2, 4, 5]),

@@ -1,18 +1,18 @@
-//! `one_hot_v2`: ids as rows with a single 1.
+//! `one_hot_v2`: each id as a vector with a single 1.
 
 use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Dim, Type};
 
-/// `Out[.., j]` is 1 where `j` is `X[..]`, and else 0.
+/// `Out[.., j]` is 1 where `j` is `X[..]`, and 0 elsewhere.
 ///
 /// `X`: i64 ids; `Out`: the shape of `X`, and `depth` behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneHot {
     /// The number of ids.
     pub depth: Dim,
-    /// The element type of the result, which is one of numbers.
+    /// The element type of the result, a type of numbers.
     pub dtype: DType,
-    /// Whether an id that is out of range gives zeros; it is an error at run time otherwise.
+    /// Whether an id out of range gives zeros. Otherwise it is an error at run time.
     pub allow_out_of_range: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A constant that stands in the code around a network: its value is bound when the network is made.
+//! Constants of the code around a network. Their values are bound when the network is made.
 
 use super::{
     AccuracyClass, AssignValue, Effects, Fill, Infer, Mismatch, MismatchKind, Number, Op, Operation, Program,
@@ -6,20 +6,20 @@ use super::{
 };
 use crate::program::{BindError, DType, Type};
 
-/// A tensor whose elements are not known yet. [`Program::bind_constants`](crate::ops::Program::bind_constants) puts
-/// [`AssignValue`](super::AssignValue) in its place; before, it cannot be run.
+/// A tensor whose elements are not known yet. It cannot run until
+/// [`Program::bind_constants`](crate::ops::Program::bind_constants) replaces it by [`AssignValue`](super::AssignValue).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outside {
-    /// What it is called there: `crate::GATE`.
+    /// The name of the constant in the code: `crate::GATE`.
     pub name: String,
-    /// Its type, which has no rows and sizes that are numbers.
+    /// The type, which has no rows, and sizes that are numbers.
     pub ty: Type,
 }
 
 attributes!(Outside { name: "crate::GATE".into(), ty: Type::scalar(DType::F32) });
 
 impl Program {
-    /// The constants that stand around the network, each once: what they are called, and their types.
+    /// The names and types of the constants of the code around the network, each once.
     pub fn outside_constants(&self) -> Vec<(&str, &Type)> {
         let operators = self.blocks().iter().flat_map(|block| &block.ops);
         let constants = operators.filter_map(|operator| match &operator.op {
@@ -35,9 +35,9 @@ impl Program {
         known
     }
 
-    /// The same program with the elements of constants that stand around the network.
+    /// The program with the elements of the constants of the code around the network.
     ///
-    /// Errors if a constant has no value here, or one of another number of elements or another element type.
+    /// A constant that has no value here, or one with another number of elements or another element type, is an error.
     pub fn bind_constants(&self, values: &[(&str, Vec<Number>)]) -> Result<Self, BindError> {
         let mut bound = self.clone();
         for operator in bound.operators_mut() {

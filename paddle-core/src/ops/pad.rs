@@ -1,4 +1,4 @@
-//! `pad`: a value with more elements around it.
+//! `pad`: more elements around a value.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
@@ -6,31 +6,31 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// `X` with elements of `pad_value` before and behind it along its axes, but not that of the rows.
+/// `X` with elements `pad_value` before and behind it along its axes, except that of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pad {
-    /// For each axis, that of the rows counted as 0, how many come before and how many behind; none along the rows.
+    /// For each axis, the number of elements before and behind; none along the rows. The axis of the rows counts as 0.
     pub paddings: Vec<i64>,
-    /// What they are; truncated for integers.
+    /// The value of the new elements, truncated for integers.
     pub pad_value: f64,
 }
 
 attributes!(Pad { paddings: Vec::new(), pad_value = 0.0 });
 
-/// What stands around a value that is padded with elements of its own.
+/// The source of the elements around a value, if they are taken from the value itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PadMode {
-    /// What stands inside, seen in a mirror at the first and the last element.
+    /// The inner elements, mirrored at the first and the last element.
     Reflect,
     /// The first and the last element.
     Replicate,
-    /// What stands at the other end.
+    /// The elements at the other end.
     Circular,
 }
 
 impl PadMode {
-    /// The elements of an axis that are side by side once it is padded, by their numbers, as [`Gather`](super::Gather)
-    /// takes them; `None` where the axis is too short.
+    /// The indices of the elements of a padded axis, as [`Gather`](super::Gather) takes them; `None` if the axis is too
+    /// short.
     pub fn positions(self, size: i64, before: i64, behind: i64) -> Option<Vec<i64>> {
         let longest = match self {
             PadMode::Reflect => size - 1,
@@ -90,7 +90,7 @@ impl Operation for Pad {
         Ok(vec![out])
     }
 
-    /// What is left without the padding.
+    /// The gradient is that of the result without the padding.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let mut part = Slice::of(Vec::new(), Vec::new(), Vec::new());
         for (axis, &[before, behind]) in (0..).zip(self.paddings.as_chunks::<2>().0) {

@@ -9,17 +9,17 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// What becomes of the elements of a window.
+/// How the elements of a window are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PoolKind {
-    /// The largest. The gradient goes to the first that is.
+    /// The largest element. The gradient goes to the first of the largest.
     Max,
-    /// Their mean.
+    /// The mean of the elements.
     Avg,
 }
 
 impl PoolKind {
-    /// As PaddlePaddle calls it.
+    /// PaddlePaddle's name.
     pub fn name(self) -> &'static str {
         match self {
             PoolKind::Max => "max",
@@ -27,7 +27,7 @@ impl PoolKind {
         }
     }
 
-    /// The one of this name.
+    /// The kind with this name.
     pub fn from_name(name: &str) -> Option<PoolKind> {
         [PoolKind::Max, PoolKind::Avg].into_iter().find(|kind| kind.name() == name)
     }
@@ -50,22 +50,22 @@ impl AttributeValue for PoolKind {
 /// image gives 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pool2d {
-    /// What becomes of the elements of a window.
+    /// How the elements of a window are combined.
     pub pooling_type: PoolKind,
     /// The size of a window; with `adaptive`, the number of windows: height, width.
     pub ksize: [i64; 2],
-    /// How far a window is from the next: height, width.
+    /// The distance from one window to the next: height, width.
     pub strides: [i64; 2],
-    /// What is put around the images. It is never a maximum.
+    /// The padding of the images. It is never a maximum.
     pub paddings: Padding,
-    /// Whether a last window may reach over the end of the padded image.
+    /// Whether the last window may reach over the end of the padded image.
     pub ceil_mode: bool,
-    /// Whether an average leaves out the padding, instead of counting it as zeros: as many behind the image as there are
-    /// in front of it.
+    /// Whether an average leaves out the padding. Otherwise padding counts as zeros, behind the image as many elements
+    /// as in front of it.
     pub exclusive: bool,
     /// Whether there is one window, as large as the image.
     pub global_pooling: bool,
-    /// Whether `ksize` windows are spread over the image evenly.
+    /// Whether `ksize` windows are spread evenly over the image.
     pub adaptive: bool,
 }
 
@@ -80,17 +80,17 @@ attributes!(Pool2d {
     adaptive = false
 });
 
-/// The elements of the image that one window covers, and by how many an average is divided, along one axis.
+/// The elements of the image that a window covers along one axis, and the divisor of their average.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Covered {
-    /// The elements.
+    /// The elements of the image.
     pub elements: Range<usize>,
-    /// How many count.
+    /// The number of elements that count in an average.
     pub count: usize,
 }
 
 impl Pool2d {
-    /// Windows of this size, side by side.
+    /// Windows of this size, without overlap.
     pub fn of_size(pooling_type: PoolKind, ksize: [i64; 2]) -> Pool2d {
         Pool2d {
             pooling_type,
@@ -104,12 +104,12 @@ impl Pool2d {
         }
     }
 
-    /// How its windows slide, unless they are spread over the image.
+    /// How the windows slide, unless they are spread over the image.
     pub fn window(&self) -> Window {
         Window { size: self.ksize, stride: self.strides, dilation: [1, 1], padding: self.paddings }
     }
 
-    /// What window `i` of `windows` covers of `size` elements along height (0) or width (1).
+    /// The part of `size` elements that window `i` of `windows` covers along height (0) or width (1).
     pub fn covered(&self, axis: usize, size: usize, windows: usize, i: usize) -> Covered {
         if self.global_pooling {
             return Covered { elements: 0..size, count: size };
@@ -120,12 +120,13 @@ impl Pool2d {
         }
         let window = self.window();
         let [before, _] = window.around(axis, size);
-        // In elements of the padded image.
+        // This is a position in the padded image.
         let start = i * window.stride[axis] as usize;
         let end = start + window.size[axis] as usize;
         let inside = |at: usize| at.clamp(before, before + size) - before;
         let elements = inside(start)..inside(end);
-        // As in PaddlePaddle, as much counts behind the image as there is in front of it, even if there is more, or less.
+        // As in PaddlePaddle, as many elements count behind the image as in front of it, even if the padding there is
+        // larger or smaller.
         let padded = end.min(size + 2 * before).saturating_sub(start);
         Covered { count: if self.exclusive { elements.len() } else { padded }, elements }
     }
@@ -171,7 +172,7 @@ impl Operation for Pool2d {
         Ok(vec![Some(g.emit(Pool2dGrad(*self), &inputs)?)])
     }
 
-    /// A maximum is not computed.
+    /// A maximum is one of the elements, so nothing is rounded.
     fn accuracy(&self) -> AccuracyClass {
         match self.pooling_type {
             PoolKind::Max => AccuracyClass::Exact("the largest element is moved"),
@@ -187,7 +188,7 @@ impl Operation for Pool2d {
 /// Gradient of [`Pool2d`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pool2dGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub Pool2d,
 );
 
@@ -219,7 +220,7 @@ impl Operation for Pool2dGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    /// Where the maxima are is found out again; averages are linear.
+    /// The gradient of a maximum reads `X` to look for the maxima again; an average is linear.
     fn input(&self, k: usize) -> Slot {
         let slot = self.schema().input(k);
         Slot { is_read: slot.is_read && (k != 0 || self.0.pooling_type == PoolKind::Max), ..slot }
@@ -230,7 +231,7 @@ impl Operation for Pool2dGrad {
     }
 }
 
-/// Cases of pooling, with what else the operator needs in the shape of the result.
+/// Samples of pooling. `with` adds an input in the shape of the result.
 fn cases(op: impl Fn(Pool2d) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
     [PoolKind::Max, PoolKind::Avg]
         .into_iter()

@@ -1,9 +1,9 @@
-//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`: what parameters are initialised with, and noise.
+//! `uniform_random`, `gaussian_random`, `truncated_gaussian_random`: initial values of parameters, and noise.
 //!
 //! Random numbers are counter-based: element `i` is a function of (seed, step, iterations of the loops around, stream,
 //! `i`), whatever the order or the number of threads. The stream of an initialiser is a hash of the parameter's name.
-//! With `Rows`, which has the number of each row of the result in what was fed, the elements of a row are those that it
-//! has among all rows.
+//! The optional input `Rows` has the number of each row of the result in the fed batch. With it, the elements of a row
+//! are the same whether it is drawn with all rows or with some.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +20,10 @@ pub struct UniformRandom {
     pub min: f64,
     /// Upper bound, not reached.
     pub max: f64,
-    /// A size that is bound later, by which the bounds are: `min` and `max` are their squares times it, with their
-    /// signs.
+    /// A size that is bound later and on which the bounds depend. `min` and `max` are then the squares of the bounds,
+    /// times this size, with the signs of the bounds.
     pub fan: Option<Dim>,
-    /// Tells its numbers from those of others; without one, that is the name of its result.
+    /// The name of the operator's stream of random numbers. If it is empty, the stream has the name of the result.
     pub path: String,
     /// The type of the result.
     pub ty: Type,
@@ -36,27 +36,28 @@ pub struct GaussianRandom {
     pub mean: f64,
     /// Standard deviation.
     pub std: f64,
-    /// A size that is bound later, by which the deviation is: `std` is its square times it.
+    /// A size that is bound later and on which the deviation depends. `std` is then the square of the deviation, times
+    /// this size.
     pub fan: Option<Dim>,
-    /// Tells its numbers from those of others; without one, that is the name of its result.
+    /// The name of the operator's stream of random numbers. If it is empty, the stream has the name of the result.
     pub path: String,
     /// The type of the result.
     pub ty: Type,
 }
 
-/// Normal, but no farther from the mean than two standard deviations: numbers that are farther are drawn again.
+/// Normal, but no farther from the mean than two standard deviations. Numbers that are farther are drawn again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TruncatedGaussianRandom {
     /// Mean.
     pub mean: f64,
-    /// Standard deviation, of the numbers that are drawn.
+    /// The standard deviation of the numbers before the far ones are drawn again.
     pub std: f64,
     /// The type of the result.
     pub ty: Type,
 }
 
 impl UniformRandom {
-    /// The same with plain bounds, once the size is a number.
+    /// The operator with plain bounds, once the size is a number.
     pub fn resolved(self) -> Self {
         match constant(&self.fan) {
             Some(fan) => UniformRandom {
@@ -71,7 +72,7 @@ impl UniformRandom {
 }
 
 impl GaussianRandom {
-    /// The same with a plain deviation, once the size is a number.
+    /// The operator with a plain deviation, once the size is a number.
     pub fn resolved(self) -> Self {
         match constant(&self.fan) {
             Some(fan) => GaussianRandom { std: signed_root(self.std / fan), fan: None, ..self },
@@ -84,7 +85,7 @@ fn constant(fan: &Option<Dim>) -> Option<f64> {
     fan.as_ref().and_then(Dim::constant).map(|fan| fan as f64)
 }
 
-/// `-√2` of -2.
+/// The root of the absolute value, with the sign of `square`: `-√2` for -2.
 fn signed_root(square: f64) -> f64 {
     square.abs().sqrt().copysign(square)
 }
@@ -93,8 +94,8 @@ attributes!(UniformRandom { min = -1.0, max = 1.0, fan = None, path = String::ne
 attributes!(GaussianRandom { mean = 0.0, std = 1.0, fan = None, path = String::new(), ty: Type::scalar(DType::F32) } resolved);
 attributes!(TruncatedGaussianRandom { mean = 0.0, std = 1.0, ty: Type::scalar(DType::F32) });
 
-/// Floating-point elements and finite bounds; a size that they go by is one that the type has too. A number for each row, if
-/// there are any.
+/// Checks that elements are floating point, that `numbers` are finite, and that the type has the size `fan`. An input
+/// with the numbers of rows has to have one for each row.
 fn check(cx: &Infer<'_>, ty: &Type, numbers: [f64; 2], fan: &Option<Dim>) -> Result<Vec<Type>, Mismatch> {
     let wrong = |message: &str| {
         Err(Mismatch { input: None, kind: MismatchKind::Attribute, message: message.to_string() })

@@ -8,7 +8,7 @@ use crate::program::{DType, Dim, Type};
 pub struct Range {
     /// The first number.
     pub start: Number,
-    /// From one to the next.
+    /// The difference between neighbours.
     pub step: Number,
     /// The type of the result.
     pub ty: Type,

@@ -1,4 +1,4 @@
-//! `rank_loss`: how wrong the order of two scores is.
+//! `rank_loss`: the loss of the order of two scores.
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind,
@@ -9,15 +9,15 @@ use crate::program::{Type, VarId};
 /// `Out = ln(1 + exp o) - Label · o` with `o = Left - Right`: the cross-entropy of "left ranks above right" with
 /// probability `Label`.
 ///
-/// All floating point of one element type; `Left` and `Right` broadcast, `Label` to what they make. No gradient passes
-/// to labels.
+/// All values are floating point of one element type. `Left` and `Right` broadcast, and `Label` broadcasts to their
+/// result. No gradient passes to labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankLoss;
 
 attributes!(RankLoss {});
 
 impl RankLoss {
-    /// The value at one element of each input.
+    /// The loss for one element of each input.
     #[inline(always)]
     pub fn apply<T: Real>(label: T, left: T, right: T) -> T {
         let difference = left - right;

@@ -8,22 +8,23 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// Which reduction.
+/// The kind of reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReduceKind {
     /// Σ x.
     Sum,
     /// Σ x / n; 0 over no elements.
     Mean,
-    /// The largest; over no elements, the least that the type has. All that are largest get the gradient.
+    /// The largest element; over no elements, the least value of the type. Every largest element gets the gradient.
     Max,
-    /// The smallest; over no elements, the greatest that the type has. All that are smallest get the gradient.
+    /// The smallest element; over no elements, the greatest value of the type. Every smallest element gets the
+    /// gradient.
     Min,
     /// Π x; 1 over no elements. Products of integers wrap around, as sums do.
     Prod,
-    /// Whether one is true at least.
+    /// Whether at least one element is true.
     Any,
-    /// Whether none is false.
+    /// Whether all elements are true.
     All,
 }
 
@@ -39,19 +40,20 @@ impl ReduceKind {
         ReduceKind::All,
     ];
 
-    /// Whether it is one of truth values.
+    /// Whether it reduces truth values.
     pub fn is_logical(self) -> bool {
         matches!(self, ReduceKind::Any | ReduceKind::All)
     }
 }
 
-/// Reduces `X` over axes: numbers, for a mean floating-point ones; truth values for `reduce_any` and `reduce_all`.
+/// Reduces `X` over axes. `X` has numbers, floating-point ones for a mean, and truth values for `reduce_any` and
+/// `reduce_all`.
 ///
-/// Axis 0 is that of the rows, where there are any; a result over the rows has none. Without axes, over everything:
-/// a scalar.
+/// If `X` has rows, their axis is 0, and a reduction over it gives a value without rows. Without axes, everything is
+/// reduced to a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
-    /// Which reduction.
+    /// The kind of reduction.
     pub kind: ReduceKind,
     /// The axes, ascending; empty for all of them.
     pub axes: Vec<i64>,
@@ -108,8 +110,8 @@ pub(super) fn reduced(ty: &Type, axes: &[i64], keep_dim: bool) -> Option<Type> {
 }
 
 impl Reduce {
-    /// The gradient of a product: of each factor, the product of the others. That is the product of all that are not 0,
-    /// divided by its own if it is not, where no other is 0.
+    /// The gradient of a product: for each factor, the product of the others. This is 0 if another factor is 0.
+    /// Otherwise it is the product of all factors that are not 0, divided by the factor itself if that is not 0.
     fn of_factors(&self, g: &mut Gradient<'_>, x: VarId, grad: VarId) -> Result<VarId, GradientError> {
         let dtype = g.ty(x).dtype;
         let (axes, keep_dim) = (self.axes.clone(), self.keep_dim);

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::program::{Dim, DimOverflow, Type, VarId};
 
-/// Gives `X` other dimensions behind its rows; the number of elements of a row stays.
+/// Gives `X` other dimensions behind its rows. The number of elements in a row stays the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reshape {
-    /// The new dimensions, that of the rows left out.
+    /// The new dimensions, without that of the rows.
     pub dims: Vec<Dim>,
 }
 

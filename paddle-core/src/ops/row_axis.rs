@@ -1,4 +1,4 @@
-//! Rows as an axis, and back: what computes with all rows of a batch together.
+//! Rows as an axis, and an axis as rows: for computations over all rows of a batch.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,11 +6,12 @@ use super::{
 };
 use crate::program::{Dim, RowsId, Type, VarId};
 
-/// `X`, of any type, as a value without rows whose first dimension is their number: `[_, D]` becomes `[N, D]`.
+/// `X`, of any type, as a value without rows whose first dimension is the number of rows: `[_, D]` becomes `[N, D]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowsToAxis;
 
-/// `X`, which has no rows, with its first dimension as the rows of `Like`, of which only these are read: `[N, D]` becomes `[_, D]`.
+/// `X`, which has no rows, with its first dimension as the rows of `Like`: `[N, D]` becomes `[_, D]`. `Like` is read
+/// for its rows only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisToRows;
 

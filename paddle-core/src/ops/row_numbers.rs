@@ -1,29 +1,29 @@
-//! `row_numbers`: 0, 1, 2, … along rows.
+//! `row_numbers`: the numbers 0, 1, 2, … of rows.
 
 use super::{
     AccuracyClass, Effects, Infer, Mismatch, MismatchKind, OfShards, Operation, Operator, Schema, Slot,
 };
 use crate::program::{DType, RowsId, Type};
 
-/// The number of each row of a row space. In a block that runs on some of the rows it is gathered like any value, and
-/// so says which ones these are.
+/// The number of each row of a row space. In a block that runs on some of the rows, the numbers are gathered like any
+/// value, so they tell which rows these are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowNumbers {
-    /// The type of the result: i64, and nothing but rows.
+    /// The type of the result: i64, with rows and without other dimensions.
     pub ty: Type,
 }
 
 attributes!(RowNumbers { ty: RowNumbers::of(RowsId(0)).ty });
 
 impl RowNumbers {
-    /// Of these rows.
+    /// The numbers of these rows.
     pub fn of(rows: RowsId) -> Self {
         RowNumbers { ty: Type { rows: Some(rows), ..Type::scalar(DType::I64) } }
     }
 }
 
-/// What draws for each row takes the number that each of its rows has in what was fed, from input `first` on: nothing, or one
-/// value.
+/// Checks the optional last input of an operator that draws random numbers: from input `first` on, there is nothing or
+/// one value with the number of each row in the fed batch.
 pub(super) fn check(cx: &Infer<'_>, first: usize, rows: Option<RowsId>) -> Result<(), Mismatch> {
     let numbers = rows.map(|rows| RowNumbers::of(rows).ty);
     match &cx.types[first..] {
@@ -36,7 +36,8 @@ pub(super) fn check(cx: &Infer<'_>, first: usize, rows: Option<RowsId>) -> Resul
     }
 }
 
-/// What is drawn by the numbers of rows, input `first`, goes with the rows; without, by their places.
+/// Numbers that are drawn by the numbers of rows, input `first`, belong to the rows. Otherwise they are drawn by
+/// position.
 pub(super) fn drawn(operator: &Operator, first: usize) -> OfShards {
     if operator.inputs.len() > first { OfShards::Rows } else { OfShards::Drawn }
 }

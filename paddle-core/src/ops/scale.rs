@@ -41,7 +41,7 @@ impl Operation for Scale {
         Ok(vec![Some(g.emit(Scale { scale: self.scale, bias: 0.0 }, &[grad])?)])
     }
 
-    /// A sum with a bias is not linear.
+    /// A function with a bias is not linear.
     fn linear(&self) -> Linear {
         if self.bias == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }

@@ -1,4 +1,4 @@
-//! `scatter`: other parts along the first axis.
+//! `scatter`: replaces slices along the first axis.
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Cast, Compare, CompareKind, Effects, Fill, Gather, Gradient,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// `X`, in which the parts along axis 0 that `Ids` numbers are those of `Updates`: `Out[Ids[i]] = Updates[i]`. Of several
-/// for one part, the last stays.
+/// `X` with some of its slices along axis 0 replaced: `Out[Ids[i]] = Updates[i]`. If an id occurs several times, its
+/// last slice stays.
 ///
-/// None of them has rows. `Ids`: i64 `[n]`; `Updates`: `[n]`, then the dimensions of `X` behind its first. An id out of
-/// range is an error at run time.
+/// None of the values has rows. `Ids`: i64 `[n]`; `Updates`: `[n]`, then the dimensions of `X` behind its first. An id
+/// out of range is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter;
 
@@ -49,7 +49,7 @@ impl Operation for Scatter {
         Ok(vec![x.clone()])
     }
 
-    /// To `X` where nothing came in its place, to `Updates` where nothing came after them.
+    /// The gradient goes to `X` where nothing was replaced, and to those `Updates` that no later one replaced.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (ids, grad) = (g.input(1), g.grad(0)?);
         let updates = g.ty(g.input(2)).clone();

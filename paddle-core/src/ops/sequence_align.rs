@@ -1,11 +1,11 @@
-//! `sequence_align`: tokens as the tokens of other sequences.
+//! `sequence_align`: the tokens of one value as the tokens of another.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
-/// The tokens of `X` as those of `Y`, whose elements are not read: the same elements in another row space.
+/// The tokens of `X` as those of `Y`: the same elements in the row space of `Y`, whose elements are not read.
 ///
 /// The sequences of both belong to the same rows. Sequences of different lengths are an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]

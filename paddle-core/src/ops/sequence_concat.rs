@@ -1,24 +1,25 @@
-//! `sequence_concat`: sequences one behind the other, and their gradient.
+//! `sequence_concat`: joins sequences, and its gradient.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
-/// For each row the sequence of `X` and behind it that of `Y`, which are of one type, elements of any, as tokens of `Like`,
-/// whose elements are not read: its sequences are as long as both together, or else the run ends with an error.
+/// For each row, the sequence of `X` followed by that of `Y`, as tokens of `Like`. `X` and `Y` have one type, with any
+/// elements. The elements of `Like` are not read. If its sequences are not as long as both together, the run ends with
+/// an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceConcat;
 
-/// Gradients of [`SequenceConcat`]: what each sequence of `Out@GRAD` has for `X`, and what for `Y`, whose elements are not
-/// read.
+/// Gradients of [`SequenceConcat`]: each sequence of `Out@GRAD`, cut into the parts for `X` and for `Y`, whose elements
+/// are not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceConcatGrad;
 
 attributes!(SequenceConcat {});
 attributes!(SequenceConcatGrad {});
 
-/// The type of the tokens of both, as those of input 2.
+/// The type of the joined tokens, which are those of input 2.
 fn joined(cx: &Infer<'_>) -> Result<Type, Mismatch> {
     cx.need_sequences_of_one(0, 1)?;
     cx.need_sequences_of_one(0, 2)?;

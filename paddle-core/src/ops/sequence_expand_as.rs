@@ -1,4 +1,4 @@
-//! `sequence_expand_as`: a row for each token of its sequence.
+//! `sequence_expand_as`: repeats a row for each token of its sequence.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,9 +6,9 @@ use super::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// Row `i` of `X` for every token of sequence `i` of `Y`, whose elements are not read.
+/// Repeats row `i` of `X` for every token of sequence `i` of `Y`, whose elements are not read.
 ///
-/// `X`: `[P, ..]` of any element type, the rows that the sequences of `Y` belong to; `Out`: `[tokens, ..]`.
+/// `X`: `[P, ..]` of any element type, on the rows to which the sequences of `Y` belong; `Out`: `[tokens, ..]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceExpandAs;
 
@@ -43,7 +43,7 @@ impl Operation for SequenceExpandAs {
         Ok(vec![Type { rows: cx.ty(1).rows, ..cx.ty(0).clone() }])
     }
 
-    /// The sum over the tokens.
+    /// The gradient of a row is the sum over its tokens.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let grad = g.grad(0)?;
         let sum = SequencePool { pooltype: PoolType::Sum, pad_value: 0.0 };

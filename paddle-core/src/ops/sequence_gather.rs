@@ -1,4 +1,4 @@
-//! `sequence_gather`: tokens by their positions.
+//! `sequence_gather`: tokens by their positions in sequences.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,15 +6,15 @@ use super::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// For each token of `Index`, i64 `[tokens]` or `[tokens, 1]`, the token of `X` that has this position in the sequence of the
-/// same row: `Out` has the tokens of `Index`, and the elements of `X`, of any type.
+/// For each token of `Index`, a token of `X`. `Index`, i64 `[tokens]` or `[tokens, 1]`, has its position in the
+/// sequence of the same row. `Out` has the tokens of `Index`, and the elements of `X`, of any type.
 ///
-/// Positions count from 0. One that the sequence does not have is an error at run time.
+/// Positions count from 0. A position behind the end of the sequence is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceGather;
 
-/// Gradient of [`SequenceGather`] with respect to `X`, of which only the shape and the sequences are read: each token of
-/// `Out@GRAD` is added to the one that it was taken from, in order.
+/// Gradient of [`SequenceGather`] with respect to `X`: each token of `Out@GRAD` is added to the token that it was taken
+/// from, in order. `X` is read for its shape and its sequences only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceGatherGrad;
 

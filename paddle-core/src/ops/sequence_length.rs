@@ -1,9 +1,9 @@
-//! `sequence_length`: how many tokens each sequence has.
+//! `sequence_length`: the number of tokens of each sequence.
 
 use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Type};
 
-/// How many tokens each sequence of `X`, whose elements are not read, has: i64 `[P]`.
+/// The number of tokens of each sequence of `X`: i64 `[P]`. The elements of `X` are not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceLength;
 

@@ -1,4 +1,4 @@
-//! `sequence_pad` and `sequence_unpad`: between sequences and rows of equally many places.
+//! `sequence_pad` and `sequence_unpad`: from sequences to rows with equally many places, and back.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,20 +6,20 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in the first of `length` places of its row, and
-/// `pad_value` in the others: `[P, length, ..]`.
+/// The tokens of each sequence of `X`, `[tokens, ..]` of any element type, in a row of `length` places: `[P, length,
+/// ..]`. Places behind the last token have `pad_value`.
 ///
 /// A sequence with more tokens than there are places is an error at run time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequencePad {
-    /// How many places each row has.
+    /// The number of places of a row.
     pub length: Dim,
-    /// What stands behind the tokens; truncated for integers.
+    /// The value behind the tokens, truncated for integers.
     pub pad_value: f64,
 }
 
-/// The first places of each row of `X`, `[P, length, ..]` of any element type, as the tokens of `Like`, whose elements are not
-/// read: `[tokens, ..]`.
+/// The first places of each row of `X`, `[P, length, ..]` of any element type, as the tokens of `Like`: `[tokens, ..]`.
+/// The elements of `Like` are not read.
 ///
 /// A sequence with more tokens than there are places is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ impl Operation for SequencePad {
         Ok(vec![Some(g.emit(SequenceUnpad, &[grad, x])?)])
     }
 
-    /// Padding that is not 0 does not go with x.
+    /// With a padding other than 0, the result is not linear in `X`.
     fn linear(&self) -> Linear {
         if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }

@@ -1,4 +1,4 @@
-//! `sequence_pool`: one row for each sequence, made of its tokens.
+//! `sequence_pool`: reduces the tokens of each sequence to one row.
 
 use super::{
     AccuracyClass, Attribute, AttributeValue, Effects, Gradient, GradientError, Infer, Mismatch,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// How the tokens of a sequence become one row.
+/// How the tokens of a sequence are reduced to one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PoolType {
     /// Σ x / n.
@@ -15,7 +15,7 @@ pub enum PoolType {
     Sum,
     /// Σ x / √n.
     Sqrt,
-    /// The largest of each column. The gradient goes to the first of those that are equal.
+    /// The largest element of each column. Among equal ones, the gradient goes to the first.
     Max,
     /// The first token.
     First,
@@ -40,7 +40,7 @@ impl PoolType {
         }
     }
 
-    /// The one of this name.
+    /// The type with this name.
     pub fn from_name(name: &str) -> Option<PoolType> {
         PoolType::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -59,20 +59,20 @@ impl AttributeValue for PoolType {
     }
 }
 
-/// One row for each sequence of `X`, floating point: the average, sum, … of its tokens; `pad_value` for a sequence
-/// without tokens.
+/// One row for each sequence of `X`, floating point: the average, sum, … of its tokens. A sequence without tokens gives
+/// `pad_value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequencePool {
-    /// How tokens become a row.
+    /// How tokens are reduced to a row.
     pub pooltype: PoolType,
-    /// What a sequence without tokens gives.
+    /// The value for a sequence without tokens.
     pub pad_value: f64,
 }
 
-/// Gradient of [`SequencePool`] with respect to `X`, of which the elements are read for [`PoolType::Max`] only.
+/// Gradient of [`SequencePool`] with respect to `X`, whose elements are read for [`PoolType::Max`] only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequencePoolGrad {
-    /// How tokens became a row.
+    /// How tokens were reduced to a row.
     pub pooltype: PoolType,
 }
 
@@ -104,7 +104,7 @@ impl Operation for SequencePool {
         Ok(vec![Some(g.emit(SequencePoolGrad { pooltype: self.pooltype }, &[x, grad])?)])
     }
 
-    /// Only sums are computed.
+    /// Only sums round; the other types move elements.
     fn accuracy(&self) -> AccuracyClass {
         match self.pooltype {
             PoolType::Max | PoolType::First | PoolType::Last => AccuracyClass::MOVED,
@@ -153,13 +153,13 @@ impl Operation for SequencePoolGrad {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    /// The largest elements are looked for again.
+    /// The gradient looks for the largest elements again.
     fn input(&self, k: usize) -> Slot {
         let slot = self.schema().input(k);
         Slot { is_read: k != 0 || self.pooltype == PoolType::Max, ..slot }
     }
 
-    /// A root is rounded before it divides.
+    /// The root is rounded before it divides.
     fn accuracy(&self) -> AccuracyClass {
         match self.pooltype {
             PoolType::Sqrt => AccuracyClass::Rounding("a rounded root, and a quotient"),

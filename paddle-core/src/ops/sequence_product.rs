@@ -1,4 +1,5 @@
-//! Products of sequences with sequences, pair by pair: what attention is made of. Each of the three is the gradient of the others.
+//! Products of sequences with sequences, pair by pair, of which attention consists. The gradients of each of the three
+//! operators consist of the other two.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -8,21 +9,22 @@ use crate::program::{DType, RowsId, Type, VarId};
 
 /// The product of two tokens for each pair of them.
 ///
-/// `X` and `Y`: floating point, tokens `[.., D]` of sequences of the same rows. `Index`: for each token of `X`, the positions of tokens
-/// of `Y` in the sequence of the same row, i64: sequences that belong to the tokens of `X`. `Out`: `[..]`, the sum over `D` of the
-/// products, for each token of `Index`. A position that the sequence does not have is an error at run time.
+/// `X` and `Y`: floating point `[.., D]`, tokens of sequences of the same rows. `Index`: i64 sequences that belong to
+/// the tokens of `X`; for each of these, they hold positions of tokens of `Y` in the sequence of the same row. `Out`:
+/// `[..]`, for each token of `Index` the sum of the products over `D`. A position behind the end of the sequence is an
+/// error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceProduct;
 
-/// For each token of `X`, whose elements are not read, the sum of tokens of `Y`, each times its weight.
+/// For each token of `X`, the weighted sum of tokens of `Y`. The elements of `X` are not read.
 ///
-/// `W`: `[..]`, a weight for each token of `Index`, which says which tokens of `Y` they are for, as in [`SequenceProduct`]; `Y`:
-/// `[.., E]`; `Out`: `[.., E]`, on the tokens of `X`.
+/// `W`: `[..]`, a weight for each token of `Index`, which names tokens of `Y` as in [`SequenceProduct`]; `Y`: `[..,
+/// E]`; `Out`: `[.., E]`, on the tokens of `X`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceWeigh;
 
-/// For each token of `Y`, whose elements are not read, the sum of those tokens of `X` that `Index` pairs it with, each times its
-/// weight.
+/// For each token of `Y`, the weighted sum of the tokens of `X` that `Index` pairs it with. The elements of `Y` are not
+/// read.
 ///
 /// `W`: `[..]`, a weight for each token of `Index`; `X`: `[.., D]`; `Out`: `[.., D]`, on the tokens of `Y`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +34,8 @@ attributes!(SequenceProduct {});
 attributes!(SequenceWeigh {});
 attributes!(SequenceSpread {});
 
-/// The tokens of the pairs: sequences that belong to the tokens of input `x`, which are of the same rows as those of `y`.
+/// The row space of the pairs. Their sequences belong to the tokens of input `x`, whose sequences belong to the same
+/// rows as those of input `y`.
 fn pairs(cx: &Infer<'_>, x: usize, y: usize, index: usize) -> Result<Option<RowsId>, Mismatch> {
     cx.need_sequences_of_one(x, y)?;
     cx.need_dtype(index, DType::I64)?;
@@ -53,7 +56,7 @@ fn pairs(cx: &Infer<'_>, x: usize, y: usize, index: usize) -> Result<Option<Rows
     Ok(ty.rows)
 }
 
-/// Weights of the pairs beside tokens that have one more dimension.
+/// Checks that input 0 has a weight for each pair, and that input `values` has one more dimension.
 fn weights(cx: &Infer<'_>, pairs: Option<RowsId>, values: usize) -> Result<(), Mismatch> {
     cx.need_float(values)?;
     cx.need_dims(values, 1)?;
@@ -208,13 +211,13 @@ impl Operation for SequenceSpread {
     }
 }
 
-/// Samples of an operator on weights of pairs; `with` adds the sequences of `X` and of `Y`, one of which is not read.
+/// Samples of an operator on weights of pairs. `with` adds the sequences of `X` and of `Y`, one of which is not read.
 fn weighted(op: super::Op, with: impl Fn(Sample, [&[usize]; 2], &[i64]) -> Sample) -> Vec<Sample> {
     let of = |lengths: [&[usize]; 2], dims: &[i64], pairs: &[usize], below: f64| {
         let both = with(Sample::of(op.clone()), lengths, dims);
         let index = both.sequences_in(0, pairs, &[]).dtype(DType::I64).within(0.0, below);
         let mut sample = index.tokens_of(2, &dims[..dims.len() - 1]);
-        // The slots are the weights, what is read, the positions, and what is not.
+        // The slots are the weights, the tokens that are read, the positions, and the tokens that are not read.
         sample.slots = match op {
             super::Op::SequenceWeigh(_) => vec![3, 1, 2, 0],
             _ => vec![3, 0, 2, 1],

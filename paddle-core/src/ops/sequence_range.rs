@@ -1,18 +1,17 @@
-//! `sequence_range`: new sequences, of given lengths.
+//! `sequence_range`: new sequences of given lengths.
 
 use super::{
     AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Operator, Program, Schema, Slot,
 };
 use crate::program::{DType, RowOrigin, RowsId, Type};
 
-/// A sequence for each row, of as many tokens as `Length`, i64 `[P]` or `[P, 1]`, says: 0, 1, 2, … in each. `Out`: i64
-/// `[tokens]`.
+/// For each row, a sequence 0, 1, 2, … with `Length` tokens. `Length`: i64 `[P]` or `[P, 1]`; `Out`: i64 `[tokens]`.
 ///
-/// This is how sequences come to be that are neither fed nor collected by a loop: other operators then bring values to its
-/// tokens. A length below 0 is an error at run time.
+/// All sequences that are neither fed nor collected by a loop begin with this operator; other operators then bring
+/// values to its tokens. A length below 0 is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceRange {
-    /// The tokens that it makes, of sequences of the rows of `Length`.
+    /// The row space of the new tokens. Their sequences belong to the rows of `Length`.
     pub rows: RowsId,
 }
 

@@ -1,4 +1,4 @@
-//! `sequence_reshape`: the same elements of each sequence as tokens of another width.
+//! `sequence_reshape`: gives the tokens of sequences another width.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The elements of each sequence of `X`, of any type, in their order, as tokens of `Like`, whose elements are not read, of
-/// these dimensions.
+/// The elements of each sequence of `X`, of any type, in their order, as tokens of `Like` with other dimensions. The
+/// elements of `Like` are not read.
 ///
-/// Sequences that have fewer or more elements than these tokens are an error at run time.
+/// A sequence that has fewer or more elements than these tokens is an error at run time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequenceReshape {
     /// The dimensions of a token of the result.

@@ -1,11 +1,11 @@
-//! `sequence_reverse`: the tokens of each sequence, last first.
+//! `sequence_reverse`: reverses the tokens of each sequence.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot,
 };
 use crate::program::{DType, Type, VarId};
 
-/// The tokens of each sequence, last first; `X` and `Y` are of one type, with elements of any.
+/// The tokens of each sequence in reverse order. `X` and `Y` have one type, with any elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceReverse;
 

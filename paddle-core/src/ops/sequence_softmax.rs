@@ -6,8 +6,8 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// `Out[t] = exp X[t] / Σₛ exp X[s]`, of all tokens `s` of the sequence that token `t` is of, each column by itself;
-/// computed with the maximum subtracted. `X` and `Out` are floating point, of one type.
+/// `Out[t] = exp X[t] / Σₛ exp X[s]`, with the sum over all tokens `s` of the sequence of token `t`, each column by
+/// itself. The maximum is subtracted first. `X` and `Out` have one floating-point type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceSoftmax;
 
@@ -33,7 +33,7 @@ impl Operation for SequenceSoftmax {
         Ok(vec![cx.ty(0).clone()])
     }
 
-    /// `Out · (Out@GRAD - Σₛ Out[s] · Out@GRAD[s])`.
+    /// The gradient is `Out · (Out@GRAD - Σₛ Out[s] · Out@GRAD[s])`.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (out, grad) = (g.output(0), g.grad(0)?);
         let [mul, sub] = [BinaryKind::Mul, BinaryKind::Sub].map(|kind| Binary { kind });

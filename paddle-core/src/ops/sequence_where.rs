@@ -3,10 +3,11 @@
 use super::{AccuracyClass, Effects, Infer, Mismatch, MismatchKind, Operation, Sample, Schema, Slot};
 use crate::program::{DType, Type};
 
-/// The positions in their sequences, counted from 0, of the tokens of which `Condition`, truth values `[tokens]` or
-/// `[tokens, 1]`, holds, as tokens of `Like`, whose elements are not read: i64 `[tokens]`.
+/// The positions of the tokens for which `Condition` is true, as tokens of `Like`: i64 `[tokens]`. A position counts
+/// from 0 in the token's sequence. `Condition`: truth values `[tokens]` or `[tokens, 1]`. The elements of `Like` are
+/// not read.
 ///
-/// The sequences of `Like` are as long as there are such tokens, or else the run ends with an error.
+/// If a sequence of `Like` has another length than the number of such tokens, the run ends with an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceWhere;
 
@@ -50,7 +51,7 @@ impl Operation for SequenceWhere {
             condition.within(low, high).sequences(lengths[1], &[])
         };
         vec![
-            // All of them, and none.
+            // One sample chooses all tokens, one none.
             of([&[2, 1, 4], &[2, 1, 4]], &[1], (1.0, 2.0)),
             of([&[2, 0, 3], &[0, 0, 0]], &[], (-1.0, 0.0)),
             of([&[], &[]], &[], (-1.0, 0.0)),

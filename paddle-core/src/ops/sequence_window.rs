@@ -6,36 +6,37 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// `length` tokens of its sequence for each token, side by side, from the one that is `start` tokens behind it (before it
-/// where `start` is negative) on; `pad_value` where the sequence has none.
+/// For each token, a window of `length` tokens of its sequence, side by side. The window starts `start` tokens behind
+/// the token, or before it if `start` is negative. It has `pad_value` where the sequence has no token.
 ///
-/// `X`: `[tokens, D, ..]` of any element type; `Out`: `[tokens, length · D, ..]`. Of `[tokens]` it is `[tokens, length]`.
+/// `X`: `[tokens, D, ..]` of any element type; `Out`: `[tokens, length · D, ..]`. From `[tokens]`, `Out` is `[tokens,
+/// length]`.
 ///
 /// A convolution along sequences is the product of windows and a matrix of filters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceWindow {
-    /// Where a window starts.
+    /// The start of a window, relative to its token.
     pub start: i64,
-    /// How many tokens it has.
+    /// The number of tokens in a window.
     pub length: i64,
-    /// What stands where there is no token; truncated for integers.
+    /// The value where the sequence has no token, truncated for integers.
     pub pad_value: f64,
 }
 
-/// Gradient of [`SequenceWindow`] with respect to `X`, whose elements are not read: for each token the sum over the windows
-/// that it is in.
+/// Gradient of [`SequenceWindow`] with respect to `X`: for each token the sum over the windows that contain it. The
+/// elements of `X` are not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SequenceWindowGrad {
-    /// Where a window started.
+    /// The start of a window, relative to its token.
     pub start: i64,
-    /// How many tokens it had.
+    /// The number of tokens in a window.
     pub length: i64,
 }
 
 attributes!(SequenceWindow { start: 0, length: 1, pad_value = 0.0 });
 attributes!(SequenceWindowGrad { start: 0, length: 1 });
 
-/// The type of windows of so many tokens of input 0.
+/// The type of windows of `length` tokens of input 0.
 fn windows(cx: &Infer<'_>, length: i64) -> Result<Type, Mismatch> {
     cx.need_sequences(0)?;
     if length < 1 {
@@ -78,7 +79,7 @@ impl Operation for SequenceWindow {
         Ok(vec![Some(g.emit(SequenceWindowGrad { start, length }, &[x, grad])?)])
     }
 
-    /// Padding that is not 0 does not go with x.
+    /// With a padding other than 0, the result is not linear in `X`.
     fn linear(&self) -> Linear {
         if self.pad_value == 0.0 { Linear::In(&[0]) } else { Linear::No }
     }

@@ -7,26 +7,27 @@ use super::{
 use crate::program::{Dim, Type, VarId};
 
 /// The elements of `Input` from `starts` to before `ends` along `axes`, which are not that of the rows. Negative bounds
-/// count from the end; bounds outside are moved inside.
+/// count from the end. Bounds outside of an axis are moved to its ends.
 ///
-/// With `strides`, of these elements one in so many. A negative stride goes backward, from `starts` down to behind
-/// `ends`, of which -1 is the place before the first element, as in PaddlePaddle.
+/// With `strides`, only every stride-th of these elements is taken. A negative stride goes backward, from `starts` down
+/// to behind `ends`; there, -1 is the place before the first element, as in PaddlePaddle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
-    /// The axes, that of the rows counted as 0.
+    /// The axes. The axis of the rows counts as 0.
     pub axes: Vec<i64>,
-    /// The first element along each.
+    /// The first element along each axis.
     pub starts: Vec<i64>,
-    /// The one behind the last.
+    /// The element behind the last one along each axis.
     pub ends: Vec<i64>,
-    /// How far apart the elements are, not 0; empty where they all are next to each other.
+    /// The distance between elements along each axis, not 0. Empty if all are 1.
     pub strides: Vec<i64>,
 }
 
-/// Gradient of [`Slice`]: `Out@GRAD` where the slice was, and zeros around it. Of `Input` only the shape is read.
+/// Gradient of [`Slice`]: `Out@GRAD` in the place of the slice, and zeros around it. `Input` is read for its shape
+/// only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub Slice,
 );
 
@@ -59,25 +60,25 @@ impl Attributes for Slice {
 
 attributes!(SliceGrad(Slice));
 
-/// What a slice takes along one axis.
+/// The bounds of a slice along one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The first element; from the end, where it is negative.
+    /// The first element; negative numbers count from the end.
     pub start: i64,
-    /// The one behind the last, likewise.
+    /// The element behind the last one; negative numbers count from the end.
     pub end: i64,
-    /// How far apart they are, not 0.
+    /// The distance between elements, not 0.
     pub stride: i64,
 }
 
 /// Elements of an axis: `count` of them, from the element `first` on, `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The first one.
+    /// The first element.
     pub first: usize,
-    /// How many.
+    /// The number of elements.
     pub count: usize,
-    /// How far apart they are.
+    /// The distance between elements.
     pub stride: isize,
 }
 
@@ -87,7 +88,7 @@ impl Taken {
         Taken { first: 0, count: size, stride: 1 }
     }
 
-    /// Which of the elements that are taken is element `at` of the axis.
+    /// The number of element `at` of the axis among those that are taken; `None` if it is not taken.
     pub fn find(self, at: usize) -> Option<usize> {
         let distance = at as isize - self.first as isize;
         let found = usize::try_from(distance.checked_div(self.stride)?).ok()?;
@@ -96,7 +97,7 @@ impl Taken {
 }
 
 impl Bounds {
-    /// The elements of an axis of `size` elements that lie inside.
+    /// The elements that are taken of an axis of `size` elements.
     pub fn of(self, size: usize) -> Taken {
         let Bounds { start, end, stride } = self;
         let size = i64::try_from(size).unwrap_or(i64::MAX);
@@ -119,12 +120,12 @@ impl Bounds {
 }
 
 impl Slice {
-    /// Of elements that are next to each other.
+    /// A slice of neighbouring elements.
     pub fn of(axes: Vec<i64>, starts: Vec<i64>, ends: Vec<i64>) -> Self {
         Slice { axes, starts, ends, strides: Vec::new() }
     }
 
-    /// What it takes along each of its axes.
+    /// The slice's axes, and its bounds along each.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> {
         self.axes.iter().enumerate().map(|(i, &axis)| {
             let stride = self.strides.get(i).copied().unwrap_or(1);
@@ -153,7 +154,7 @@ impl Slice {
     }
 }
 
-/// How many elements of axis `axis` lie inside. Of a size that is a symbol, bounds have to be inside.
+/// The number of elements that are taken of axis `axis`. If the size is a symbol, the bounds have to be inside.
 fn length(cx: &Infer<'_>, axis: i64, bounds: Bounds, size: &Dim) -> Result<Dim, Mismatch> {
     let Bounds { start, end, stride } = bounds;
     let wrong = || {
@@ -167,12 +168,12 @@ fn length(cx: &Infer<'_>, axis: i64, bounds: Bounds, size: &Dim) -> Result<Dim, 
     }
     let backward = stride < 0;
     let place = |bound: i64| -> Result<Dim, Mismatch> {
-        // What PaddlePaddle writes for "to the end".
+        // PaddlePaddle writes this for "to the end".
         if bound >= i64::from(i32::MAX) {
             return Ok((size - &Dim::from(i64::from(backward)))?);
         }
         let room = if bound < 0 { size + &Dim::from(bound) } else { size - &Dim::from(bound) }?;
-        // The place behind the last element is inside only where one goes forward.
+        // The place behind the last element is a bound of a slice that goes forward only.
         let room_and_one = (&room + &Dim::from(1))?;
         cx.need_positive(if backward && bound >= 0 { &room } else { &room_and_one }, || {
             let message = format!("{}, and {start}..{end} is not all inside of axis {axis}", cx.is(0));

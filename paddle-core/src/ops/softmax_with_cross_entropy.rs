@@ -17,7 +17,7 @@ use crate::program::{DType, Type, VarId};
 pub struct SoftmaxWithCrossEntropy {
     /// Whether labels are probabilities.
     pub soft_label: bool,
-    /// The id of rows without a class.
+    /// The id that marks rows without a class.
     pub ignore_index: i64,
 }
 
@@ -25,7 +25,7 @@ pub struct SoftmaxWithCrossEntropy {
 /// `(Softmax - onehot(Label)) · Loss@GRAD`; with `soft_label`, `(Softmax · Σⱼ Label[.., j] - Label) · Loss@GRAD`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftmaxWithCrossEntropyGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub SoftmaxWithCrossEntropy,
 );
 
@@ -33,12 +33,12 @@ attributes!(SoftmaxWithCrossEntropy { soft_label = false, ignore_index = -100 })
 attributes!(SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy));
 
 impl SoftmaxWithCrossEntropy {
-    /// Of class ids.
+    /// The loss with class ids as labels.
     pub const HARD: Self = SoftmaxWithCrossEntropy { soft_label: false, ignore_index: -100 };
 }
 
 impl SoftmaxWithCrossEntropyGrad {
-    /// Of class ids.
+    /// The gradient of the loss with class ids as labels.
     pub const HARD: Self = SoftmaxWithCrossEntropyGrad(SoftmaxWithCrossEntropy::HARD);
 }
 

@@ -1,4 +1,4 @@
-//! `share_data`: a value that no gradient passes.
+//! `share_data`: a value through which no gradient passes.
 
 use super::{AccuracyClass, Effects, Infer, Linear, Mismatch, Operation, Sample, Schema, Slot};
 use crate::program::Type;

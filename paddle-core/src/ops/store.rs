@@ -1,12 +1,12 @@
-//! `store`: a parameter or a state gets a value.
+//! `store`: gives a parameter or a state a new value.
 
 use super::{AccuracyClass, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
 use crate::program::Type;
 
-/// Gives `Param`, in place, the elements of `X`, which has its type.
+/// Writes the elements of `X` to `Param`, in place. Both have one type.
 ///
-/// It is what an updater is made of that is written with other operators, and how overwritten variables of
-/// PaddlePaddle last beyond a run. There, it is `assign` with an output that is persistable.
+/// Updaters that consist of other operators use it, and so do variables that PaddlePaddle's programs overwrite and keep
+/// beyond a run. In PaddlePaddle, it is `assign` with an output that is persistable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store;
 

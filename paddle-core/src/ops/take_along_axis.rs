@@ -1,4 +1,4 @@
-//! `take_along_axis`: for each place, an element from along an axis.
+//! `take_along_axis`: one element along an axis for each place.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind, Operation, Sample,
@@ -8,19 +8,19 @@ use crate::program::{DType, Type, VarId};
 
 /// `Result[i, j, k] = Input[i, Index[i, j, k], k]`, with `j` along the axis.
 ///
-/// `Index`: i64, of the rows and dimensions of `Input`, but along the axis, which is not that of the rows. A number out of
-/// range is an error at run time.
+/// `Index`: i64, with the rows and dimensions of `Input`, except along the axis, which is not that of the rows. An
+/// index out of range is an error at run time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TakeAlongAxis {
-    /// The axis, that of the rows counted as 0.
+    /// The axis. The axis of the rows counts as 0.
     pub axis: i64,
 }
 
-/// Gradient of [`TakeAlongAxis`] with respect to `Input`: each element of `Result@GRAD` is added to the one that it was
-/// taken from, in order. Of `Input` only the shape is read. It is the gradient of sorting, too.
+/// Gradient of [`TakeAlongAxis`] with respect to `Input`: each element of `Result@GRAD` is added to the element that it
+/// was taken from, in order. `Input` is read for its shape only. It is the gradient of sorting, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TakeAlongAxisGrad(
-    /// What is differentiated.
+    /// The operator that is differentiated.
     pub TakeAlongAxis,
 );
 
@@ -100,7 +100,7 @@ impl Operation for TakeAlongAxisGrad {
     }
 }
 
-/// Cases of the operator, with what else it needs in the shape of the result.
+/// Samples of the operator. `with` adds an input in the shape of the result.
 fn cases(op: impl Fn(i64) -> Sample, with: impl Fn(Sample, &[i64]) -> Sample) -> Vec<Sample> {
     let index = |sample: Sample, dims: &[i64], below: i64| {
         with(sample.like(dims).dtype(DType::I64).within(0.0, below as f64), dims)

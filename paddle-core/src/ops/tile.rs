@@ -1,4 +1,4 @@
-//! `tile`: a value several times over.
+//! `tile`: repeats a value along its dimensions.
 
 use super::{
     AccuracyClass, Effects, Gradient, GradientError, Infer, Linear, Mismatch, MismatchKind, Operation,
@@ -6,10 +6,10 @@ use super::{
 };
 use crate::program::{Dim, Type, VarId};
 
-/// `X`, so many times over along each of its dimensions: `Out[i] = X[i mod size]`.
+/// Repeats `X` along each of its dimensions: `Out[i] = X[i mod size]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tile {
-    /// How many times for each dimension, that of the rows left out.
+    /// The number of repetitions along each dimension, without that of the rows.
     pub repeat_times: Vec<Dim>,
 }
 
@@ -50,7 +50,7 @@ impl Operation for Tile {
         Ok(vec![out])
     }
 
-    /// The sum over all times.
+    /// The gradient is the sum over all repetitions.
     fn gradient(&self, g: &mut Gradient<'_>) -> Result<Vec<Option<VarId>>, GradientError> {
         let (x, grad) = (g.ty(g.input(0)).clone(), g.grad(0)?);
         let (mut apart, mut axes) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `top_k_v2`, `argsort`: elements along an axis in order, and where they were.
+//! `top_k_v2`, `argsort`: sorted elements along an axis, and their indices.
 
 use super::{
     AccuracyClass, Attribute, AttributeError, AttributeReader, AttributeValue, Attributes, Effects, Gradient,
@@ -7,15 +7,15 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// The first `k` elements of `X` along an axis, or all of them, in order, and where they are. Of equal elements, the first
-/// comes first; NaN is larger than every number.
+/// The first `k` elements of `X` along an axis in sorted order, or all of them, and their indices. Equal elements keep
+/// their order; NaN is larger than every number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TopK {
-    /// How many; all of them without it, which is `argsort`.
+    /// The number of elements; `None` for all, which is `argsort`.
     pub k: Option<i64>,
-    /// The axis, that of the rows counted as 0.
+    /// The axis. The axis of the rows counts as 0.
     pub axis: i64,
-    /// Whether the largest come first, and not the smallest.
+    /// Whether the largest elements come first, instead of the smallest.
     pub largest: bool,
 }
 
@@ -88,7 +88,7 @@ impl Operation for TopK {
 
     fn samples() -> Vec<Sample> {
         let op = |k, axis, largest| Sample::of(TopK { k, axis, largest });
-        // Far apart, since the order changes where elements are equal.
+        // Elements are far apart, since the order changes where they are equal.
         let far = |sample: Sample| sample.within(-30.0, 30.0);
         vec![
             far(op(Some(1), 1, true).rows(3, &[4])),

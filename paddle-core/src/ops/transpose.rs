@@ -6,17 +6,17 @@ use super::{
 };
 use crate::program::{Type, VarId};
 
-/// Axis `i` of `Out` is axis `perm[i]` of `X`. Rows stay first.
+/// Reorders axes: axis `i` of `Out` is axis `perm[i]` of `X`. Rows stay first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transpose {
-    /// All axes, that of the rows counted as 0, in their new order.
+    /// All axes in their new order. The axis of the rows counts as 0.
     pub perm: Vec<i64>,
 }
 
 attributes!(Transpose { perm: Vec::new() });
 
 impl Transpose {
-    /// An axis and the last one change places. Twice, that is nothing.
+    /// Exchanges an axis and the last one. Applied twice, it changes nothing.
     pub fn to_last(axis: usize, rank: usize) -> Self {
         let mut perm: Vec<i64> = (0..rank as i64).collect();
         perm.swap(axis, rank - 1);

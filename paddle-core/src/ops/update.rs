@@ -1,6 +1,6 @@
-//! Operators that update a parameter from its gradient. Each is one row of a table: its attributes, the states that it
-//! keeps from step to step, and a [`Rule`], its formula for one element. The loops of every backend, the passage to
-//! the wire and the checks come from the row.
+//! Operators that update a parameter from its gradient. Each is a row of a table: its attributes, the states that it
+//! keeps from step to step, and a [`Rule`], which is its formula for one element. The loops of every backend, the
+//! conversion to the wire and the checks come from the row.
 
 mod rules;
 
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::program::Type;
 
-/// A power of a decay rate, with which a rule corrects averages that began at zero. It is one element, `[1]`.
+/// A power of a decay rate, by which a rule corrects averages that began at zero. It has one element, `[1]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// The slot.
+    /// The slot of the power.
     pub slot: &'static str,
-    /// The decay rate: what it is at first, and what it is multiplied with in each step.
+    /// The decay rate: the first value of the power, and its factor in each step.
     pub rate: f64,
-    /// Whether the operator does that, and not another one behind it, as PaddlePaddle has it.
+    /// Whether the operator itself multiplies the power. Otherwise a later operator does, as in PaddlePaddle.
     pub advances: bool,
 }
 
@@ -57,7 +57,7 @@ macro_rules! updates {
             }
         )*
 
-        /// An operator that updates a parameter, and the states that belong to it, in place.
+        /// An operator that updates a parameter and its states in place.
         ///
         /// Its operands are the parameter `p`, its gradient `g` of the same type, the learning rate `α` (one element),
         /// states of the type of the parameter, and powers of decay rates (one element each). `ε` is its attribute
@@ -68,7 +68,7 @@ macro_rules! updates {
         }
 
         impl Update {
-            /// The slots of the states that have an element for each of the parameter's. They are 0 at first.
+            /// The slots of the states that have one element for each element of the parameter. They are 0 at first.
             pub fn states(&self) -> &'static [&'static str] {
                 match self {
                     $(Update::$row(row) => {
@@ -78,7 +78,7 @@ macro_rules! updates {
                 }
             }
 
-            /// The powers of decay rates, whose slots are behind those of the states.
+            /// The powers of decay rates. Their slots are behind those of the states.
             pub fn powers(&self) -> Vec<Power> {
                 match self {
                     $(Update::$row(_row) => vec![$(Power {
@@ -139,12 +139,12 @@ macro_rules! updates {
             }
         }
 
-        /// One of each row.
+        /// One operator of each row.
         fn rows() -> Vec<Update> {
             vec![$(Update::$row($row::default())),*]
         }
     };
-    // Another operator behind it may advance a power.
+    // Another operator behind this one may advance the power.
     (@power $other:literal $slot:expr) => { $slot };
     (@power $slot:expr) => { $slot.changed() };
 }
@@ -219,12 +219,13 @@ updates! {
 pub(super) const FIRST_STATE: usize = 3;
 
 impl Update {
-    /// Whether the elements stay as they are, and those of the states, whose gradient is 0; or are to, in lazy mode.
+    /// Whether an element whose gradient is 0 stays as it is, along with its states, or is meant to, in lazy mode.
     pub fn keeps_rows(&self) -> bool {
         matches!(self, Update::Sgd(_) | Update::Adagrad(_) | Update::Adam(Adam { lazy_mode: true, .. }))
     }
 
-    /// The rule for the learning rate, and for the states, which begin at the input `first` and have `others` behind them.
+    /// Checks the learning rate and the states. The states begin at input `first`, and `others` more inputs follow
+    /// them.
     pub(super) fn infer_states(&self, cx: &Infer<'_>, first: usize, others: usize) -> Result<(), Mismatch> {
         let powers = first + self.states().len();
         let (found, expected) = (cx.types.len(), powers + self.powers().len());
@@ -250,7 +251,7 @@ impl Update {
         Ok(())
     }
 
-    /// The slots of what changes: the parameter, the states, the powers.
+    /// The slots that the operator changes: the parameter, the states, the powers.
     pub fn changed_slots(&self) -> impl Iterator<Item = &'static str> {
         let powers = self.powers().into_iter().filter(|power| power.advances).map(|power| power.slot);
         std::iter::once("Param").chain(self.states().iter().copied()).chain(powers)
@@ -292,7 +293,7 @@ impl Operation for Update {
             [&[3, 5][..], &[0, 5], &[1], &[40_000]].map(|dims| {
                 let sample = Sample::of(*update).dense(dims).dense(dims).dense(&[]).within(0.01, 0.1);
                 let states = update.states().iter();
-                // Averages of squares are above those of what is squared.
+                // Averages of squares are larger than the squares of averages.
                 let sample = states.fold(sample, |sample, slot| match *slot {
                     "MeanGrad" => sample.dense(dims).within(-0.5, 0.5),
                     "Moment" if of_squares => sample.dense(dims).within(1.0, 2.0),

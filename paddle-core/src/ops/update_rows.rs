@@ -1,4 +1,4 @@
-//! `update_rows`: an update of the rows of a table that were looked up, and of no others.
+//! `update_rows`: updates only the rows of a table that were looked up.
 
 use super::lookup_table::looked_up;
 use super::update::FIRST_STATE;
@@ -8,16 +8,20 @@ use super::{
 };
 use crate::program::{DType, Type};
 
-/// Updates the rows of `Param`, a table, whose numbers are in `Ids`, and the same rows of its states, in place. `Grad` is
-/// the gradient of what was looked up; the gradient of a row is the sum over the places of its number, in their order.
-/// Behind the states are the gradients and the ids of further lookups, in pairs, whose sums are added to that, in order.
-/// Other rows stay as they are, so it is what the update does with the gradient of the whole table if that one
-/// [keeps](Update::keeps_rows) rows without gradient. Row `padding_idx` has none.
+/// Updates rows of `Param`, a table, and the same rows of its states, in place. The rows are those whose numbers are in
+/// `Ids`; other rows stay as they are. `Grad` is the gradient of the rows that were looked up. A row's own gradient is
+/// the sum over the places of its number, in their order.
+///
+/// Behind the states come the gradients and ids of further lookups, in pairs, whose sums are added in order. Row
+/// `padding_idx` has no gradient.
+///
+/// The result is that of an update with the gradient of the whole table, if that update [keeps](Update::keeps_rows)
+/// rows without gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UpdateRows {
-    /// What is done with each row.
+    /// The update of each row.
     pub update: Update,
-    /// The row that reads as zeros; -1 for none.
+    /// The number of the row that reads as zeros; -1 for none.
     pub padding_idx: i64,
 }
 
@@ -39,16 +43,16 @@ impl Attributes for UpdateRows {
     }
 }
 
-/// The operands in front of the states: those of the update, and the ids.
+/// The number of operands in front of the states: those of the update, and the ids.
 const FIRST_ROW_STATE: usize = FIRST_STATE + 1;
 
 impl UpdateRows {
-    /// The inputs in front of those of further lookups.
+    /// The number of inputs in front of those of further lookups.
     fn own_inputs(&self) -> usize {
         FIRST_ROW_STATE + self.update.states().len() + self.update.powers().len()
     }
 
-    /// The gradient and the ids of each lookup, as numbers of inputs, where there are this many inputs.
+    /// For each lookup, which inputs are its gradient and its ids, if there are this many inputs.
     pub fn lookups(&self, inputs: usize) -> impl Iterator<Item = [usize; 2]> {
         let others = (self.own_inputs()..inputs).step_by(2);
         std::iter::once([1, FIRST_STATE]).chain(others.map(|k| [k, k + 1]))
@@ -122,8 +126,7 @@ impl Operation for UpdateRows {
         Ok(Vec::new())
     }
 
-    /// The others are states and powers, of which the update changes those that it changes of a whole table, and further
-    /// lookups.
+    /// The states and powers, which change as in an update of the whole table, and the further lookups.
     fn input(&self, k: usize) -> Slot {
         let slot = self.schema().input(k);
         let of_update = k.checked_sub(FIRST_ROW_STATE).map(|state| self.update.input(FIRST_STATE + state));
@@ -131,7 +134,7 @@ impl Operation for UpdateRows {
     }
 
     fn samples() -> Vec<Sample> {
-        // Rates that single precision has: how far others are from it is no error of the step.
+        // Single precision represents these rates exactly, so no rounding of theirs looks like an error of the step.
         let adam = Adam { beta1: 0.875, beta2: 0.984375, lazy_mode: true, ..Adam::default() };
         let updates: [Update; 3] = [Sgd {}.into(), Adagrad::default().into(), adam.into()];
         let of = |update: Update| {
@@ -148,14 +151,14 @@ impl Operation for UpdateRows {
                 let sample = sample.rows(rows, &[dims, &[2]].concat());
                 sample.rows(rows, dims).dtype(DType::I64).within(0.0, 4.0)
             };
-            // Rows that nobody looked up, no ids, every row several times, one row, a row that is padding.
+            // Rows that were not looked up, no ids, every row several times, one row, a row that is padding.
             [
                 of(-1, 4, &[9, 3]),
                 of(-1, 0, &[3, 4]),
                 of(-1, 40, &[3, 70]),
                 of(-1, 1, &[1, 1]),
                 of(2, 8, &[5, 2]),
-                // Looked up a second and a third time.
+                // The table is looked up a second and a third time.
                 again(again(of(2, 8, &[5, 2]), 8, &[3]), 8, &[]),
                 again(of(-1, 0, &[5, 2]), 0, &[3]),
             ]

@@ -1,4 +1,4 @@
-//! `warpctc`: how improbable labels are that are shorter than what they are read from.
+//! `warpctc`: the loss of labels that are shorter than the sequence from which they are read.
 
 use super::{
     AccuracyClass, Binary, BinaryKind, Effects, Gradient, GradientError, Infer, Mismatch, MismatchKind,
@@ -6,21 +6,23 @@ use super::{
 };
 use crate::program::{DType, Dim, Type, VarId};
 
-/// Connectionist temporal classification: the negative logarithm of how probable it is that the tokens of a sequence, each of
-/// which is one of the labels or `blank`, read as its labels once equal neighbours are one and blanks are left out. Graves,
-/// Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006, equations 5–16.
+/// Connectionist temporal classification. Each token of a sequence stands for one of the labels or for `blank`. A
+/// reading of the tokens merges equal neighbours, then leaves out blanks. The loss is the negative logarithm of the
+/// probability that the reading is the labels of the sequence. Graves, Fernández, Gomez and Schmidhuber, "Connectionist
+/// temporal classification", 2006, equations 5–16.
 ///
-/// `Logits`: floating point `[tokens, C]`, before softmax; `Label`: i64 ids `[_]` or `[_, 1]`, in sequences of their own of the
-/// same rows; ids out of range, and `blank` among them, are errors at run time. `Loss`: `[P, 1]`. No gradient passes to labels.
+/// `Logits`: floating point `[tokens, C]`, before softmax; `Label`: i64 ids `[_]` or `[_, 1]`, in sequences of their
+/// own of the same rows. An id that is out of range, or is `blank`, is an error at run time. `Loss`: `[P, 1]`. No
+/// gradient passes to labels.
 ///
-/// Tokens that are too few to read as the labels (as many, and one more between equal neighbours) have a loss of 0 without a
-/// gradient, as in PaddlePaddle: what cannot be learned is left out, where an infinite loss would end the learning of the rest.
+/// Labels need as many tokens, and one more between equal neighbours. A sequence with fewer tokens has a loss of 0
+/// without a gradient, as in PaddlePaddle: an infinite loss would end the learning of all other sequences.
 ///
-/// `WarpCTCGrad`, `[tokens, C]`, is the gradient of the losses with respect to the logits: the softmax, less how probable each
-/// label is given what the tokens read as.
+/// The gradient of the losses with respect to the logits is `WarpCTCGrad`, `[tokens, C]`: the softmax, less the
+/// probability of each label given that the tokens read as the labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarpCtc {
-    /// The id of no label.
+    /// The id that stands for no label.
     pub blank: i64,
 }
 
@@ -77,14 +79,14 @@ impl Operation for WarpCtc {
     fn samples() -> Vec<Sample> {
         let of = |blank: i64, lengths: [&[usize]; 2], classes: i64, dims: &[i64]| {
             let logits = Sample::of(WarpCtc { blank }).sequences(lengths[0], &[classes]);
-            // Those above the blank or below it.
+            // The labels are the ids above the blank, or those below it.
             let (low, high) = if blank == 0 { (1, classes) } else { (0, blank) };
             logits.sequences(lengths[1], dims).dtype(DType::I64).within(low as f64, high as f64)
         };
         vec![
             of(0, [&[6, 4, 9], &[2, 1, 3]], 4, &[1]),
             of(2, [&[5, 8], &[2, 4]], 3, &[]),
-            // Too short; without labels; neither.
+            // Sequences that are too short, without labels, and neither.
             of(0, [&[2, 3, 0, 0, 5], &[4, 0, 0, 1, 2]], 3, &[]),
             of(0, [&[12], &[5]], 6, &[]),
             of(0, [&[0, 0], &[0, 0]], 2, &[1]),

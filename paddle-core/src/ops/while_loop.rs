@@ -1,4 +1,4 @@
-//! `while`: for as long as a condition holds, of all rows or of each by itself.
+//! `while`: a loop that runs as long as a condition holds, for all rows together or for each row by itself.
 
 use super::loops::{self, Parts};
 use super::{
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::program::{DType, RowsId, Type, VarId};
 
-/// Runs its second block, the body, for as long as the first, the condition, says so.
+/// Runs its second block, the body, as long as its first block, the condition, gives true.
 ///
-/// Both blocks have the loop state as parameters. The condition is evaluated before each iteration; the body's first
+/// Both blocks have the loop state as parameters. The condition is evaluated before each iteration. The body's first
 /// results are the next state.
 ///
-/// * A condition that is a bool scalar: the loop runs on everything.
-/// * Blocks on rows of their own, and a condition that is bool `[_]` or `[_, 1]`: each row leaves when its condition turns
-///   false, and the others go on. Further results of the body are collected.
+/// * The condition is a bool scalar: the loop runs on everything.
+/// * The blocks have rows of their own, and the condition is bool `[_]` or `[_, 1]`: each row leaves when its condition
+///   turns false, and the others go on. Further results of the body are collected.
 ///
-/// `X`: the initial state; `Out`: the state at the end, that of each row when it left; then what the iterations gave, in
-/// their order.
+/// `X`: the initial state; `Out`: the state at the end, for each row that when it left; then the values that the
+/// iterations gave, in their order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct While {
-    /// More iterations than this are an error.
+    /// The largest number of iterations; more are an error.
     pub limit: i64,
 }
 
@@ -98,7 +98,7 @@ impl Operation for While {
         loops::gradient(g, Parts { items: 0, states, collected: 0 }, body)
     }
 
-    /// What is collected: a sequence for each row.
+    /// The collected values are sequences, one for each row.
     fn makes(&self, program: &Program, operator: &Operator) -> Vec<RowsId> {
         let rows = operator.blocks.last().and_then(|&body| program.block(body).rows);
         let steps = rows.and_then(|rows| program.steps_of_loop(rows));

@@ -60,7 +60,7 @@ macro_rules! binary {
             };
         }
     };
-    // It is constant on both sides of the jump that is at 0.
+    // The function is constant on both sides of its jump at 0.
     (@inputs Heaviside) => { &[Slot::of("X").without_gradient(), Slot::of("Y")] };
     (@inputs $kind:ident) => { &[Slot::of("X"), Slot::of("Y")] };
 }
@@ -142,13 +142,13 @@ fn wrapping_power(mut x: i64, mut n: u64) -> i64 {
 /// Element-wise arithmetic. `X`, `Y`: numbers of one element type whose shapes broadcast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binary {
-    /// Which operation.
+    /// The operation.
     pub kind: BinaryKind,
 }
 
 attributes!(Binary: kind in BinaryKind::ALL);
 
-/// The gradient of the one that a comparison takes.
+/// Divides the gradient: where the comparison holds, the first input gets it, elsewhere the second.
 fn divide_where(
     g: &mut Gradient<'_>,
     kind: CompareKind,
@@ -197,7 +197,7 @@ impl Operation for Binary {
                     dy = Some(g.negate(product)?);
                 }
             }
-            // All of it goes to one of the two, as that is all that the output depends on.
+            // The whole gradient goes to one input, as the output depends on that one only.
             BinaryKind::Max => [dx, dy] = divide_where(g, CompareKind::GreaterThan, grad)?,
             BinaryKind::Min => [dx, dy] = divide_where(g, CompareKind::LessThan, grad)?,
             BinaryKind::FMax => [dx, dy] = divide_where(g, CompareKind::GreaterEqual, grad)?,
@@ -242,7 +242,7 @@ impl Operation for Binary {
 
     fn samples() -> Vec<Sample> {
         let shapes = |op: Binary| {
-            // Away from the poles of division and the jumps of the remainder.
+            // Samples stay away from the poles of division and from the jumps of the remainder.
             let far = |sample: Sample| match op.kind {
                 BinaryKind::Div | BinaryKind::Mod | BinaryKind::FloorDiv => sample.within(2.1, 2.9),
                 BinaryKind::Add

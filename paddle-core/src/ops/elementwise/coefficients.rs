@@ -2,13 +2,13 @@
 
 use crate::ops::{Attribute, AttributeError, AttributeReader, Number};
 
-/// The attributes of a formula, in the order of its row; zeros behind them.
+/// The attributes of a formula, in the order of its row. The rest are zeros.
 pub type Coefficients = [f64; 3];
 
-/// Names and defaults of attributes.
+/// The names and defaults of attributes.
 pub(super) type Named = [(&'static str, Number)];
 
-/// The attributes of a formula as variables, each as what `$of` makes of it.
+/// Binds each attribute of a formula to a variable, converted by `$of`.
 macro_rules! bind {
     ($of:expr, $coefficients:ident $(, $($name:ident)*)?) => {
         let [$($($name,)*)? ..] = $coefficients;
@@ -32,7 +32,7 @@ macro_rules! number {
     };
 }
 
-/// What an optional part of a row says, or something else.
+/// An optional part of a row, or another value if the row lacks it.
 macro_rules! or {
     ($otherwise:expr $(,)?) => {
         $otherwise
@@ -42,7 +42,7 @@ macro_rules! or {
     };
 }
 
-/// Those left out.
+/// The defaults of the attributes.
 pub(super) const fn defaults(named: &Named) -> Coefficients {
     let (mut coefficients, mut i) = ([0.0; 3], 0);
     while i < named.len() {
@@ -52,7 +52,7 @@ pub(super) const fn defaults(named: &Named) -> Coefficients {
     coefficients
 }
 
-/// Others than those left out, for samples.
+/// Attributes for samples, other than the defaults.
 pub(super) fn others(named: &Named) -> Coefficients {
     let mut coefficients = defaults(named);
     for (coefficient, (_, default)) in coefficients.iter_mut().zip(named) {

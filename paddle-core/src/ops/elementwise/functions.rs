@@ -2,20 +2,21 @@
 
 /// Passes the table of functions to a macro, with tokens in front of it: `with_functions!(callback (front))`.
 ///
-/// A row is all that a function is: from it come the loops of every backend, the gradient, the passage to and from the
-/// wire, the layer of the language with its documentation, and the function that editors show. In order:
+/// A row is the whole definition of a function. The loops of every backend, the gradient, the conversion to and from
+/// the wire, the layer of the language with its documentation, and the function that editors show come from it. A row
+/// has, in order:
 ///
 /// * documentation;
-/// * whether it is an `activation`, which can stand in arguments such as `act = relu`, or just a `function`;
+/// * `activation` if the function can stand in arguments such as `act = relu`, otherwise `function`;
 /// * PaddlePaddle's name of the operator, which is also the layer's, and the name of its kind;
 /// * its attributes, at most three, each a `Number` or a `Flag`, with PaddlePaddle's default: those that a call of the
-///   layer gives by position, and after the `;` those that it may name;
-/// * its classes of accuracy, and its gradient's;
-/// * `in` which range samples are drawn, if that is not from -8 to 8;
-/// * `if` which condition on the attributes holds, and what is wrong if it does not;
+///   layer gives by position, and after the `;` those that it gives by name;
+/// * the accuracy class of the function, and that of its gradient;
+/// * `in`: the range from which samples are drawn, if it is not from -8 to 8;
+/// * `if`: a condition on the attributes, and the message if it does not hold;
 /// * the formula, on numbers of the trait [`Real`](crate::ops::Real);
-/// * `int`: the formula on integers, which may wrap around, if PaddlePaddle defines it on them;
-/// * the `slope`: the derivative in terms of the input, `X`, or of the output, `Out`. A function without one is
+/// * `int`: the formula on integers, which may wrap around, if PaddlePaddle defines the function on them;
+/// * `slope`: the derivative in terms of the input, `X`, or of the output, `Out`. A function without one is
 ///   constant between jumps and passes no gradient.
 #[macro_export]
 macro_rules! with_functions {
@@ -144,7 +145,7 @@ macro_rules! with_functions {
             /// `ln(x / (1 - x))`, with `x` not nearer than `eps` to 0 and 1; where it is nearer, the derivative is 0.
             function logit Logit(; eps: Number = 0.000001 "") [ACCUMULATING, ACCUMULATING] in (0.1, 0.9);
                 |x| {
-                    // Both are bounded, since 1 - (1 - eps) is not eps.
+                    // The rest needs a bound of its own, since 1 - (1 - eps) is not eps.
                     let (most, rest) = (T::of(1.0) - eps, T::of(1.0) - x);
                     let above = T::select(eps > T::of(0.0), x.max(eps).min(most), x);
                     let below = T::select(eps > T::of(0.0), rest.max(eps).min(most), rest);

@@ -43,7 +43,7 @@ macro_rules! loss {
                 }
             }
 
-            /// Its derivative by the prediction.
+            /// The derivative of the loss with respect to the prediction.
             #[inline(always)]
             pub fn derivative<T: Real>(self, prediction: T, label: T, coefficients: Coefficients) -> T {
                 match self {
@@ -55,7 +55,7 @@ macro_rules! loss {
                 }
             }
 
-            /// The names of its attributes, and their defaults.
+            /// The names and defaults of the loss's attributes.
             pub const fn attributes(self) -> &'static Named {
                 match self {
                     $(LossKind::$kind => &[
@@ -65,7 +65,7 @@ macro_rules! loss {
                 }
             }
 
-            /// Where samples of the prediction and the label are.
+            /// The ranges from which samples of the prediction and of the label are drawn.
             fn tested(self) -> [(f64, f64); 2] {
                 match self {
                     $(LossKind::$kind => [$of_x, $of_label],)*
@@ -90,7 +90,7 @@ macro_rules! loss {
                 }
             }
 
-            /// Schema of the gradient.
+            /// The schema of the gradient.
             fn gradient_schema(self) -> &'static Schema {
                 match self {
                     $(LossKind::$kind => const {
@@ -124,26 +124,26 @@ macro_rules! loss {
             };
         }
     };
-    // Of a difference, the label's gradient is the opposite of the prediction's.
+    // A loss of a difference gives the label the opposite of the prediction's gradient.
     (@label opposite $slot:expr) => { $slot };
     (@label $slot:expr) => { $slot.without_gradient() };
 }
 
 with_losses!(loss($));
 
-/// The loss of a prediction and a label. Floating point of one element type, shapes that broadcast.
+/// The loss of a prediction and a label. Both have one floating-point element type, and their shapes broadcast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// Which loss.
+    /// The kind of loss.
     pub kind: LossKind,
     /// Its attributes.
     pub coefficients: Coefficients,
 }
 
-/// The gradient of a loss by the prediction: the result's gradient times the derivative.
+/// The gradient of a loss with respect to the prediction: the result's gradient times the derivative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossGrad {
-    /// Whose gradient.
+    /// The kind of loss.
     pub kind: LossKind,
     /// The attributes of the loss.
     pub coefficients: Coefficients,
@@ -152,7 +152,7 @@ pub struct LossGrad {
 macro_rules! attributes_of {
     ($($loss:ident)*) => {$(
         impl $loss {
-            /// With the attributes that it has by default.
+            /// The loss with default attributes.
             pub const fn of(kind: LossKind) -> Self {
                 $loss { kind, coefficients: coefficients::defaults(kind.attributes()) }
             }

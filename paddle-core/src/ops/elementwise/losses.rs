@@ -2,16 +2,16 @@
 
 /// Passes the table of losses to a macro, with tokens in front of it: `with_losses!(callback (front))`.
 ///
-/// A row is all that a loss is, as in [`with_functions!`](crate::with_functions). In order:
+/// A row is the whole definition of a loss, as in [`with_functions!`](crate::with_functions). In order:
 ///
-/// * documentation, where `x` is the prediction;
+/// * documentation, in which `x` is the prediction;
 /// * PaddlePaddle's name of the operator, which is also the layer's, and the name of its kind;
-/// * PaddlePaddle's names of the slots, of prediction, label and result;
-/// * its attributes, at most three, which a call of the layer gives by position or, after the `;`, may name;
-/// * its classes of accuracy, and its gradient's;
-/// * `in` which ranges samples of the prediction and of the label are drawn;
-/// * the formula, and the `slope`: the derivative by the prediction. Where the second gradient is the `opposite` of the
-///   first, as of a function of the difference, the label gets it; otherwise it gets none.
+/// * PaddlePaddle's names of the slots of prediction, label and result;
+/// * its attributes, at most three, which a call of the layer gives by position or, after the `;`, by name;
+/// * the accuracy class of the loss, and that of its gradient;
+/// * `in`: the ranges from which samples of the prediction and of the label are drawn;
+/// * the formula, and the `slope`: the derivative with respect to the prediction. With `opposite`, the label's gradient
+///   is the opposite of the prediction's, as for any function of the difference; otherwise the label gets none.
 #[macro_export]
 macro_rules! with_losses {
     ($($callback:ident)::+ $(($($front:tt)*))?) => {

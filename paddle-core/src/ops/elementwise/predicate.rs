@@ -1,4 +1,4 @@
-//! What holds of numbers.
+//! Predicates: properties of single numbers.
 
 use super::Real;
 use crate::ops::{AccuracyClass, Attributes, Effects, Infer, Mismatch, Operation, Sample, Schema, Slot};
@@ -6,7 +6,7 @@ use crate::program::{DType, Type};
 
 macro_rules! predicate {
     ($($(#[doc = $doc:literal])* $kind:ident $name:literal |$x:ident| $formula:expr;)*) => {
-        /// What holds of numbers.
+        /// A property of a number.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum PredicateKind {
             $($(#[doc = $doc])* $kind,)*
@@ -16,7 +16,7 @@ macro_rules! predicate {
             /// All of them.
             pub const ALL: &'static [PredicateKind] = &[$(PredicateKind::$kind),*];
 
-            /// Whether it holds.
+            /// Whether the number has the property.
             #[inline(always)]
             pub fn holds<T: Real>(self, value: T) -> bool {
                 match self {
@@ -51,10 +51,10 @@ predicate! {
     NotANumber "isnan_v2" |x| x.partial_cmp(&x).is_none();
 }
 
-/// Whether something holds of each number. `X`: floating point; `Out`: bool.
+/// Whether each number has a property. `X`: floating point; `Out`: bool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predicate {
-    /// What.
+    /// The property.
     pub kind: PredicateKind,
 }
 

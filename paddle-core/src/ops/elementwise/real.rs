@@ -3,10 +3,10 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Numbers that formulas are written for: `f32`, `f64`, and the vectorised numbers of a backend.
+/// The numbers that formulas are written for: `f32`, `f64`, and the vectorised numbers of a backend.
 ///
-/// The functions with a body are written such that nothing cancels: the relative error of each is a few times that of
-/// the functions without a body, wherever the result is a normal number. They are inlined everywhere, so that they become
+/// The functions with a body are written such that nothing cancels. Wherever the result is a normal number, their
+/// relative error is a few times that of the functions without a body. They are inlined everywhere, so that they become
 /// vector code with the loops around them.
 pub trait Real:
     Copy
@@ -22,13 +22,13 @@ pub trait Real:
 
     /// `|self|`.
     fn abs(self) -> Self;
-    /// The largest whole number not above.
+    /// The largest whole number that is not above `self`.
     fn floor(self) -> Self;
-    /// The smallest whole number not below.
+    /// The smallest whole number that is not below `self`.
     fn ceil(self) -> Self;
-    /// The nearest whole number; of two, the one further from 0.
+    /// The nearest whole number. If two are equally near, the one further from 0.
     fn round(self) -> Self;
-    /// The whole number next to it towards 0.
+    /// The next whole number towards 0.
     fn trunc(self) -> Self;
     /// The square root.
     fn sqrt(self) -> Self;
@@ -79,25 +79,25 @@ pub trait Real:
     /// `1 - erf(x)`, which is small, but not 0, for large `x`.
     fn erfc(self) -> Self;
 
-    /// `this` where `condition` holds, else `other`.
+    /// `this` if `condition` holds, otherwise `other`.
     #[inline(always)]
     fn select(condition: bool, this: Self, other: Self) -> Self {
         if condition { this } else { other }
     }
 
-    /// The larger one; `other` where they do not compare.
+    /// The larger number; `other` if they do not compare.
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self::select(self > other, self, other)
     }
 
-    /// The smaller one; `other` where they do not compare.
+    /// The smaller number; `other` if they do not compare.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
         Self::select(self < other, self, other)
     }
 
-    /// 1, 0 or -1, as `self` is above, at or below 0; not a number where that is none.
+    /// 1, 0 or -1, as `self` is above, at or below 0. NaN has the sign NaN.
     #[inline(always)]
     fn sign(self) -> Self {
         let zero = Self::of(0.0);
@@ -206,7 +206,7 @@ macro_rules! real {
             sinh = $float::sinh,
             cosh = $float::cosh,
             tanh = $float::tanh,
-            // The standard library doubles what is as large, and gives infinities.
+            // The standard library doubles such large numbers, which gives infinities.
             asinh = |x: $float| if x.abs() > $float::MAX / 4.0 { (x.abs().ln() + std::$float::consts::LN_2).copysign(x) } else { $float::asinh(x) },
             acosh = |x| if x < 1.0 { $float::NAN } else { libm::$acosh(x) },
             atanh = libm::$atanh,
@@ -216,8 +216,7 @@ macro_rules! real {
     )*};
 }
 // The standard library's `acosh` loses half of its digits next to 1, and its `atanh` next to -1; it has no error
-// function. The `acosh` of `libm` answers
-// numbers below 1 with others than NaN.
+// function. The `acosh` of `libm` gives numbers other than NaN below 1.
 real!(f32: acoshf, atanhf, erff, erfcf; f64: acosh, atanh, erf, erfc;);
 
 #[cfg(test)]
@@ -229,7 +228,7 @@ mod tests {
         let near = |found: f64, exact: f64| {
             assert!((found / exact - 1.0).abs() < 1e-13, "{found:e} is not {exact:e}");
         };
-        // By arithmetic of 50 digits.
+        // The expected values were computed with 50 digits.
         near(Real::sigmoid(-700.0), 9.85967654375977e-305);
         near(Real::softplus(-40.0), 4.248354255291589e-18);
         near(Real::log_sigmoid(40.0), -4.248354255291589e-18);

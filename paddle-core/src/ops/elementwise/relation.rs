@@ -66,17 +66,17 @@ relation! { LogicalKind, "Truth functions.", [] bool;
     Xor "logical_xor" |x, y| x ^ y;
 }
 
-/// Element-wise comparison. `X`, `Y`: of one element type, shapes that broadcast; `Out`: bool.
+/// Element-wise comparison. `X`, `Y`: of one element type, with shapes that broadcast; `Out`: bool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compare {
-    /// Which comparison.
+    /// The comparison.
     pub kind: CompareKind,
 }
 
-/// Element-wise truth functions. `X`, `Y`: bool, shapes that broadcast; `Out`: bool.
+/// An element-wise truth function. `X`, `Y`: bool, with shapes that broadcast; `Out`: bool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Logical {
-    /// Which function.
+    /// The function.
     pub kind: LogicalKind,
 }
 

@@ -1,4 +1,4 @@
-//! `where`: of two values, one or the other.
+//! `where`: chooses one of two values for each element.
 
 use crate::ops::{
     AccuracyClass, Effects, Fill, Gradient, GradientError, Infer, Mismatch, Number, Operation, Sample,
@@ -6,9 +6,10 @@ use crate::ops::{
 };
 use crate::program::{DType, Type, VarId};
 
-/// `X` where `Condition` holds, else `Y`. `Condition`: bool; `X`, `Y`: of one element type; shapes that broadcast.
+/// `X` where `Condition` is true, and `Y` elsewhere. `Condition`: bool; `X`, `Y`: of one element type. Their shapes
+/// broadcast.
 ///
-/// The gradient goes to the one that was taken; the other's is 0 there.
+/// The gradient goes to the value that was taken; that of the other is 0 there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Select;
 
@@ -32,7 +33,8 @@ impl Operation for Select {
         cx.need_dtype(0, DType::Bool)?;
         cx.same_dtype(1, 2)?;
         let pairs = [cx.broadcast(1, 2)?, cx.broadcast(0, 1)?, cx.broadcast(0, 2)?];
-        // What each two agree on, all agree on: rows if some have them, and of every size the one that is not 1.
+        // Each two of the types broadcast, so all do: the result has the rows that some have, and along each axis the
+        // size that is not 1.
         let rows = pairs.iter().find_map(|ty| ty.rows);
         let whole = pairs.iter().filter(|ty| ty.rows == rows);
         let mut dims = whole.clone().max_by_key(|ty| ty.dims.len()).map_or(Vec::new(), |ty| ty.dims.clone());
@@ -65,7 +67,7 @@ impl Operation for Select {
     }
 }
 
-/// A gradient divided among two inputs: the first gets it where the condition holds, the second elsewhere.
+/// Divides a gradient among two inputs: the first gets it where the condition is true, the second elsewhere.
 pub(super) fn divide(
     g: &mut Gradient<'_>,
     condition: VarId,

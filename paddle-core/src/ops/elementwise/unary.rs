@@ -11,7 +11,7 @@ use crate::ops::{
 use crate::program::{DType, Type, VarId};
 use crate::with_functions;
 
-/// Which value of the forward pass a derivative is written in.
+/// The value of the forward pass in terms of which a derivative is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Saved {
     /// The input.
@@ -20,7 +20,7 @@ enum Saved {
     Out,
 }
 
-/// Where functions are tested, if their row does not say `in` where.
+/// The range of samples of functions whose row has no `in`.
 const TESTED: (f64, f64) = (-8.0, 8.0);
 
 macro_rules! unary {
@@ -57,7 +57,8 @@ macro_rules! unary {
                 }
             }
 
-            /// The value on integers, which wrap around; 0 where the function has none, see [`Self::is_of_integers`].
+            /// The value on integers, which wraps around; 0 if the function is not defined on them, see
+            /// [`Self::is_of_integers`].
             #[inline(always)]
             pub fn apply_int(self, value: i64, coefficients: Coefficients) -> i64 {
                 match self {
@@ -68,8 +69,8 @@ macro_rules! unary {
                 }
             }
 
-            /// The derivative at the saved value: the input or the output, as the schema of the gradient says. 0 where
-            /// the function has none.
+            /// The derivative at the saved value, which is the input or the output, as the schema of the gradient says.
+            /// 0 if the function has no derivative.
             #[inline(always)]
             pub fn derivative<T: Real>(self, saved: T, coefficients: Coefficients) -> T {
                 match self {
@@ -80,14 +81,14 @@ macro_rules! unary {
                 }
             }
 
-            /// Whether it is defined on integers too.
+            /// Whether the function is defined on integers too.
             pub const fn is_of_integers(self) -> bool {
                 match self {
                     $(UnaryKind::$kind => unary!(@is $($whole)?),)*
                 }
             }
 
-            /// The names of its attributes, and their defaults.
+            /// The names and defaults of the function's attributes.
             pub const fn attributes(self) -> &'static Named {
                 match self {
                     $(UnaryKind::$kind => &[$(
@@ -97,7 +98,7 @@ macro_rules! unary {
                 }
             }
 
-            /// What is wrong with attributes, if they are not allowed.
+            /// What is wrong with the attributes, if they are not allowed.
             fn invalid(self, coefficients: Coefficients) -> Option<&'static str> {
                 match self {
                     $(UnaryKind::$kind => {
@@ -107,21 +108,22 @@ macro_rules! unary {
                 }
             }
 
-            /// What its derivative is written in; `None` if it has none, being constant between jumps.
+            /// The value in terms of which the derivative is written; `None` for functions that are constant between
+            /// jumps.
             const fn saved(self) -> Option<Saved> {
                 match self {
                     $(UnaryKind::$kind => or!(None $(, Some(Saved::$saved))?),)*
                 }
             }
 
-            /// How accurate the function is, and its gradient.
+            /// The accuracy class of the function, and that of its gradient.
             pub const fn accuracy(self) -> (AccuracyClass, AccuracyClass) {
                 match self {
                     $(UnaryKind::$kind => (class::$class, class::$slope_class),)*
                 }
             }
 
-            /// Where the samples are.
+            /// The range from which samples are drawn.
             fn tested(self) -> (f64, f64) {
                 match self {
                     $(UnaryKind::$kind => or!(TESTED $(, $tested)?),)*
@@ -146,7 +148,7 @@ macro_rules! unary {
                 }
             }
 
-            /// Schema of the gradient.
+            /// The schema of the gradient.
             fn gradient_schema(self) -> &'static Schema {
                 match self {
                     $(UnaryKind::$kind => const {
@@ -185,17 +187,17 @@ macro_rules! unary {
 
 with_functions!(unary($));
 
-/// An attribute of a formula on integers.
+/// An attribute as an integer, for formulas on integers.
 #[inline(always)]
 fn whole(coefficient: f64) -> i64 {
     coefficient as i64
 }
 
-/// An element-wise function. `X`: floating point, or integers where the function is of them, any shape; `Out`: the same
-/// type.
+/// An element-wise function. `X`: any shape; floating point, or integers if the function is defined on them. `Out` has
+/// the same type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unary {
-    /// Which function.
+    /// The kind of function.
     pub kind: UnaryKind,
     /// Its attributes.
     pub coefficients: Coefficients,
@@ -204,7 +206,7 @@ pub struct Unary {
 /// The gradient of an element-wise function: `Out@GRAD` times the derivative at the saved value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnaryGrad {
-    /// Whose gradient.
+    /// The kind of function.
     pub kind: UnaryKind,
     /// The attributes of the function.
     pub coefficients: Coefficients,
@@ -213,7 +215,7 @@ pub struct UnaryGrad {
 macro_rules! attributes_of {
     ($($function:ident: $kinds:expr;)*) => {$(
         impl $function {
-            /// With the attributes that it has by default.
+            /// The function with default attributes.
             pub const fn of(kind: UnaryKind) -> Self {
                 $function { kind, coefficients: coefficients::defaults(kind.attributes()) }
             }

@@ -3,34 +3,35 @@
 use super::{AdaDelta, Adagrad, Adam, AdamW, Adamax, DecayedAdagrad, Ftrl, Lamb, Momentum, RmsProp, Sgd};
 use crate::ops::Real;
 
-/// The most states that a rule has an element of for each of the parameter's.
+/// The largest number of states that a rule keeps for one element of the parameter.
 pub const MOST_STATES: usize = 3;
 
-/// What is the same for all elements of a parameter.
+/// The numbers that are the same for all elements of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Once<T> {
     /// The learning rate.
     pub rate: T,
-    /// The powers of the decay rates, in order; ones behind them.
+    /// The powers of the decay rates, in order; the rest are ones.
     pub powers: [T; 2],
-    /// The norm of the parameter over that of the rule's [`direction`](Rule::direction), where the rule scales by it.
+    /// The norm of the parameter divided by that of the rule's [`direction`](Rule::direction), if the rule scales by
+    /// it.
     pub trust: T,
 }
 
 /// The formula of an update, which all backends evaluate.
 pub trait Rule: Copy + Send + Sync + 'static {
-    /// The number of states.
+    /// The number of states for one element of the parameter.
     const STATES: usize;
     /// Whether the step is scaled by a ratio of norms over the whole parameter.
     const SCALED: bool = false;
 
-    /// What is computed once for all elements.
+    /// The numbers that are computed once for all elements.
     type Shared<T: Real>: Copy;
 
-    /// Computes it.
+    /// Computes the numbers that all elements share.
     fn shared<T: Real>(&self, once: Once<T>) -> Self::Shared<T>;
 
-    /// The new element of the parameter, and those of the states, from the old ones and the gradient.
+    /// The new element of the parameter and its new states, from the old ones and the gradient.
     fn step<T: Real>(
         shared: &Self::Shared<T>,
         parameter: T,
@@ -38,7 +39,7 @@ pub trait Rule: Copy + Send + Sync + 'static {
         states: [T; MOST_STATES],
     ) -> (T, [T; MOST_STATES]);
 
-    /// Of a rule that is [`SCALED`](Self::SCALED): the direction of the step, before it is scaled.
+    /// The direction of the step before it is scaled. Only rules that are [`SCALED`](Self::SCALED) have one.
     #[inline(always)]
     fn direction<T: Real>(
         _shared: &Self::Shared<T>,
@@ -50,11 +51,11 @@ pub trait Rule: Copy + Send + Sync + 'static {
     }
 }
 
-/// What is done with the rule of an [`Update`](super::Update), so that a loop around the formula is compiled once per rule.
+/// An action on the rule of an [`Update`](super::Update). With it, a loop around the formula is compiled once per rule.
 pub trait WithRule {
     /// The result.
     type Output;
-    /// Is called with the rule.
+    /// Performs the action on this rule.
     fn with<R: Rule>(self, rule: R) -> Self::Output;
 }
 
@@ -69,7 +70,7 @@ impl WithRule for States {
     }
 }
 
-/// A row of the table that is one rule.
+/// Implements the rows of the table that have a single rule.
 macro_rules! rows {
     ($($row:ident),*) => {$(
         impl $row {
@@ -110,7 +111,7 @@ impl Rule for Sgd {
     }
 }
 
-/// The numbers of [`Momentum`].
+/// The shared numbers of [`Momentum`].
 #[derive(Clone, Copy, Debug)]
 pub struct MomentumShared<T> {
     rate: T,
@@ -148,14 +149,14 @@ impl Rule for Momentum {
     }
 }
 
-/// The numbers of [`Adam`], [`AdamW`] and [`Adamax`].
+/// The shared numbers of [`Adam`], [`AdamW`] and [`Adamax`].
 #[derive(Clone, Copy, Debug)]
 pub struct AdamShared<T> {
     rate: T,
     beta1: T,
     beta2: T,
     epsilon: T,
-    /// What the parameter is multiplied with at first.
+    /// The factor by which the parameter is multiplied first.
     kept: T,
 }
 
@@ -229,7 +230,7 @@ impl Rule for Adamax {
     }
 }
 
-/// The numbers of [`Lamb`].
+/// The shared numbers of [`Lamb`].
 #[derive(Clone, Copy, Debug)]
 pub struct LambShared<T> {
     /// The learning rate times the ratio of norms.
@@ -238,7 +239,7 @@ pub struct LambShared<T> {
     beta2: T,
     epsilon: T,
     decay: T,
-    /// What averages are divided by that began at zero.
+    /// The divisors that correct averages that began at zero.
     corrections: [T; 2],
 }
 
@@ -275,7 +276,7 @@ impl Rule for Lamb {
     }
 }
 
-/// The numbers of the rules that divide by the root of an average of squares.
+/// The shared numbers of the rules that divide by the root of an average of squares.
 #[derive(Clone, Copy, Debug)]
 pub struct SquareShared<T> {
     rate: T,
@@ -382,7 +383,7 @@ impl<const CENTERED: bool> Rule for RmsPropRule<CENTERED> {
 #[derive(Clone, Copy, Debug)]
 struct FtrlRule<const ROOT: bool>(Ftrl);
 
-/// The numbers of [`Ftrl`].
+/// The shared numbers of [`Ftrl`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FtrlShared<T> {
     rate: T,
@@ -416,7 +417,8 @@ impl<const ROOT: bool> Rule for FtrlRule<ROOT> {
 
     #[inline(always)]
     fn step<T: Real>(c: &FtrlShared<T>, p: T, g: T, [n, z, a]: [T; MOST_STATES]) -> (T, [T; MOST_STATES]) {
-        // `grown^power`, and how much larger that is than `n^power`: a difference, but not of what is nearly equal.
+        // These are `grown^power` and its difference from `n^power`, computed without subtracting numbers that are
+        // nearly equal.
         let (square, zero) = (g * g, T::of(0.0));
         let grown = n + square;
         let (new, more) = if ROOT {
