@@ -1,4 +1,4 @@
-//! Operators of the user's own: what their kernels are given, and what the backends find in
+//! Operators that users write: the arguments of their kernels, and the link between a kernel and
 //! [`Custom::kernel`](paddle_core::ops::Custom).
 
 use std::any::Any;
@@ -10,21 +10,21 @@ use paddle_core::ops::{AccuracyClass, Arguments, Custom, Definition, LinkedKerne
 use paddle_core::plan::{HostSlice, HostSliceMut};
 use paddle_core::text;
 
-/// What the source says of an operator: `#[operator]` writes it.
+/// The declaration of an operator in the source. `#[operator]` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// Its name.
+    /// The operator's name.
     pub name: &'static str,
-    /// Whether row `i` of its output depends on row `i` of its inputs only.
+    /// Whether row `i` of the output depends on row `i` of the inputs only.
     pub row_wise: bool,
-    /// Its numbers, as they are where a call does not give them: [`Arguments`] as text.
+    /// The defaults of the operator's numbers: [`Arguments`] as text.
     pub arguments: &'static str,
-    /// Its types and its gradient: a [`Definition`] as text.
+    /// The types of its values, and its gradient: a [`Definition`] as text.
     pub definition: &'static str,
 }
 
 impl Declaration {
-    /// The operator with its own numbers, and nothing linked to it; `None` if what is declared is no operator.
+    /// The operator with default numbers and without a kernel; `None` if the declaration is not valid.
     pub fn op(&self) -> Option<Custom> {
         Some(Custom {
             name: self.name.to_string(),
@@ -36,20 +36,21 @@ impl Declaration {
     }
 }
 
-/// The operators that the networks of a module may use: its own, and those of what it imports. The macros write it.
+/// The operators that the networks of a module may use: the module's own, and those of its imports. The macros write
+/// it.
 #[derive(Clone, Copy)]
 pub struct Operators {
-    /// Those that the module declares.
+    /// The operators that the module declares.
     pub own: &'static [&'static dyn Operator],
-    /// Those of the modules that it imports from.
+    /// The operators of the modules that it imports from.
     pub imported: &'static [Operators],
 }
 
 impl Operators {
-    /// None.
+    /// No operators.
     pub const NONE: Operators = Operators { own: &[], imported: &[] };
 
-    /// All of them; one may come more than once.
+    /// All operators. One may occur more than once.
     pub fn all(&self) -> Vec<&'static dyn Operator> {
         let imported = self.imported.iter().flat_map(Operators::all);
         self.own.iter().copied().chain(imported).collect()
@@ -62,53 +63,53 @@ impl fmt::Debug for Operators {
     }
 }
 
-/// A type that stands for an operator of the source.
+/// A type that stands for an operator in the source.
 pub trait Declared: Any + Send + Sync + RefUnwindSafe {
-    /// What the source says of it.
+    /// The declaration of the operator.
     fn declaration(&self) -> Declaration;
 
-    /// The operators of its module, of which its gradient may be made, and those that the module imports.
+    /// The operators of its module, which its gradient may use, and those that the module imports.
     fn operators(&self) -> Operators;
 }
 
-/// The arithmetic of an operator of the user's own, on each backend, and what it is tested on.
+/// The arithmetic of a user's operator on each backend, and its test cases.
 ///
-/// A kernel writes every element of the output, and reads nothing but the inputs. What it returns as an error, or
-/// panics with, is the error of the run.
+/// A kernel writes every element of the output, and reads the inputs only. If it returns an error or panics, the run
+/// fails with that error.
 pub trait Operator: Declared {
     /// Computes the output on the CPU.
     ///
-    /// A row-wise operator is called with some of the rows at a time, on several threads; what is computed for a row
-    /// must not depend on the others.
+    /// A row-wise operator is called for some of the rows at a time, on several threads. The result for a row must not
+    /// depend on the other rows.
     fn cpu(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String>;
 
-    /// Computes the output in the plainest way that there is: the oracle of the tests. Values of type `f32` are `f64`
-    /// here; a row-wise operator is called with one row at a time.
+    /// Computes the output in the plainest way, as the oracle of the tests. Values of type `f32` are `f64` here. A
+    /// row-wise operator is called for one row at a time.
     fn reference(&self, inputs: &Inputs<'_>, output: &mut Output<'_>) -> Result<(), String>;
 
-    /// How far the results of [`Operator::cpu`] may be from those of [`Operator::reference`], and why no nearer.
+    /// How far the results of [`Operator::cpu`] may be from those of [`Operator::reference`], and why.
     fn accuracy(&self) -> AccuracyClass {
         AccuracyClass::Accumulating("what the kernel rounds is not known")
     }
 
-    /// Inputs that it is tested on, added to `op`, a case without inputs: of no rows, of one, of many.
+    /// Test cases: `op`, a sample without inputs, with inputs of no rows, of one row and of many.
     fn samples(&self, op: Sample) -> Vec<Sample>;
 }
 
-/// What is linked to an operator that this one computes.
+/// The kernel to link to an operator that this one computes.
 pub fn kernel(operator: &'static dyn Operator) -> LinkedKernel {
     LinkedKernel::new(operator)
 }
 
-/// What the backends find in an operator.
+/// The kernel that is linked to an operator.
 pub(crate) fn linked(op: &Custom) -> Option<&'static dyn Operator> {
     op.kernel.get::<&'static dyn Operator>().copied()
 }
 
-/// The most dimensions that a value of such an operator has.
+/// The largest number of dimensions that a value of such an operator may have.
 pub(crate) const MOST_AXES: usize = 8;
 
-/// A shape that takes no memory of its own.
+/// A shape that is stored without an allocation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
     sizes: [usize; MOST_AXES],
@@ -116,7 +117,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Sizes behind the eighth are left out.
+    /// The shape with these sizes, of which only the first eight are kept.
     pub(crate) fn new(sizes: impl Iterator<Item = usize>) -> Self {
         let mut shape = Shape::default();
         for (place, size) in shape.sizes.iter_mut().zip(sizes) {
@@ -130,14 +131,14 @@ impl Shape {
         &self.sizes[..self.rank]
     }
 
-    /// With so many rows.
+    /// The shape with another number of rows.
     pub(crate) fn with_rows(mut self, rows: usize) -> Self {
         self.sizes[0] = rows;
         self
     }
 }
 
-/// An input at hand.
+/// An input of a call.
 pub(crate) struct Input<'a> {
     pub(crate) elements: HostSlice<'a>,
     pub(crate) shape: Shape,
@@ -150,9 +151,9 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Input `k`, from 0, in the shape that the operator's signature declares; the rows are the first axis.
+    /// Input `k`, from 0, in the shape that the operator's signature declares. Rows are the first axis.
     ///
-    /// Errors if there is no such input, or it is of another type.
+    /// It is an error if there is no such input, or the input has another type.
     pub fn get<T: Element>(&self, k: usize) -> Result<ArrayViewD<'a, T>, String> {
         let Input { elements, shape } =
             (self.input)(k).ok_or_else(|| format!("`{}` has no input {k}", self.op.name))?;
@@ -162,16 +163,16 @@ impl<'a> Inputs<'a> {
         ArrayViewD::from_shape(IxDyn(shape.sizes()), elements).map_err(|error| error.to_string())
     }
 
-    /// The number that the operator was given as the argument of this name; a truth value is 0 or 1.
+    /// The number that the operator was given for this argument; a truth value is 0 or 1.
     ///
-    /// Errors if it has no such argument.
+    /// It is an error if the operator has no such argument.
     pub fn number(&self, name: &str) -> Result<f64, String> {
         let number = self.op.arguments.get(name).map(Number::as_f64);
         number.ok_or_else(|| format!("`{}` has no argument `{name}` that is a number", self.op.name))
     }
 }
 
-/// The output of a call of a kernel. What is in it before it is written means nothing.
+/// The output of a call of a kernel. Its elements are arbitrary until they are written.
 pub struct Output<'a> {
     pub(crate) op: &'a Custom,
     pub(crate) elements: HostSliceMut<'a>,
@@ -179,9 +180,9 @@ pub struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// The array, in the shape that the operator's signature declares; the rows are the first axis.
+    /// The array, in the shape that the operator's signature declares. Rows are the first axis.
     ///
-    /// Errors if it is of another type.
+    /// It is an error if the output has another type.
     pub fn get<T: Element>(&mut self) -> Result<ArrayViewMutD<'_, T>, String> {
         let found = self.elements.dtype();
         let elements = T::slice_mut(&mut self.elements)
@@ -190,7 +191,7 @@ impl Output<'_> {
     }
 }
 
-/// What an element of an array may be: `f32`, `f64`, `i32`, `i64` or `bool`.
+/// The element types of arrays: `f32`, `f64`, `i32`, `i64` and `bool`.
 pub trait Element: sealed::Element {}
 
 mod sealed {
@@ -228,9 +229,9 @@ macro_rules! element {
 }
 element!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
 
-/// Calls a kernel; its panic is an error like any other.
+/// Calls a kernel, and turns a panic into an error.
 pub(crate) fn call(op: &Custom, kernel: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    // What a kernel that panics leaves behind is never read: the run has failed.
+    // The values of a kernel that panicked are never read, as the run has failed.
     match catch_unwind(AssertUnwindSafe(kernel)) {
         Ok(result) => result.map_err(|error| format!("`{}`: {error}", op.name)),
         Err(panic) => {

@@ -1,9 +1,9 @@
-//! Gradients against differences, in `f64` on the reference backend.
+//! Compares gradients with finite differences, in `f64` on the reference backend.
 //!
-//! The cost of a program is the sum of its floating-point outputs, each element times a weight of its own; times itself where
-//! the program alone knows how many there are. The gradient
-//! of the cost with respect to every element of every floating-point input has to be the central difference: apart by
-//! at most 10⁻⁶ · max(1, |gradient|, |difference|).
+//! The cost of a program is the weighted sum of the elements of its floating-point outputs. Each element has a weight
+//! of its own; if only the program knows the number of elements, the weight is the element itself. The gradient of the
+//! cost with respect to every element of every floating-point input has to be the central difference: they may differ
+//! by at most 10⁻⁶ · max(1, |gradient|, |difference|).
 
 use std::fmt;
 
@@ -16,10 +16,11 @@ use paddle_core::program::{BuildError, RowsId, Site, VarId, VerifyError};
 
 use crate::reference::Reference;
 
-/// The distance of a difference to each side: with inputs that are multiples of 2⁻¹¹ below 128, `f32` holds both ends exactly.
+/// The step of a difference to each side. If inputs are multiples of 2⁻¹¹ below 128, `f32` holds both ends exactly.
 pub const STEP: f32 = 1.0 / 65536.0;
 
-/// How far a gradient may be from the difference, relative to the larger one of them and 1.
+/// The largest distance between a gradient and the difference, relative to the largest of |gradient|, |difference| and
+/// 1.
 const TOLERANCE: f64 = 1e-6;
 
 /// A program without parameters whose first output is a cost and whose further outputs are its gradients.
@@ -28,30 +29,31 @@ pub struct Differentiated {
     program: Program,
     /// The inputs that have a gradient, by position, in the order of the outputs.
     with_gradient: Vec<usize>,
-    /// The floating-point inputs that the cost does not depend on.
+    /// The floating-point inputs on which the cost does not depend.
     without_gradient: Vec<usize>,
 }
 
-/// What was compared.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compared {
-    /// Elements of inputs.
+    /// The number of elements of inputs.
     pub elements: usize,
-    /// Those that were left out, because the cost has a corner or a jump there.
+    /// The number of elements that were left out, because the cost has a corner or a jump there.
     pub rough: usize,
-    /// The largest distance from a difference, relative to the larger one of both and 1.
+    /// The largest distance between a gradient and the difference, relative to the largest of both and 1.
     pub worst: f64,
 }
 
 impl Compared {
-    /// Adds what else was compared.
+    /// Adds another result.
     pub fn add(&mut self, other: Compared) {
         self.elements += other.elements;
         self.rough += other.rough;
         self.worst = self.worst.max(other.worst);
     }
 
-    /// Compares a gradient with the mean of the slopes on both sides, which is the error if it is another number.
+    /// Compares a gradient with the difference, the mean of the slopes on both sides. The difference is the error if it
+    /// is too far away.
     pub fn compare(&mut self, gradient: f64, above: f64, below: f64) -> Result<(), f64> {
         let difference = (above + below) / 2.0;
         let distance = (gradient - difference).abs();
@@ -61,7 +63,7 @@ impl Compared {
             self.worst = self.worst.max(error);
             return Ok(());
         }
-        // At a corner or a jump the slopes of the two sides differ more than the gradient from their mean.
+        // At a corner or a jump, the slopes of the two sides differ by more than the gradient differs from their mean.
         if (above - below).abs() <= distance || distance.is_nan() {
             return Err(difference);
         }
@@ -70,31 +72,31 @@ impl Compared {
     }
 }
 
-/// Why gradients cannot be compared with differences, or are not equal to them.
+/// Why gradients cannot be compared with differences, or differ from them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DifferenceError {
     /// The program has no floating-point output.
     NoCost,
-    /// It has no gradient.
+    /// The program has no gradient.
     Gradient(GradientError),
-    /// Operators of the test do not fit it.
+    /// The operators that the comparison adds do not fit the program.
     Build(BuildError),
     /// The gradient is not well-formed.
     Verify(VerifyError),
-    /// It cannot be planned.
+    /// The program cannot be planned.
     Plan(PlanError),
-    /// It cannot be run.
+    /// The program cannot be run.
     Run(RunError),
-    /// A gradient is another than the difference.
+    /// A gradient differs from the difference.
     Differs {
         /// The input or parameter.
         input: String,
         /// The number of its element.
         element: usize,
-        /// What the gradient says.
+        /// The value of the gradient.
         gradient: f64,
-        /// What the difference is.
+        /// The value of the difference.
         difference: f64,
     },
 }
@@ -133,10 +135,10 @@ macro_rules! from {
 from!(Gradient GradientError, Build BuildError, Verify VerifyError, Plan PlanError, Run RunError);
 
 impl Differentiated {
-    /// Adds weights to the inputs and the cost to the operators of a program, and then the gradients.
+    /// Adds weights to the inputs of a program, the cost to its operators, and then the gradients.
     pub fn new(mut program: Program) -> Result<Self, DifferenceError> {
         let operators = || program.blocks().iter().flat_map(|block| &block.ops);
-        // Labels have no gradient, whatever the cost depends on.
+        // Labels have no gradient, even if the cost depends on them.
         let reads =
             operators().flat_map(|op| op.inputs.iter().enumerate().map(move |(k, &var)| (op, k, var)));
         let labels: Vec<VarId> = reads
@@ -159,7 +161,7 @@ impl Differentiated {
         let outputs = program.outputs().iter().copied();
         let outputs: Vec<VarId> =
             outputs.filter(|&output| is_float(output) && !intermediate.contains(&output)).collect();
-        // The sizes of sequences that are made are not known before.
+        // The sizes of made sequences are not known before the program runs.
         let made: Vec<RowsId> = operators().flat_map(|op| op.op.operation().makes(&program, op)).collect();
         let mut cost = None;
         for (i, output) in outputs.into_iter().enumerate() {
@@ -192,13 +194,13 @@ impl Differentiated {
         Ok(Differentiated { program, with_gradient: positions(with), without_gradient: positions(without) })
     }
 
-    /// The program: its inputs are those of the original, and behind them one weight of the shape of each
-    /// floating-point output whose rows are fed.
+    /// The program. Its inputs are those of the original, followed by the weights: one input for each floating-point
+    /// output whose rows are fed, with the output's shape.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The floating-point inputs that are compared, by position, those with a gradient first.
+    /// The positions of the floating-point inputs that are compared, those with a gradient first.
     pub fn inputs(&self) -> impl Iterator<Item = usize> {
         self.with_gradient.iter().chain(&self.without_gradient).copied()
     }
@@ -245,7 +247,7 @@ impl Run {
         Ok(Run { executor })
     }
 
-    /// The outputs.
+    /// Runs the program, and returns its outputs.
     fn outputs(&mut self, feeds: &[Feed<'_>]) -> Result<Vec<Vec<f64>>, DifferenceError> {
         self.executor.begin(&|i| feeds[i])?;
         self.executor.run(Part::Compute, &mut Buffers::default())?;

@@ -1,4 +1,4 @@
-//! Aligned heap memory: the only place where the backends allocate it.
+//! Aligned heap memory. The backends allocate it nowhere else.
 #![allow(unsafe_code, reason = "owns raw allocations")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -7,28 +7,28 @@ use std::ptr::NonNull;
 
 use paddle_core::memory::OutOfMemory;
 
-/// Every buffer starts on a cache line, which is also the width of the widest vector register.
+/// The alignment of every buffer in bytes: a cache line, which is also the width of the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
-/// The byte that poisoned memory is filled with: as `f32` and `f64` it reads as NaN, as an integer as -1.
+/// The byte of poisoned memory: it reads as NaN in `f32` and `f64`, and as -1 in an integer.
 const POISON: u8 = 0xFF;
 
 /// One aligned allocation of initialised bytes.
 pub struct Buffer {
-    /// Aligned to [`ALIGNMENT`]; `len` initialised bytes, or dangles when `len` is 0.
+    /// Aligned to [`ALIGNMENT`]. It has `len` initialised bytes, and dangles if `len` is 0.
     start: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: it owns its bytes, and shared references only read them.
 unsafe impl Send for Buffer {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Buffer {}
 
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: `with_bytes` allocated `start` with this layout, which it found to be one.
+            // SAFETY: `with_bytes` allocated `start` with this layout, which it had checked.
             unsafe {
                 dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(self.len, ALIGNMENT));
             }
@@ -37,13 +37,13 @@ impl Drop for Buffer {
 }
 
 impl Buffer {
-    /// A buffer without bytes: allocates nothing.
+    /// A buffer without bytes, which allocates nothing.
     pub const fn new() -> Self {
         let aligned = std::num::NonZero::new(ALIGNMENT).unwrap();
         Buffer { start: NonNull::without_provenance(aligned), len: 0 }
     }
 
-    /// `len` bytes, all zero.
+    /// A buffer of `len` bytes, all zero.
     pub fn with_bytes(len: usize) -> Result<Self, OutOfMemory> {
         if len == 0 {
             return Ok(Buffer::new());
@@ -60,20 +60,20 @@ impl Buffer {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Whether the buffer has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first byte, aligned to [`ALIGNMENT`]. Valid until the buffer is dropped. Who writes there has borrowed the buffer
-    /// exclusively.
+    /// The address of the first byte, aligned to [`ALIGNMENT`]. It is valid until the buffer is dropped. To write
+    /// there, the caller has to have borrowed the buffer exclusively.
     pub fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
     /// All bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes and nobody writes them while `self` is borrowed.
+        // SAFETY: `start` is valid for `len` initialised bytes, and nothing writes them while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
@@ -83,7 +83,7 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
-    /// Fills the buffer with NaN, so that a value read before it is written shows.
+    /// Fills the buffer with NaN, so that the use of a value that was never written shows.
     pub fn fill_poison(&mut self) {
         self.bytes_mut().fill(POISON);
     }

@@ -1,8 +1,8 @@
-//! The words of errors that every backend reports alike.
+//! The error messages that all backends share.
 
 use paddle_core::plan::KernelError;
 
-/// A class id without a class.
+/// The error for a class id that is out of range.
 pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelError {
     let message = format!(
         "the class id of row {row} is {id}, but there are {classes} classes; ids have to be at least 0 and below {classes}"
@@ -10,7 +10,7 @@ pub(crate) fn class_out_of_range(id: i64, row: usize, classes: usize) -> KernelE
     KernelError::Value { message }
 }
 
-/// Labels are of classes, and of others than the blank.
+/// Checks that labels are classes, and other ones than the blank.
 pub(crate) fn check_ctc_labels(labels: &[i64], classes: usize, blank: usize) -> Result<(), KernelError> {
     let is_blank = |label: i64| label == blank as i64;
     let wrong = |label: i64| !(0..classes as i64).contains(&label) || is_blank(label);
@@ -26,7 +26,7 @@ pub(crate) fn check_ctc_labels(labels: &[i64], classes: usize, blank: usize) -> 
     }
 }
 
-/// A number of an element that there is not.
+/// The error for an index that is out of range.
 pub(crate) fn index_out_of_range(index: i64, at: usize, size: usize) -> KernelError {
     let message = format!(
         "index number {at} is {index}, but there are {size} elements along the axis; indices have to be at least 0 and below {size}"
@@ -34,7 +34,7 @@ pub(crate) fn index_out_of_range(index: i64, at: usize, size: usize) -> KernelEr
     KernelError::Value { message }
 }
 
-/// An id without an entry of the table.
+/// The error for an id that has no entry in the table.
 pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelError {
     let message = format!(
         "id number {at} is {id}, but the table has {entries} entries; ids have to be at least 0 and below {entries}"
@@ -42,7 +42,7 @@ pub(crate) fn entry_out_of_range(id: i64, at: usize, entries: usize) -> KernelEr
     KernelError::Value { message }
 }
 
-/// Sequences, given by their offsets, have to be as long as those that belong together with them.
+/// Checks that sequences, given by their offsets, are as long as those that belong to them.
 pub(crate) fn same_lengths(offsets: &[i64], others: &[i64]) -> Result<(), KernelError> {
     let lengths = |offsets: &[i64], row: usize| offsets[row + 1] - offsets[row];
     let rows = offsets.len().min(others.len()).saturating_sub(1);
@@ -61,14 +61,14 @@ fn tokens(count: i64) -> String {
     if count == 1 { "1 token".to_string() } else { format!("{count} tokens") }
 }
 
-/// A probability that is none.
+/// The error for a number that is no probability.
 pub(crate) fn no_probability(found: f64, row: usize) -> KernelError {
     KernelError::Value {
         message: format!("the probability of row {row} is {found}; it has to be from 0 to 1"),
     }
 }
 
-/// A position that its sequence does not have.
+/// The error for a position behind the end of its sequence.
 pub(crate) fn no_such_token(position: i64, row: usize, length: i64) -> KernelError {
     let message = format!(
         "position {position} is asked for in sequence {row}, which has {}; positions have to be at least 0 and below that",
@@ -77,7 +77,7 @@ pub(crate) fn no_such_token(position: i64, row: usize, length: i64) -> KernelErr
     KernelError::Value { message }
 }
 
-/// Made sequences, given by their offsets, have to be as long as what comes to them.
+/// Checks that made sequences, given by their offsets, are as long as the values for them.
 pub(crate) fn made_lengths(
     offsets: &[i64],
     length: impl Fn(usize) -> i64,
@@ -92,7 +92,7 @@ pub(crate) fn made_lengths(
     Err(KernelError::Value { message })
 }
 
-/// Sequences, given by their offsets, have to fit into rows of so many places.
+/// Checks that sequences, given by their offsets, fit into rows of so many places.
 pub(crate) fn enough_places(offsets: &[i64], places: usize) -> Result<(), KernelError> {
     let long = |pair: &[i64]| pair[1] - pair[0] > places as i64;
     match offsets.windows(2).position(long) {
@@ -108,7 +108,8 @@ pub(crate) fn enough_places(offsets: &[i64], places: usize) -> Result<(), Kernel
     }
 }
 
-/// Elements of sequences, given by their offsets, that become tokens of another width.
+/// Checks that sequences, given by their offsets and widths, have as many elements as the sequences of tokens of
+/// another width.
 pub(crate) fn same_elements(own: (&[i64], usize), others: (&[i64], usize)) -> Result<(), KernelError> {
     let elements = |(offsets, width): (&[i64], usize), row: usize| {
         (offsets[row + 1] - offsets[row]) as u128 * width as u128
@@ -125,7 +126,7 @@ pub(crate) fn same_elements(own: (&[i64], usize), others: (&[i64], usize)) -> Re
     Err(KernelError::Value { message })
 }
 
-/// The end of a sequence of this length that begins where the one before it ends.
+/// The end of a sequence that has this length and begins at the end of the previous one.
 pub(crate) fn add_length(row: usize, end: i64, length: i64) -> Result<i64, KernelError> {
     if length < 0 {
         let message = format!("the length of sequence {row} is {length}; it has to be at least 0");

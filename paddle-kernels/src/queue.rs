@@ -1,13 +1,13 @@
-//! The queue of backends that do work when it is put there.
+//! The queue of backends that do work as soon as it is queued.
 
 use paddle_core::memory::TryGrow;
 use paddle_core::plan::{Fault, KernelError, Token};
 
-/// What the host has not asked for yet of the work so far: elements `R` that were read, and the first fault.
+/// Results of the queued work that the host has not fetched yet: elements `R` that were read, and the first fault.
 #[derive(Debug)]
 pub struct Queue<R> {
     fault: Option<Fault>,
-    /// The elements of all tokens that are waited for.
+    /// The elements of all tokens that the host has not waited for yet.
     read: Vec<R>,
     tokens: usize,
 }
@@ -19,7 +19,7 @@ impl<R> Default for Queue<R> {
 }
 
 impl<R: Clone> Queue<R> {
-    /// Does some work, unless some before it failed.
+    /// Does some work, unless earlier work failed.
     #[inline]
     pub(crate) fn run(&mut self, launch: u32, work: impl FnOnce() -> Result<(), KernelError>) {
         if self.fault.is_none()
@@ -34,7 +34,7 @@ impl<R: Clone> Queue<R> {
         self.fault.is_some()
     }
 
-    /// Keeps elements for the host. The token is where they begin.
+    /// Keeps elements for the host. The token says where they begin.
     pub(crate) fn read(&mut self, elements: &[R]) -> Token {
         let token = Token(self.read.len());
         self.tokens += 1;
@@ -44,7 +44,7 @@ impl<R: Clone> Queue<R> {
         token
     }
 
-    /// Gives the host the elements of a token, and those behind it.
+    /// Gives the host the elements from a token on.
     pub(crate) fn wait(&mut self, token: Token, take: impl FnOnce(&[R])) -> Result<(), Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
@@ -57,7 +57,7 @@ impl<R: Clone> Queue<R> {
         Ok(())
     }
 
-    /// The first fault since the last time.
+    /// The first fault since the previous call.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         self.read.clear();
         self.tokens = 0;

@@ -1,17 +1,17 @@
-//! Counter-based random numbers, which every backend draws from: a number is a function of a seed, a stream and a
-//! position, so neither the order in which numbers are drawn nor the number of threads changes them.
+//! Counter-based random numbers, which every backend draws from. A number is a function of a seed, a stream and a
+//! position, so neither the order of the draws nor the number of threads changes it.
 //!
 //! The bits are those of Philox4x32-10 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011), with
 //! the seed as its key and (position, stream) as its counter.
 
 use std::f64::consts::TAU;
 
-/// The numbers of one seed and stream.
+/// The random numbers of one seed and stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Random {
     /// The seed of the run.
     pub(crate) seed: u64,
-    /// What the numbers are for.
+    /// The stream, which tells the numbers of different operators apart.
     pub(crate) stream: u64,
 }
 
@@ -19,11 +19,11 @@ impl Random {
     /// Uniform on `[min, max)`.
     pub(crate) fn uniform(self, position: u64, min: f64, max: f64) -> f64 {
         let value = min + fraction(self.pair(position)[(position % 2) as usize]) * (max - min);
-        // Rounding may reach the bound.
+        // Rounding may give the upper bound itself.
         if value < max { value } else { max.next_down().max(min) }
     }
 
-    /// The same, rounded to `f32`.
+    /// Uniform on `[min, max)`, rounded to `f32`.
     pub(crate) fn uniform_f32(self, position: u64, min: f64, max: f64) -> f32 {
         let (value, bound) = (self.uniform(position, min, max) as f32, max as f32);
         if value < bound { value } else { bound.next_down().max(min as f32) }
@@ -37,10 +37,10 @@ impl Random {
         radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() }
     }
 
-    /// The same, within two deviations of the mean: of the draws at a position, each of a stream of its own, the first that
-    /// is.
+    /// Normal, but within two standard deviations of the mean. Each position has several draws, each from a stream of
+    /// its own, and the first draw within the bounds counts.
     pub(crate) fn truncated_gaussian(self, position: u64) -> f64 {
-        // One draw in 22 is farther; so many in a row, none in a lifetime.
+        // One draw in 22 is outside the bounds; 64 of them in a row do not happen.
         const DRAWS: u64 = 64;
         let draw = |draw: u64| {
             let stream = self.stream.wrapping_add(draw.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -49,7 +49,7 @@ impl Random {
         (0..DRAWS).map(draw).find(|value| value.abs() <= 2.0).unwrap_or(0.0)
     }
 
-    /// The words of positions `first`, `first + 1`, …: four of each block of bits.
+    /// The words of positions `first`, `first + 1`, …. A block of bits has four words.
     pub(crate) fn words(self, first: u64) -> impl Iterator<Item = u32> {
         let block = move |index: u64| {
             let ([a, b], [c, d]) = (halves(index), halves(self.stream));
@@ -66,7 +66,7 @@ impl Random {
     }
 }
 
-/// What words are below with this probability.
+/// The bound below which words lie with this probability.
 pub(crate) fn dropped_below(probability: f64) -> u64 {
     (probability * (u64::from(u32::MAX) + 1) as f64).round() as u64
 }
@@ -75,7 +75,7 @@ fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
 }
 
-/// A number on `[0, 1)` from the upper bits.
+/// A number on `[0, 1)`, from the upper bits.
 fn fraction(bits: u64) -> f64 {
     (bits >> (u64::BITS - f64::MANTISSA_DIGITS)) as f64 / (1_u64 << f64::MANTISSA_DIGITS) as f64
 }
@@ -147,7 +147,7 @@ mod tests {
         let within = |bound| (0..COUNT).filter(|&i| random.gaussian(i).abs() < bound).count() as f64;
         assert!((within(1.0) / COUNT as f64 - 0.6827).abs() < 0.01);
         assert!((within(2.0) / COUNT as f64 - 0.9545).abs() < 0.01);
-        // Positions 2i and 2i + 1 come from one block of bits, but not from one another.
+        // Positions 2i and 2i + 1 share a block of bits, but their numbers are independent.
         let product = |i| random.gaussian(2 * i) * random.gaussian(2 * i + 1);
         assert!(moments(product).0.abs() < 0.02);
     }
@@ -156,10 +156,10 @@ mod tests {
     fn truncated_numbers_are_near() {
         let random = Random { seed: 7, stream: 5 };
         let (mean, deviation) = moments(|i| random.truncated_gaussian(i));
-        // √(1 - 4φ(2) / (2Φ(2) - 1)).
+        // The expected deviation is √(1 - 4φ(2) / (2Φ(2) - 1)).
         assert!(mean.abs() < 0.02 && (deviation - 0.8796).abs() < 0.02, "{mean} {deviation}");
         assert!((0..COUNT).all(|i| random.truncated_gaussian(i).abs() <= 2.0));
-        // Whatever is near already, stays.
+        // A number that is within the bounds at the first draw stays.
         let near = |i: &u64| random.gaussian(*i).abs() <= 2.0;
         assert!((0..1000).filter(near).all(|i| random.gaussian(i) == random.truncated_gaussian(i)));
     }
@@ -168,7 +168,7 @@ mod tests {
     fn the_upper_bound_is_not_reached() {
         let random = Random { seed: 0, stream: 0 };
         for position in 0..10_000 {
-            // Half of what is drawn here rounds up to the bound.
+            // Half of the numbers here would round up to the bound.
             assert!(random.uniform_f32(position, 1.0, f64::from(1_f32.next_up())) < 1_f32.next_up());
             assert!(random.uniform(position, 1.0, 1_f64.next_up()) < 1_f64.next_up());
             assert_eq!(random.uniform_f32(position, 2.0, 2.0), 2.0);

@@ -1,4 +1,4 @@
-//! A value seen along one of its axes.
+//! The layout of a value around one of its axes.
 
 use paddle_core::plan::Extent;
 
@@ -9,7 +9,7 @@ pub(super) struct Along {
     behind: Vec<Extent>,
 }
 
-/// The same in a launch: as many elements.
+/// The same sizes in a launch, as numbers of elements.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) before: usize,
@@ -18,7 +18,7 @@ pub(super) struct Sizes {
 }
 
 impl Along {
-    /// `None` if there is no such axis.
+    /// Splits a shape at an axis; `None` if there is no such axis.
     pub(super) fn new(shape: &[Extent], axis: i64) -> Option<Along> {
         let (before, rest) = shape.split_at_checked(usize::try_from(axis).ok()?)?;
         let (&along, behind) = rest.split_first()?;
@@ -31,7 +31,7 @@ impl Along {
     }
 }
 
-/// How many elements there are.
+/// The number of elements.
 pub(super) fn product(extents: &[Extent], sizes: &[usize]) -> usize {
     extents.iter().map(|extent| extent.get(sizes)).product()
 }

@@ -1,37 +1,38 @@
-//! How the elements of an operand repeat over a larger shape.
+//! Broadcasting: how the elements of an operand repeat over a larger shape.
 
 use paddle_core::plan::Extent;
 
-/// More axes than this, after merging, nobody writes.
+/// The largest number of axes after merging. No program comes near it.
 const MOST_AXES: usize = 8;
 
-/// Neighbouring axes of the larger shape along which the operand either advances or stays.
+/// Neighbouring axes of the larger shape, merged: the operand advances along all of them, or stays along all of them.
 #[derive(Debug, Clone)]
 struct Axis {
     extents: Vec<Extent>,
     advances: bool,
 }
 
-/// The axes of a shape, merged to the fewest that tell where an operand advances.
+/// How an operand advances over a shape, with as few merged axes as possible.
 #[derive(Debug, Clone)]
 pub(super) struct Broadcast {
-    /// Outermost first; kinds alternate. Axes of size 1 are left out.
+    /// Outermost first. Axes along which the operand advances alternate with axes along which it stays. Axes of size 1
+    /// are left out.
     axes: Vec<Axis>,
 }
 
-/// What an operand looks like, seen from the larger shape.
+/// The simplest form of an operand, seen from the larger shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The same shape.
+    /// The operand has the larger shape.
     Whole,
-    /// One element.
+    /// The operand has one element.
     Single,
-    /// Anything between.
+    /// The operand repeats in another way.
     Repeated,
 }
 
 impl Broadcast {
-    /// Of an operand over a shape, aligned at the last dimensions. `None` where it does not fit.
+    /// The broadcast of an operand to a shape, aligned at the last dimensions. `None` if the operand does not fit.
     pub(super) fn new(operand: &[Extent], shape: &[Extent]) -> Option<Broadcast> {
         let lead = shape.len().checked_sub(operand.len())?;
         let mut axes: Vec<Axis> = Vec::new();
@@ -61,20 +62,20 @@ impl Broadcast {
         }
     }
 
-    /// After how many elements the operand starts again from its first: the size of the axes behind a first one along
-    /// which it stays.
+    /// The number of elements after which the operand repeats, if it stays along the first axis: the size of the axes
+    /// behind.
     pub(super) fn period(&self, sizes: &[usize]) -> Option<usize> {
         let (first, rest) = self.axes.split_first()?;
         (!first.advances)
             .then(|| rest.iter().fold(1, |size: usize, axis| size.saturating_mul(axis.size(sizes))))
     }
 
-    /// The elements of the operand at positions `first..first + to.len()` of the larger shape.
+    /// Writes the elements of the operand at positions `first..first + to.len()` of the larger shape.
     pub(super) fn spread<T: Copy>(&self, sizes: &[usize], operand: &[T], first: usize, to: &mut [T]) {
         let Some((last, outer)) = self.axes.split_last() else {
             return to.copy_from_slice(&operand[..to.len()]);
         };
-        // A counter over the axes; the digit of the last one is counted in `at`.
+        // A counter over the axes. The digit of the last axis is counted in `at`.
         let (mut digits, mut steps, mut extents) = ([0; MOST_AXES], [0; MOST_AXES], [0; MOST_AXES]);
         let run = last.size(sizes);
         if run == 0 {
@@ -131,7 +132,7 @@ mod tests {
         shape.iter().copied().map(Extent::Fixed).collect()
     }
 
-    /// Every element, by division with remainder.
+    /// The expected elements, by division with remainder.
     fn expected(operand: &[usize], shape: &[usize]) -> Vec<u32> {
         let lead = shape.len() - operand.len();
         (0..shape.iter().product())
@@ -170,7 +171,7 @@ mod tests {
             assert_eq!(broadcast.form(), form, "{operand:?} over {shape:?}");
             let all = expected(operand, shape);
             let values: Vec<u32> = (0..operand.iter().product::<usize>() as u32).collect();
-            // Miri takes its time.
+            // Miri is slow, so it sees fewer of the positions.
             let step = if cfg!(miri) { 1 + all.len() / 6 } else { 1 };
             for first in (0..all.len()).step_by(step) {
                 for end in (first..=all.len()).step_by(step) {

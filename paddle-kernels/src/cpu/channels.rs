@@ -8,17 +8,17 @@ use super::kernel::Single;
 use super::number::Float;
 use super::sum::{LANES, RADIX, Sums, total};
 
-/// Where the channels of a value are.
+/// The position of the channels in a value's shape.
 #[derive(Clone)]
 pub(super) struct Shape {
     rows: Extent,
     channels: Extent,
-    /// Height and width.
+    /// The dimensions behind the channels: height and width.
     inner: Vec<Extent>,
 }
 
 impl Shape {
-    /// Of a value with rows and channels.
+    /// The shape of a value with rows and channels.
     pub(super) fn new(single: &Single<'_>, layout: &OperandType) -> Result<Shape, Unsupported> {
         match &layout.shape[..] {
             [rows, channels, inner @ ..] => {
@@ -43,7 +43,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The elements of a channel.
+    /// The number of elements of a channel.
     pub(super) fn count(self) -> usize {
         self.rows * self.inner
     }
@@ -52,19 +52,19 @@ impl View {
         self.count() * self.channels
     }
 
-    /// The channels whose sums are computed side by side.
+    /// The number of channels whose sums are computed side by side.
     pub(super) fn block(self) -> usize {
         if self.inner == 1 { LANES } else { 1 }
     }
 
-    /// Which channel goes with lane `lane` of a block that starts at channel `first`.
+    /// The channel of lane `lane`, in a block that starts at channel `first`.
     #[inline(always)]
     pub(super) fn channel(self, first: usize, lane: usize) -> usize {
         if self.inner == 1 { first + lane } else { first }
     }
 
-    /// `N` sums over the elements of each of some channels: `fill(terms, elements, row, channel)` writes the terms of some
-    /// neighbours of a row, which start in this channel.
+    /// Computes `N` sums over the elements of each of some channels. `fill(terms, elements, row, channel)` writes the
+    /// terms of neighbouring elements of a row; `channel` is that of the first.
     #[inline(always)]
     pub(super) fn sums<T: Float, const N: usize>(
         self,
@@ -74,7 +74,7 @@ impl View {
         let mut sums = [const { Sums::new() }; N];
         let mut terms = [[T::ZERO; RADIX * LANES]; N];
         let mut filled = 0;
-        // So many elements are neighbours.
+        // This many elements are neighbours.
         let run = if self.inner == 1 { channels.len() } else { self.inner };
         for row in 0..self.rows {
             let start = (row * self.channels + channels.start) * self.inner;
@@ -109,8 +109,8 @@ impl View {
         finished
     }
 
-    /// Calls `run` with each run of neighbours in `elements` of one channel, or one each of neighbouring channels,
-    /// and the first channel.
+    /// Calls `run` with each run of neighbours in `elements`, and with the channel of its first element. A run lies in
+    /// one channel, or has one element of each of neighbouring channels.
     #[inline(always)]
     pub(super) fn runs(self, elements: Range<usize>, mut run: impl FnMut(Range<usize>, usize)) {
         let length = if self.inner == 1 { self.channels } else { self.inner };

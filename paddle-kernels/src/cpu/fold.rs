@@ -1,17 +1,17 @@
-//! Folds: the sum, product, largest and smallest of numbers, and whether truth values hold. In the order of the elements,
-//! along several lanes at once.
+//! Folds: the sum, product, maximum and minimum of numbers, and whether any or all truth values hold. They go through
+//! the elements in order, along several lanes at once.
 
 use super::number::Element;
 use super::sum::LANES;
 
-/// What there is without elements, and what becomes of it with one more. The order of elements does not matter, but
-/// for rounding.
+/// A fold: its result over no elements, and how one more element changes a result. The order of elements matters for
+/// rounding only.
 pub(super) trait Fold<T>: Copy + Send + Sync + 'static {
     fn none(self) -> T;
     fn with(self, found: T, x: T) -> T;
 }
 
-/// What is folded as numbers. Integers wrap around.
+/// Elements that are folded as numbers. Integers wrap around.
 pub(super) trait Number: Element {
     const NOUGHT: Self;
     const ONE: Self;
@@ -101,7 +101,7 @@ fold! {
     All u8, 1, |found, x| found & x;
 }
 
-/// Folds rows that are `stride` apart, in their order, each element into that of `out`.
+/// Folds rows that are `stride` apart, in their order, into the elements of `out`.
 #[inline(always)]
 pub(super) fn fold_rows<T: Element, F: Fold<T>>(
     fold: F,
@@ -113,7 +113,7 @@ pub(super) fn fold_rows<T: Element, F: Fold<T>>(
     let width = out.len();
     let mut row = 0;
     while row + 4 <= count {
-        // Memory is waited for four times at once.
+        // Four rows are read at a time, so that their waits for memory overlap.
         let x = &x[row * stride..];
         let (a, b) = (&x[..width], &x[stride..][..width]);
         let (c, d) = (&x[2 * stride..][..width], &x[3 * stride..][..width]);
@@ -128,13 +128,13 @@ pub(super) fn fold_rows<T: Element, F: Fold<T>>(
     }
 }
 
-/// The fold of neighbours.
+/// The fold of neighbouring elements.
 #[inline(always)]
 pub(super) fn along<T: Element, F: Fold<T>>(fold: F, x: &[T]) -> T {
     if x.len() < LANES { side_by_side::<8, T, F>(fold, x) } else { side_by_side::<LANES, T, F>(fold, x) }
 }
 
-/// The same, every `N`-th of which goes into the same lane.
+/// The fold of neighbouring elements in `N` lanes: every `N`-th element goes into the same lane.
 #[inline(always)]
 fn side_by_side<const N: usize, T: Element, F: Fold<T>>(fold: F, x: &[T]) -> T {
     let mut lanes = [fold.none(); N];

@@ -6,12 +6,12 @@ use std::fmt;
 /// The environment variable that pins the instruction set.
 pub const VARIABLE: &str = "PADDLE_ISA";
 
-/// An instruction set that this machine has. It cannot be made for one that the machine lacks, which is what
-/// makes calling code compiled for it sound.
+/// An instruction set that this machine has. None can be made that the machine lacks; so it is sound to call code that
+/// is compiled for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isa(Level);
 
-/// The copies that a kernel has.
+/// The instruction sets for which kernels are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     /// x86-64 with 512-bit vectors (F, BW, CD, DQ, VL: all that the Skylake servers and Zen 4 have), and `Avx2`.
@@ -20,7 +20,7 @@ pub(crate) enum Level {
     /// x86-64 with 256-bit vectors and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// What the compiler's target has: SSE2 on x86-64, NEON on AArch64.
+    /// The instruction set of the compiler's target: SSE2 on x86-64, NEON on AArch64.
     Portable,
 }
 
@@ -63,7 +63,7 @@ impl Level {
 }
 
 impl Isa {
-    /// What `PADDLE_ISA` names, else the best that this machine has.
+    /// The instruction set that `PADDLE_ISA` names, otherwise the best that this machine has.
     pub fn from_environment() -> Result<Isa, IsaError> {
         match std::env::var_os(VARIABLE) {
             Some(name) => Isa::named(&name.to_string_lossy()),
@@ -71,17 +71,17 @@ impl Isa {
         }
     }
 
-    /// The instruction set of this name.
+    /// The instruction set with this name.
     pub fn named(name: &str) -> Result<Isa, IsaError> {
         Isa::available().find(|isa| isa.name() == name).ok_or_else(|| IsaError { name: name.to_owned() })
     }
 
-    /// Those that this machine has, best first.
+    /// The instruction sets that this machine has, best first.
     pub fn available() -> impl Iterator<Item = Isa> {
         Level::ALL.iter().copied().filter(|level| level.is_supported()).map(Isa)
     }
 
-    /// As `PADDLE_ISA` spells it.
+    /// The name, as in `PADDLE_ISA`.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
@@ -91,10 +91,10 @@ impl Isa {
     }
 }
 
-/// The instruction set asked for does not exist, or not on this machine.
+/// The requested instruction set does not exist, or this machine lacks it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsaError {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for IsaError {
 
 impl std::error::Error for IsaError {}
 
-/// Whether `mul_add` is one instruction on the compiler's target. Elsewhere it is a slow call of a library.
+/// Whether `mul_add` is one instruction on the compiler's target. Otherwise it is a slow call of a library function.
 pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 /// Defines a function that is compiled once for each instruction set, from one body, and takes the [`Isa`] to use
@@ -126,12 +126,14 @@ pub(crate) const PORTABLE_IS_FUSED: bool = cfg!(any(target_arch = "aarch64", tar
 /// axpy(isa, 2.0, &x, &mut y);
 /// ```
 ///
-/// `FUSED` tells the body whether `mul_add` is one instruction. The body is compiled within each copy, and closures in it are
-/// compiled for the copy's instruction set. The functions that it calls must be `#[inline(always)]`: what is not inlined is
-/// compiled for the portable set, where each `mul_add` is a call of a library. So what computes is better a loop than a
-/// method of iterators that takes a closure, as those are not inlined always. `tests/calls` looks for what is not.
+/// `FUSED` tells the body whether `mul_add` is one instruction. The body and its closures are compiled within each
+/// copy, for the copy's instruction set. The functions that it calls must be `#[inline(always)]`: a function that is
+/// not inlined is compiled for the portable set, where each `mul_add` may be a call of a library function. So
+/// arithmetic is better in a loop than in a method of iterators that takes a closure, as such methods are not always
+/// inlined. `tests/calls` looks for calls that are left.
 ///
-/// Type parameters follow `FUSED`, each with one bound: `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays one.
+/// Type parameters follow `FUSED`, each with one bound: `<const FUSED: bool, F: Fn(f32) -> f32>`. An `unsafe fn` stays
+/// unsafe.
 macro_rules! dispatch {
     ($(#[$attribute:meta])* $vis:vis fn $($rest:tt)*) => {
         $crate::cpu::isa::dispatch!(@ [$(#[$attribute])*] [$vis] [] $($rest)*);
@@ -174,8 +176,8 @@ macro_rules! dispatch {
                 $body
             }
 
-            // SAFETY: an `Isa` exists only where the machine has its features; what the body asks of its caller, this
-            // function asks too.
+            // SAFETY: an `Isa` exists only where the machine has its features. This function requires of its caller
+            // what the body requires.
             #[allow(unused_unsafe)]
             unsafe {
                 match $isa.level() {

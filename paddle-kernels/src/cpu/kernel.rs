@@ -1,4 +1,4 @@
-//! Compiled groups.
+//! Compiled groups of operators.
 
 use paddle_core::memory::OutOfMemory;
 use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, Unsupported};
@@ -8,7 +8,7 @@ use super::operands::{Operands, Signature, Slot};
 use crate::memory::Buffer;
 use crate::team::Team;
 
-/// What kernels run on.
+/// The threads and the instruction set on which kernels run.
 pub(super) struct Machine {
     pub(super) team: Team,
     pub(super) isa: Isa,
@@ -24,7 +24,7 @@ pub(super) trait Body: Send + Sync {
     fn launch(&self, machine: &Machine, operands: Operands<'_>) -> Result<(), KernelError>;
 }
 
-/// What a kernel touches, and what it does.
+/// The operands of a kernel, and its arithmetic.
 pub(super) type Compiled = (Signature, Box<dyn Body>);
 
 /// A compiled group.
@@ -70,7 +70,7 @@ pub(super) struct Single<'a> {
 }
 
 impl<'a> Single<'a> {
-    /// The group, and its operator.
+    /// The single operator of a group.
     pub(super) fn new(group: &'a Group, op: &'a GroupOp) -> Self {
         Single { group, op }
     }
@@ -108,12 +108,12 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// What tells its random numbers from those of other operators.
+    /// The identity of the operator's stream of random numbers.
     pub(super) fn random_stream(&self) -> u64 {
         self.group.random_stream
     }
 
-    /// The signature of an operator that writes its outputs apart from everything.
+    /// The signature of an operator whose outputs overlap no other operand.
     pub(super) fn signature<const R: usize, const W: usize>(
         &self,
         reads: [Slot; R],
@@ -122,7 +122,7 @@ impl<'a> Single<'a> {
         Signature { reads: reads.into(), writes: writes.into(), in_place: false }
     }
 
-    /// The error of a case of the operator that has no kernel.
+    /// The error for a case of the operator that has no kernel.
     pub(super) fn refuse<T>(&self, case: &str) -> Result<T, Unsupported> {
         unsupported(&format!("`{}` {case}", self.op.op.name()))
     }

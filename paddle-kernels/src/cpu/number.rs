@@ -1,4 +1,4 @@
-//! The numbers that kernels are generic over.
+//! The element types that kernels are generic over.
 
 use std::iter::Sum;
 use std::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
@@ -8,21 +8,21 @@ use paddle_core::program::DType;
 
 use super::real::{Double, Fast, Wide};
 
-/// What memory is read and written as.
+/// A type as which memory is read and written.
 ///
 /// # Safety
 /// Every bit pattern is a value of the type.
 #[allow(unsafe_code, reason = "memory is read as this type without looking at it")]
 pub(super) unsafe trait Plain: Copy + Send + Sync + 'static {}
 
-/// What values are made of. Truth values are bytes, 0 or 1.
+/// The elements of values. Truth values are bytes, 0 or 1.
 pub(super) trait Element: Plain {
     const DTYPE: DType;
 }
 
 macro_rules! element {
     ($($type:ident $dtype:ident),*) => {$(
-        // SAFETY: so it is for integers and floating-point numbers.
+        // SAFETY: every bit pattern is an integer, or a floating-point number.
         #[allow(unsafe_code)]
         unsafe impl Plain for $type {}
 
@@ -33,7 +33,7 @@ macro_rules! element {
 }
 element!(u8 Bool, i32 I32, i64 I64, f32 F32, f64 F64);
 
-/// Elements that are written in a program.
+/// Elements that can be written in a program.
 pub(super) trait Constant: Element {
     /// The number as an element; a fraction is truncated to an integer.
     fn constant(number: Number) -> Self;
@@ -56,7 +56,7 @@ constant! {
     f64: number => number.as_f64();
 }
 
-/// Numbers, not truth values. Integers wrap.
+/// Numbers, as opposed to truth values. Integers wrap around.
 pub(super) trait Summed: Constant + PartialOrd + Default {
     fn plus(self, other: Self) -> Self;
 }
@@ -82,10 +82,10 @@ summed! {
 pub(super) trait Float:
     Element + Real + AddAssign + SubAssign + MulAssign + DivAssign + Sum + super::vector::Element
 {
-    /// What formulas are evaluated in where speed counts most.
+    /// The numbers in which formulas are evaluated if speed counts most.
     type Fast<const FUSED: bool>: Real;
-    /// What they are evaluated in such that the result, however many operations there are, is nearly always the nearest
-    /// number.
+    /// The numbers in which formulas are evaluated if the result should nearly always be the nearest number, however
+    /// many operations there are.
     type Wide<const FUSED: bool>: Real;
 
     /// The number in double precision.
@@ -180,13 +180,13 @@ pub(super) fn ln<const FUSED: bool, T: Float>(x: T) -> T {
     T::plain(x.fast::<FUSED>().ln())
 }
 
-/// eˣ in double precision, with the digits that a result of type `T` needs.
+/// eˣ in double precision, to as many digits as a result of type `T` needs.
 #[inline(always)]
 pub(super) fn double_exp<const FUSED: bool, T: Float>(x: f64) -> f64 {
     T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).exp())
 }
 
-/// The natural logarithm, likewise.
+/// The natural logarithm in double precision, to as many digits as a result of type `T` needs.
 #[inline(always)]
 pub(super) fn double_ln<const FUSED: bool, T: Float>(x: f64) -> f64 {
     T::double_of::<FUSED>(T::Wide::<FUSED>::of(x).ln())

@@ -1,7 +1,7 @@
-//! The operands of a launch: addresses in the memories, checked before anything is touched.
+//! The operands of a launch: addresses in the memories, which are checked before anything is read or written.
 //!
-//! Where operands are is decided by the runtime's plan. A place outside of its memory, or an output on top of
-//! something else, is a mistake of the plan that no user can make: it panics.
+//! The runtime's plan decides where operands are. A location outside of its memory, or an output that overlaps another
+//! operand, is a mistake of the plan that no user can cause, so it panics.
 #![allow(unsafe_code, reason = "makes slices of the memories")]
 
 use paddle_core::plan::{self, ALIGNMENT, Launch, Location, OperandType};
@@ -11,7 +11,7 @@ use crate::memory::{self, Buffer};
 
 const _: () = assert!(ALIGNMENT <= memory::ALIGNMENT && size_of::<f64>() <= ALIGNMENT);
 
-/// The memories of a run, borrowed exclusively but for parameters that are only read.
+/// The memories of a run. They are borrowed exclusively, except parameters that are only read.
 #[derive(Clone, Copy)]
 pub(super) struct Memories<'a>(&'a plan::Memories<'a, Buffer>);
 
@@ -20,7 +20,7 @@ impl<'a> Memories<'a> {
         Memories(memories)
     }
 
-    /// The address of `bytes` bytes at a place, of elements of `element` bytes.
+    /// The address of `bytes` bytes at a location, for elements of `element` bytes.
     #[inline]
     fn address(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
         let buffer = self.0.get(at.memory);
@@ -30,51 +30,54 @@ impl<'a> Memories<'a> {
         buffer.address().wrapping_add(at.offset)
     }
 
-    /// The same of bytes that are to be written. Panics if the run may only read them.
+    /// The address of bytes that are to be written. Panics if the run may only read them.
     #[inline]
     fn writable(&self, at: Location, bytes: usize, element: usize) -> *mut u8 {
         assert!(self.0.is_writable(at.memory), "{at:?} is written, but others read it");
         self.address(at, bytes, element)
     }
 
-    /// Elements at a place.
+    /// The elements at a location.
     ///
     /// # Safety
     /// Nothing writes there while the slice is alive.
     #[inline]
     unsafe fn read<T: Plain>(&self, at: Location, count: usize) -> &'a [T] {
         let start = self.address(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
-        // SAFETY: inside its memory, aligned, initialised, borrowed for `'a`; the rest is the caller's.
+        // SAFETY: the bytes are inside their memory, aligned, initialised, and borrowed for `'a`. The caller ensures
+        // the rest.
         unsafe { std::slice::from_raw_parts(start.cast::<T>(), count) }
     }
 
-    /// Elements at a place, to be written.
+    /// The elements at a location, for writing.
     ///
     /// # Safety
     /// Nothing else reads or writes there while the slice is alive.
     #[inline]
     unsafe fn write<T: Plain>(&self, at: Location, count: usize) -> &'a mut [T] {
         let start = self.writable(at, count.saturating_mul(size_of::<T>()), align_of::<T>());
-        // SAFETY: inside its memory, aligned, initialised, borrowed exclusively for `'a`; the rest is the caller's.
+        // SAFETY: the bytes are inside their memory, aligned, initialised, and borrowed exclusively for `'a`. The
+        // caller ensures the rest.
         unsafe { std::slice::from_raw_parts_mut(start.cast::<T>(), count) }
     }
 }
 
-/// The number of elements; more than there can be where it does not fit.
+/// The number of elements. If it does not fit, a number that is larger than any memory.
 #[inline]
 pub(super) fn elements(layout: &OperandType, sizes: &[usize]) -> usize {
     layout.shape.iter().fold(1, |product: usize, extent| product.saturating_mul(extent.get(sizes)))
 }
 
-/// An operand of a kernel: which of the launch's locations, and what is there.
+/// An operand of a kernel: the index of its location in the launch, and its type.
 pub(super) type Slot = (usize, OperandType);
 
-/// What a kernel reads and writes.
+/// The operands that a kernel reads and writes.
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) reads: Vec<Slot>,
     pub(super) writes: Vec<Slot>,
-    /// What is written may be at exactly the place of something read that has the same layout.
+    /// Whether an operand that is written may have the location of an operand that is read, if both have the same
+    /// layout.
     pub(super) in_place: bool,
 }
 
@@ -87,7 +90,7 @@ pub(super) struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Checks that every operand is inside its memory, and that nothing is written on top of anything else.
+    /// Checks that every operand is inside its memory, and that no written operand overlaps another one.
     pub(super) fn new(
         signature: &'a Signature,
         launch: Launch<'a>,
@@ -105,7 +108,7 @@ impl<'a> Operands<'a> {
         }
         for (i, write) in writes.iter().enumerate() {
             let at = operands.location(write);
-            // Inside its memory, so sums do not overflow.
+            // The operand is inside its memory, so sums do not overflow.
             let end = at.offset + operands.bytes(write);
             let overlaps = |other: &Slot| {
                 let start = operands.location(other);
@@ -147,19 +150,19 @@ impl<'a> Operands<'a> {
         self.launch.seed
     }
 
-    /// Where the `i`-th operand that is read starts.
+    /// The address of the `i`-th operand that is read.
     #[inline]
     pub(super) fn read_address(&self, i: usize) -> *const u8 {
         self.address(&self.signature.reads[i])
     }
 
-    /// Where the `i`-th operand that is written starts.
+    /// The address of the `i`-th operand that is written.
     #[inline]
     pub(super) fn write_address(&self, i: usize) -> *mut u8 {
         self.address(&self.signature.writes[i])
     }
 
-    /// What is read and what is written, which are apart from each other.
+    /// The operands that are read and those that are written. They do not overlap.
     pub(super) fn split(self) -> (Reads<'a>, Writes<'a>) {
         assert!(!self.signature.in_place);
         (Reads(self), Writes(self))
@@ -170,20 +173,20 @@ impl<'a> Operands<'a> {
 pub(super) struct Reads<'a>(Operands<'a>);
 
 impl<'a> Reads<'a> {
-    /// The `i`-th.
+    /// The elements of the `i`-th operand.
     #[inline]
     pub(super) fn get<T: Element>(&self, i: usize) -> &'a [T] {
         let slot = &self.0.signature.reads[i];
         assert_eq!(slot.1.dtype, T::DTYPE);
         let count = elements(&slot.1, self.0.sizes());
-        // SAFETY: apart from what is written.
+        // SAFETY: the operand overlaps none that is written.
         unsafe { self.0.memories.read(self.0.location(slot), count) }
     }
 
-    /// The bytes of the `i`-th.
+    /// The bytes of the `i`-th operand.
     pub(super) fn bytes(&self, i: usize) -> &'a [u8] {
         let slot = &self.0.signature.reads[i];
-        // SAFETY: apart from what is written.
+        // SAFETY: the operand overlaps none that is written.
         unsafe { self.0.memories.read(self.0.location(slot), self.0.bytes(slot)) }
     }
 }
@@ -192,54 +195,54 @@ impl<'a> Reads<'a> {
 pub(super) struct Writes<'a>(Operands<'a>);
 
 impl<'a> Writes<'a> {
-    /// The only one.
+    /// The elements of the only operand.
     #[inline]
     pub(super) fn one<T: Element>(self) -> &'a mut [T] {
         assert_eq!(self.0.signature.writes.len(), 1);
-        // SAFETY: `self` is used up.
+        // SAFETY: `self` is consumed.
         unsafe { self.get(0) }
     }
 
-    /// The bytes of the only one.
+    /// The bytes of the only operand.
     pub(super) fn one_bytes(self) -> &'a mut [u8] {
         assert_eq!(self.0.signature.writes.len(), 1);
         let slot = &self.0.signature.writes[0];
-        // SAFETY: apart from all other operands, and `self` is used up.
+        // SAFETY: the operand overlaps no other one, and `self` is consumed.
         unsafe { self.0.memories.write(self.0.location(slot), self.0.bytes(slot)) }
     }
 
-    /// Both.
+    /// The elements of both operands.
     pub(super) fn two<T: Element, U: Element>(self) -> (&'a mut [T], &'a mut [U]) {
-        // SAFETY: `self` is used up, and the two do not overlap.
+        // SAFETY: `self` is consumed, and the two do not overlap.
         unsafe { (self.get(0), self.get(1)) }
     }
 
-    /// Three.
+    /// The elements of all three operands.
     pub(super) fn three<T: Element, U: Element, V: Element>(self) -> (&'a mut [T], &'a mut [U], &'a mut [V]) {
-        // SAFETY: `self` is used up, and the three do not overlap.
+        // SAFETY: `self` is consumed, and the three do not overlap.
         unsafe { (self.get(0), self.get(1), self.get(2)) }
     }
 
-    /// All of them, one after another.
+    /// Calls `write` with each operand, one after another.
     pub(super) fn each<T: Element>(self, mut write: impl FnMut(usize, &mut [T])) {
         for i in 0..self.0.signature.writes.len() {
-            // SAFETY: `self` is used up, and the slice before is not alive any more.
+            // SAFETY: `self` is consumed, and the previous slice is not alive any more.
             write(i, unsafe { self.get(i) });
         }
     }
 
-    /// All of them, which are of one type.
+    /// The elements of all operands, which have one type.
     pub(super) fn all<T: Element, const N: usize>(self) -> [&'a mut [T]; N] {
         assert_eq!(self.0.signature.writes.len(), N);
-        // SAFETY: `self` is used up, and no two of them overlap.
+        // SAFETY: `self` is consumed, and no two of them overlap.
         std::array::from_fn(|i| unsafe { self.get(i) })
     }
 
-    /// All of them, which are of one type and at most `N`, and empty slices behind them.
+    /// The elements of all operands, which have one type. They are at most `N`; the rest are empty slices.
     pub(super) fn at_most<T: Element, const N: usize>(self) -> [&'a mut [T]; N] {
         let count = self.0.signature.writes.len();
         assert!(count <= N);
-        // SAFETY: `self` is used up, and no two of them overlap.
+        // SAFETY: `self` is consumed, and no two of them overlap.
         std::array::from_fn(|i| if i < count { unsafe { self.get(i) } } else { &mut [][..] })
     }
 
@@ -250,7 +253,7 @@ impl<'a> Writes<'a> {
         let slot = &self.0.signature.writes[i];
         assert_eq!(slot.1.dtype, T::DTYPE);
         let count = elements(&slot.1, self.0.sizes());
-        // SAFETY: apart from all other operands; the rest is the caller's.
+        // SAFETY: the operand overlaps no other one. The caller ensures the rest.
         unsafe { self.0.memories.write(self.0.location(slot), count) }
     }
 }

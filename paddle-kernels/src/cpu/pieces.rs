@@ -26,14 +26,14 @@ impl<'a, T> Cut<'a, T> {
     unsafe fn take(&self, index: usize) -> &'a mut [T] {
         let first = index.saturating_mul(self.piece).min(self.len);
         let count = self.piece.min(self.len - first);
-        // SAFETY: inside the slice; pieces of different indices are disjoint.
+        // SAFETY: the piece is inside the slice, and pieces of different indices are disjoint.
         unsafe { self.run(first, count) }
     }
 
     /// # Safety
     /// The elements are inside the slice, and no other run that is taken has any of them.
     pub(super) unsafe fn run(&self, first: usize, count: usize) -> &'a mut [T] {
-        // SAFETY: inside the slice and apart from other runs, says the caller.
+        // SAFETY: the caller ensures that the run is inside the slice and overlaps no other.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(first), count) }
     }
 }
@@ -54,10 +54,11 @@ pub(super) fn pieces<T: Send>(
     });
 }
 
-/// What is done with a piece of each of two outputs, and its number.
+/// The work on a piece of each of two outputs. It gets the number of the piece.
 type PairWork<'a, T, U> = dyn Fn(usize, &mut [T], &mut [U]) + Sync + 'a;
 
-/// The same with two outputs, each with its own length of pieces. There are as many pieces as `b` needs.
+/// Calls `work` with the pieces of two outputs, each with its own length of pieces. There are as many pieces as `b`
+/// needs.
 pub(super) fn pairs<T: Send, U: Send>(
     team: &Team,
     (a, a_piece): (&mut [T], usize),
@@ -74,11 +75,11 @@ pub(super) fn pairs<T: Send, U: Send>(
     });
 }
 
-/// What is done with a row of each of several outputs, and its place among the rows.
+/// The work on a row of each of several outputs. It gets the position of the row in the list of rows.
 type RowWork<'a, T, const N: usize> = dyn Fn(usize, [&mut [T]; N]) + Sync + 'a;
 
-/// Calls `work` with these rows, of `width` elements, of outputs of one type; `piece` rows at a time on a thread. Outputs
-/// may be empty. The numbers of the rows ascend.
+/// Calls `work` with these rows of several outputs of one type. Each row has `width` elements; a thread takes `piece`
+/// rows at a time. Outputs may be empty. The numbers of the rows ascend.
 pub(super) fn rows<T: Send, const N: usize>(
     team: &Team,
     outputs: [&mut [T]; N],
@@ -91,16 +92,17 @@ pub(super) fn rows<T: Send, const N: usize>(
     team.run(numbers.len().div_ceil(piece.max(1)), &|index| {
         let first = index * piece.max(1);
         for (at, &row) in numbers.iter().enumerate().skip(first).take(piece.max(1)) {
-            // SAFETY: the team runs each index once, and no number is there twice.
+            // SAFETY: the team runs each index once, and no row occurs twice.
             work(at, std::array::from_fn(|k| unsafe { cuts[k].take(row) }));
         }
     });
 }
 
-/// What is done with a piece of each of several outputs, and its number.
+/// The work on a piece of each of several outputs. It gets the number of the piece.
 type GroupWork<'a, T, const N: usize> = dyn Fn(usize, [&mut [T]; N]) + Sync + 'a;
 
-/// The same with outputs of one type that are cut alike. There are as many pieces as the first one needs.
+/// Calls `work` with the pieces of several outputs of one type, which are cut alike. There are as many pieces as the
+/// first output needs.
 pub(super) fn groups<T: Send, const N: usize>(
     team: &Team,
     outputs: [&mut [T]; N],
@@ -115,10 +117,11 @@ pub(super) fn groups<T: Send, const N: usize>(
     });
 }
 
-/// What is done with a piece of each of three outputs, and its number.
+/// The work on a piece of each of three outputs. It gets the number of the piece.
 type TripleWork<'a, T> = dyn Fn(usize, &mut [T], &mut [T], &mut [T]) + Sync + 'a;
 
-/// The same with three outputs. There are as many pieces as `c` needs.
+/// Calls `work` with the pieces of three outputs, each with its own length of pieces. There are as many pieces as `c`
+/// needs.
 pub(super) fn triples<T: Send>(
     team: &Team,
     (a, a_piece): (&mut [T], usize),

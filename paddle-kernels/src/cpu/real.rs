@@ -1,7 +1,8 @@
-//! What formulas are evaluated in. The functions are those of [`math`], which become vector code, but for a few on `f64`.
+//! The numbers in which formulas are evaluated. Their functions are those of [`math`], which become vector code; a few
+//! functions on `f64` are those of C's library.
 //!
-//! Everything is inlined always: what is not is compiled for the portable set (see [`super::isa`]), and so calls a library
-//! for each multiply-add.
+//! Every function here is always inlined: otherwise it would be compiled for the portable set (see [`super::isa`]), and
+//! each multiply-add could be a call of a library function.
 
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -14,7 +15,7 @@ use super::math::{self, Rounding, double, library, single};
 #[derive(Clone, Copy)]
 pub(super) struct Fast<const FUSED: bool>(pub(super) f32);
 
-/// What becomes an `f32`, in the arithmetic of `f64`.
+/// A number that becomes an `f32`, in the arithmetic of `f64`.
 #[derive(Clone, Copy)]
 pub(super) struct Wide<const FUSED: bool>(pub(super) f64);
 
@@ -51,7 +52,7 @@ macro_rules! operators {
             }
         }
 
-        // What is derived is not inlined always.
+        // Derived implementations are not always inlined.
         impl<const FUSED: bool> PartialOrd for $type<FUSED> {
             #[inline(always)]
             fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -106,7 +107,8 @@ macro_rules! wide {
     )*};
 }
 
-/// Functions on `f64`. Where multiply-add is not one instruction, those of C's library are as fast as vector code, or faster.
+/// Functions on `f64`. Where multiply-add is not one instruction, the functions of C's library are at least as fast as
+/// vector code.
 macro_rules! with_fused {
     ($($name:ident),* $(,)?) => {$(
         #[inline(always)]

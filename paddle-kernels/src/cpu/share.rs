@@ -1,4 +1,4 @@
-//! Sequences that threads share: what some of them have of outputs and of a kernel's memory.
+//! Sequences that threads share: the parts of outputs, and of a kernel's memory, that belong to some of the sequences.
 #![allow(unsafe_code, reason = "hands disjoint parts of one slice to several threads")]
 
 use std::ops::Range;
@@ -6,23 +6,23 @@ use std::ops::Range;
 use super::pieces::Cut;
 use crate::team::Team;
 
-/// Elements of sequences that one thread goes through at a time, if these are of the same length.
+/// The number of elements that one thread takes at a time, if sequences have equal lengths.
 const PIECE: usize = 1 << 15;
 
-/// How many of these sequences, of so many elements, one thread goes through at a time.
+/// The number of sequences that one thread takes at a time, if all of them together have `elements` elements.
 pub(super) fn sequences_of_piece(offsets: &[i64], elements: usize) -> usize {
     let count = offsets.len() - 1;
     PIECE.saturating_mul(count).div_ceil(elements.max(1)).clamp(1, count.max(1))
 }
 
-/// Elements that are cut where sequences are.
+/// Elements that are cut where sequences are cut.
 pub(super) struct Shared<'a, T> {
     elements: &'a mut [T],
     width: usize,
     of: Of,
 }
 
-/// What has so many elements.
+/// The parts of sequences to which elements belong, `width` to each.
 #[derive(Clone, Copy)]
 enum Of {
     Tokens,
@@ -31,30 +31,30 @@ enum Of {
 }
 
 impl<'a, T> Shared<'a, T> {
-    /// So many for each token.
+    /// Elements with `width` for each token.
     pub(super) fn of_tokens(elements: &'a mut [T], width: usize) -> Self {
         Shared { elements, width, of: Of::Tokens }
     }
 
-    /// So many for each sequence.
+    /// Elements with `width` for each sequence.
     pub(super) fn of_sequences(elements: &'a mut [T], width: usize) -> Self {
         Shared { elements, width, of: Of::Sequences }
     }
 
-    /// So many for each piece that a thread takes.
+    /// Elements with `width` for each piece that a thread takes.
     pub(super) fn of_pieces(elements: &'a mut [T], width: usize) -> Self {
         Shared { elements, width, of: Of::Pieces }
     }
 }
 
 impl Shared<'static, u8> {
-    /// Nothing.
+    /// No elements.
     pub(super) fn nothing() -> Self {
         Shared { elements: &mut [], width: 0, of: Of::Pieces }
     }
 }
 
-/// Some sequences: the number of the first, their offsets, and what they have.
+/// A piece of the sequences: the number of its first one, their offsets, and their parts of the elements.
 pub(super) struct Piece<'a, T, U, V> {
     pub(super) first: usize,
     pub(super) offsets: &'a [i64],
@@ -63,10 +63,11 @@ pub(super) struct Piece<'a, T, U, V> {
     pub(super) c: &'a mut [V],
 }
 
-/// What is done with some sequences.
+/// The work on a piece of the sequences.
 type Work<'a, T, U, V> = dyn Fn(Piece<'_, T, U, V>) + Sync + 'a;
 
-/// Calls `work` with what every `piece` sequences (the last time there may be fewer) have of `a`, `b` and `c`.
+/// Calls `work` with each piece of `piece` sequences, and with its parts of `a`, `b` and `c`. The last piece may be
+/// smaller.
 pub(super) fn share<T: Send, U: Send, V: Send>(
     team: &Team,
     offsets: &[i64],
@@ -81,7 +82,7 @@ pub(super) fn share<T: Send, U: Send, V: Send>(
     team.run(count.div_ceil(piece), &|index| {
         let first = index * piece;
         let offsets = &offsets[first..=(first + piece).min(count)];
-        // SAFETY: the team runs each index once, and its sequences are no others'.
+        // SAFETY: the team runs each index once, and no sequence is in two pieces.
         let (a, b, c) = unsafe {
             (a.take(index, first, offsets), b.take(index, first, offsets), c.take(index, first, offsets))
         };
@@ -89,10 +90,10 @@ pub(super) fn share<T: Send, U: Send, V: Send>(
     });
 }
 
-/// What is done with some sequences: the number of the first, their offsets, their tokens.
+/// The work on a piece of the sequences. It gets the number of the first one, their offsets, and their tokens.
 type TokenWork<'a, T> = dyn Fn(usize, &[i64], &mut [T]) + Sync + 'a;
 
-/// Calls `work` with the tokens, of `width` elements each, of every `piece` sequences.
+/// Calls `work` with the tokens of each piece of `piece` sequences. A token has `width` elements.
 pub(super) fn sequences<T: Send>(
     team: &Team,
     out: &mut [T],
@@ -105,7 +106,7 @@ pub(super) fn sequences<T: Send>(
     share(team, offsets, piece, shared, &|piece| work(piece.first, piece.offsets, piece.a));
 }
 
-/// Elements that pieces of sequences have parts of.
+/// Elements of which each piece of the sequences has a part.
 struct Parts<'a, T> {
     cut: Cut<'a, T>,
     width: usize,
@@ -134,8 +135,8 @@ impl<'a, T> Parts<'a, T> {
             Of::Sequences => first..first + offsets.len() - 1,
             Of::Pieces => index..index + 1,
         };
-        // SAFETY: offsets never fall and end, as was checked, inside of the elements; so the parts of different pieces are
-        // inside and disjoint.
+        // SAFETY: offsets never fall, and the last one was checked to be inside of the elements. So the parts of
+        // different pieces are inside and disjoint.
         unsafe { self.cut.run(start * self.width, (end - start) * self.width) }
     }
 }

@@ -1,15 +1,15 @@
-//! Sums whose order depends on their length alone, and whose rounding errors grow with its logarithm.
+//! Sums. Their order depends on their length alone, and their rounding errors grow with its logarithm.
 
 use super::number::Float;
 
-/// Sums that are computed side by side.
+/// The number of sums that are computed side by side.
 pub(super) const LANES: usize = 64;
-/// How many terms are added in a row before the sum is added to the next level.
+/// The number of terms that are added in a row before their sum goes to the next level.
 pub(super) const RADIX: usize = 8;
 const LEVELS: usize = 10;
 
-/// `LANES` sums over the same number of terms. Terms are added `RADIX` at a time, as are sums of so many terms, and
-/// so on: no term goes through more than about `RADIX · log(terms)` additions.
+/// `LANES` sums over the same number of terms. At each level, `RADIX` terms are added before their sum goes to the next
+/// level as a term. So no term goes through more than about `RADIX · log(terms)` additions.
 pub(super) struct Sums<T> {
     levels: [[T; LANES]; LEVELS],
     added: usize,
@@ -21,7 +21,7 @@ impl<T: Float> Sums<T> {
         Sums { levels: [[T::ZERO; LANES]; LEVELS], added: 0 }
     }
 
-    /// Adds `count` rows of `width` elements, one to a lane, which are `stride` apart.
+    /// Adds `count` rows that are `stride` apart. Each has `width` elements, one for each lane.
     #[inline(always)]
     pub(super) fn add(&mut self, rows: &[T], stride: usize, count: usize, width: usize) {
         let mut first = 0;
@@ -33,7 +33,7 @@ impl<T: Float> Sums<T> {
         }
     }
 
-    /// Empties the levels that have their number of terms into the next ones.
+    /// Moves the sums of full levels to the next ones.
     #[inline(always)]
     fn carry(&mut self) {
         self.added += 1;
@@ -85,7 +85,7 @@ pub(super) fn sum_rows<T: Float>(rows: &[T], stride: usize, count: usize, width:
 fn add_rows<T: Float>(sums: &mut [T; LANES], rows: &[T], stride: usize, count: usize, width: usize) {
     let sums = &mut sums[..width];
     if count == RADIX {
-        // All at once, so that sums do not go through memory each time.
+        // All rows are added in one expression, so that sums do not go through memory each time.
         let (a, b) = (&rows[..width], &rows[stride..][..width]);
         let (c, d) = (&rows[2 * stride..][..width], &rows[3 * stride..][..width]);
         let (e, f) = (&rows[4 * stride..][..width], &rows[5 * stride..][..width]);
@@ -102,7 +102,7 @@ fn add_rows<T: Float>(sums: &mut [T; LANES], rows: &[T], stride: usize, count: u
     }
 }
 
-/// The sum of all lanes, by halves.
+/// The sum of all lanes, added by halves.
 #[inline(always)]
 pub(super) fn total<T: Float, const N: usize>(mut sums: [T; N]) -> T {
     let mut half = N / 2;
@@ -134,7 +134,7 @@ pub(super) fn dot<T: Float>(x: &[T], y: &[T]) -> T {
     sum_pairs(x, y, |x, y| x * y)
 }
 
-/// The sum of what pairs of elements give.
+/// The sum of `term` over pairs of elements.
 #[inline(always)]
 pub(super) fn sum_pairs<T: Float>(x: &[T], y: &[T], term: impl Fn(T, T) -> T) -> T {
     let mut terms = [T::ZERO; RADIX * LANES];
@@ -148,7 +148,8 @@ pub(super) fn sum_pairs<T: Float>(x: &[T], y: &[T], term: impl Fn(T, T) -> T) ->
     total
 }
 
-/// The sum of a slice, of which every `N`-th term is added to the same sum, and the rest that does not go up in `N`.
+/// Sums a slice in `N` lanes: every `N`-th term goes into the same lane. Also returns the rest of the slice, which is
+/// too short for a round.
 #[inline(always)]
 fn side_by_side<T: Float, const N: usize>(terms: &[T]) -> (T, &[T]) {
     let mut sums = [T::ZERO; N];

@@ -1,4 +1,4 @@
-//! One vector register, for the kernels that decide themselves what is held in registers.
+//! Vector registers, for kernels that decide themselves which values are held in registers.
 #![allow(unsafe_code, reason = "vector instructions and raw loads")]
 
 #[cfg(target_arch = "x86_64")]
@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use super::isa::PORTABLE_IS_FUSED;
 
-/// A number that matrices are made of, and the registers that hold it.
+/// A number of matrices, and the registers that hold such numbers.
 pub(crate) trait Element: Copy + Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     type Avx512: Vector<Element = Self>;
@@ -38,7 +38,7 @@ impl Element for f32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn transpose_block(from: *const f32, stride: usize, to: *mut f32, step: usize) {
-        // SAFETY: the elements are the caller's; x86-64 has SSE.
+        // SAFETY: the caller ensures that the elements are valid; x86-64 has SSE.
         unsafe {
             let mut lines = [_mm_setzero_ps(); BLOCK];
             for (j, line) in lines.iter_mut().enumerate() {
@@ -55,7 +55,7 @@ impl Element for f32 {
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     unsafe fn transpose_block(from: *const f32, stride: usize, to: *mut f32, step: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         unsafe { transpose_block(from, stride, to, step) }
     }
 }
@@ -71,7 +71,7 @@ impl Element for f64 {
 
     #[inline(always)]
     unsafe fn transpose_block(from: *const f64, stride: usize, to: *mut f64, step: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         unsafe { transpose_block(from, stride, to, step) }
     }
 }
@@ -82,7 +82,7 @@ impl Element for f64 {
 unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, step: usize) {
     for p in 0..BLOCK {
         for j in 0..BLOCK {
-            // SAFETY: the caller's.
+            // SAFETY: as required of the caller.
             unsafe { *to.add(p * step + j) = *from.add(j * stride + p) }
         }
     }
@@ -91,24 +91,24 @@ unsafe fn transpose_block<T: Copy>(from: *const T, stride: usize, to: *mut T, st
 /// A register of `LANES` elements.
 ///
 /// # Safety
-/// Every function needs the instruction set of its type, and is fast only when inlined into a function compiled for
-/// it. Loads and stores touch `LANES` elements, the partial ones the first `count <= LANES`; no alignment is needed
-/// beyond that of an element.
+/// Every function needs the instruction set of its type, and is fast only if it is inlined into a function compiled for
+/// that set. Loads and stores access `LANES` elements; the partial ones access the first `count <= LANES`. No alignment
+/// is needed beyond that of an element.
 pub(crate) trait Vector: Copy {
     type Element: Element;
     const LANES: usize;
 
     unsafe fn splat(value: Self::Element) -> Self;
     unsafe fn load(from: *const Self::Element) -> Self;
-    /// Lanes from `count` on are zero.
+    /// Loads `count` elements; the lanes behind them are zero.
     unsafe fn load_partial(from: *const Self::Element, count: usize) -> Self;
     unsafe fn store(self, to: *mut Self::Element);
     unsafe fn store_partial(self, to: *mut Self::Element, count: usize);
-    /// `self * b + c`, rounded once where the instruction set can.
+    /// `self * b + c`, rounded once if the instruction set can.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
 }
 
-/// A register of x86-64, from its intrinsics.
+/// An x86-64 register, by its intrinsics.
 #[cfg(target_arch = "x86_64")]
 macro_rules! register {
     (
@@ -212,7 +212,7 @@ fn first_of_4(count: usize) -> __m256i {
     _mm256_cmpgt_epi64(_mm256_set1_epi64x(count as i64), _mm256_setr_epi64x(0, 1, 2, 3))
 }
 
-/// A register of whatever the compiler's target has.
+/// A register of the compiler's target, whichever that is.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<T, const LANES: usize>([T; LANES]);
 

@@ -1,36 +1,36 @@
-//! Dense values read in another order, or in part.
+//! Views: dense values that are read in another order, or in part.
 
-/// More axes than this, after merging, nobody writes.
+/// The largest number of axes after merging. No program comes near it.
 pub(super) const MOST_AXES: usize = 16;
 
 #[derive(Clone, Copy, Default)]
 struct Axis {
     extent: usize,
-    /// How far apart its elements are; 0 where they are one element, below 0 where they go backward.
+    /// The distance between elements: 0 if all are the same element, negative if the axis goes backward.
     stride: isize,
 }
 
-/// Where the elements of a value lie in another one: one number of elements and one distance for each axis.
+/// The positions of a value's elements in another value: for each axis, a number of elements and a distance.
 #[derive(Clone, Copy, Default)]
 pub(super) struct View {
-    /// Outermost first, neighbours merged where they can be.
+    /// Outermost first. Neighbours are merged where possible.
     axes: [Axis; MOST_AXES],
     rank: usize,
     offset: usize,
 }
 
 impl View {
-    /// From this element on.
+    /// A view of the element at `offset`.
     pub(super) fn at(offset: usize) -> View {
         View { offset, ..View::default() }
     }
 
-    /// With an axis inside of all others.
+    /// Adds an axis inside of all others.
     pub(super) fn axis(self, extent: usize, stride: usize) -> View {
         self.steps(extent, stride as isize)
     }
 
-    /// The same, of an axis that may stand still or go backward.
+    /// Adds an axis inside of all others, which may stay or go backward.
     pub(super) fn steps(mut self, extent: usize, stride: isize) -> View {
         if extent == 1 && self.rank > 0 {
             return self;
@@ -50,7 +50,7 @@ impl View {
         self
     }
 
-    /// Elements `first..first + out.len()` of the view of `x`.
+    /// Copies elements `first..first + out.len()` of the view of `x`.
     pub(super) fn copy<T: Copy>(&self, x: &[T], first: usize, out: &mut [T]) {
         let Some((last, outer)) = self.axes[..self.rank].split_last() else {
             return out.copy_from_slice(&x[self.offset..][..out.len()]);
@@ -63,7 +63,7 @@ impl View {
                 start += (rest % axis.extent) as isize * axis.stride;
                 rest /= axis.extent;
             }
-            // A view is inside of what it is of, so a start is no negative number.
+            // A view is inside of its value, so no position is negative.
             let (out, start) = (&mut out[done..done + count], start as usize);
             match last.stride {
                 1 => out.copy_from_slice(&x[start..][..count]),

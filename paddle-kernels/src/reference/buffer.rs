@@ -1,4 +1,4 @@
-//! Memory that knows which of its bytes were written.
+//! Memory that tracks which of its bytes were written.
 
 use std::ops::Range;
 
@@ -8,23 +8,23 @@ use paddle_core::program::DType;
 
 use super::values::{Element, Values};
 
-/// A piece of memory that knows where something was written.
+/// A piece of memory that tracks which of its bytes were written.
 ///
-/// Other bytes may be copied, with their absence, but not read: the same rule as that of memory checkers.
+/// Other bytes may be copied, and stay unwritten in the copy, but may not be read. Memory checkers have the same rule.
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
     written: Vec<bool>,
 }
 
-/// Bytes that were copied, and which of them were written.
+/// Copied bytes, and which of them were written.
 pub(super) struct Copied {
     bytes: Vec<u8>,
     written: Vec<bool>,
 }
 
 impl Buffer {
-    /// So many bytes that nothing wrote.
+    /// A buffer of `bytes` unwritten bytes.
     pub(super) fn with_bytes(bytes: usize) -> Result<Self, OutOfMemory> {
         let (mut contents, mut written) = (Vec::new(), Vec::new());
         contents.try_resize(bytes, 0)?;
@@ -36,7 +36,7 @@ impl Buffer {
         self.bytes.len()
     }
 
-    /// Takes over a piece of another memory, with what is not written of it.
+    /// Copies a piece of another buffer, together with the knowledge of which bytes were written.
     pub(super) fn copy_from(&mut self, from: &Buffer, piece: Piece) {
         let (there, here) = (piece.from..piece.from + piece.bytes, piece.to..piece.to + piece.bytes);
         self.bytes[here.clone()].copy_from_slice(&from.bytes[there.clone()]);
@@ -47,7 +47,7 @@ impl Buffer {
         self.written.fill(false);
     }
 
-    /// Where so many bytes are. A value without elements may be anywhere.
+    /// The range of `bytes` bytes. A value without elements may be anywhere.
     fn range(&self, offset: usize, bytes: usize, done: &str) -> Range<usize> {
         let size = self.bytes.len();
         match offset.checked_add(bytes) {
@@ -83,7 +83,7 @@ impl Buffer {
         }
     }
 
-    /// As [`Buffer::read`].
+    /// `count` elements as [`Values`], or `None` if some byte was not written.
     pub(super) fn read_values(&self, offset: usize, stored: DType, count: usize) -> Option<Values> {
         Some(match stored {
             DType::Bool => Values::Bool(self.read(offset, count)?),

@@ -1,4 +1,4 @@
-//! What an operator's arithmetic sees of a launch.
+//! The operands of an operator in a launch, as its arithmetic sees them.
 
 use paddle_core::plan::{Group, GroupOp, KernelError, Launch, Memories, Operand, OperandType};
 use paddle_core::program::DType;
@@ -8,7 +8,7 @@ use super::shape::broadcast;
 use super::values::Values;
 use super::{Buffer, Reference, memory};
 
-/// What an operator writes, in the order of its outputs, then of the inputs that it changes in place.
+/// The values that an operator writes: its outputs in order, then the inputs that it changes in place.
 pub(super) type Results = Result<Vec<Values>, KernelError>;
 
 /// One operator of a launch.
@@ -18,7 +18,7 @@ pub(super) struct Call<'a> {
     pub(super) op: &'a GroupOp,
     pub(super) launch: Launch<'a>,
     pub(super) memories: &'a Memories<'a, Buffer>,
-    /// What the operators before it wrote.
+    /// The values that earlier operators of the group wrote.
     pub(super) written: &'a [(Operand, Values)],
 }
 
@@ -45,7 +45,7 @@ impl Call<'_> {
         self.shape_of(self.op.outputs[k])
     }
 
-    /// The type that the elements of output `k` are kept in.
+    /// The element type in which output `k` is stored.
     pub(super) fn output_dtype(&self, k: usize) -> DType {
         self.backend.stored(self.layout(self.op.outputs[k]).dtype)
     }
@@ -69,7 +69,7 @@ impl Call<'_> {
         to_row_major(values, layout, self.launch.sizes)
     }
 
-    /// The elements of input `k`, which its shape rule wants to be numbers of rows.
+    /// The elements of input `k`, which are integers by its shape rule.
     pub(super) fn numbers(&self, k: usize) -> Vec<i64> {
         match self.read(k) {
             Values::I64(numbers) => numbers,
@@ -77,7 +77,7 @@ impl Call<'_> {
         }
     }
 
-    /// The elements of input `k`, repeated to the shape of the first output.
+    /// The elements of input `k`, broadcast to the shape of the first output.
     pub(super) fn read_broadcast(&self, k: usize) -> Values {
         self.read(k).at(&broadcast(&self.shape(k), &self.output_shape(0)))
     }

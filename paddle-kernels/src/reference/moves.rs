@@ -1,4 +1,4 @@
-//! Moves, row by row. What nothing wrote may be moved, but not computed with.
+//! Moves, row by row. Unwritten bytes may be moved, but not computed with.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use super::values::{Element, Values};
 use super::{Reference, memory, memory_mut};
 use crate::messages::add_length;
 
-/// A move, launched.
+/// The launch of a move.
 pub(super) struct Moving<'a, 'b> {
     pub(super) backend: Reference,
     pub(super) group: &'a Group,
@@ -20,7 +20,7 @@ pub(super) struct Moving<'a, 'b> {
 }
 
 impl Moving<'_, '_> {
-    /// An operand: inputs, then outputs.
+    /// The type of an operand. Inputs come before outputs.
     fn ty(&self, operand: usize) -> &OperandType {
         let inputs = self.group.inputs.len();
         match operand.checked_sub(inputs) {
@@ -29,7 +29,7 @@ impl Moving<'_, '_> {
         }
     }
 
-    /// How many elements it has, and the bytes of one.
+    /// The number of elements of an operand, and the bytes of one.
     fn elements(&self, operand: usize) -> (usize, usize) {
         let ty = self.ty(operand);
         (ty.elements(self.launch.sizes), self.backend.stored(ty.dtype).bytes())
@@ -44,7 +44,7 @@ impl Moving<'_, '_> {
         Location { memory, offset: offset + bytes }
     }
 
-    /// The first elements of an operand, all of which were written.
+    /// The first `count` elements of an operand, all of which were written.
     fn read<T: Element>(&self, operand: usize, count: usize) -> Vec<T> {
         let at = self.at(operand, 0);
         let elements = memory(self.memories, at).read(at.offset, count);
@@ -56,7 +56,7 @@ impl Moving<'_, '_> {
         self.read(operand, self.elements(operand).0)
     }
 
-    /// Numbers that are not negative.
+    /// The elements of an operand, which are numbers of rows or offsets and so not negative.
     fn numbers(&self, operand: usize) -> Vec<usize> {
         self.read_all::<i32>(operand).into_iter().map(|number| number as usize).collect()
     }
@@ -76,7 +76,7 @@ impl Moving<'_, '_> {
         memory_mut(self.memories, to).copy_in(to.offset, &copied);
     }
 
-    /// Adds so many elements at one place to those at another.
+    /// Adds `count` elements at `from` to those at `to`.
     fn add(&mut self, dtype: DType, count: usize, from: Location, to: Location) {
         let stored = self.backend.stored(dtype);
         let read = |at: Location| {
@@ -150,7 +150,8 @@ impl Moving<'_, '_> {
         Ok(())
     }
 
-    /// Calls `work` with the bytes of a row of an operand, a number of the index, which is operand 1, and what it says.
+    /// Calls `work` for each row of an index, operand 1: with the number of bytes of a row of `operand`, the position
+    /// in the index, and the number there.
     fn each_row(&mut self, operand: usize, work: impl Fn(&mut Self, usize, usize, usize)) {
         let bytes = self.row_bytes(operand);
         for (row, chosen) in self.numbers(1).into_iter().enumerate() {

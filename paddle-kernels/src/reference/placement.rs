@@ -19,7 +19,7 @@ impl Placed<'_> {
             && self.bytes.start.max(other.bytes.start) < self.bytes.end.min(other.bytes.end)
     }
 
-    /// Whether it is at the place of a value of the same layout.
+    /// Whether it has the location of a value with the same layout.
     fn replaces(&self, other: &Placed<'_>, sizes: &[usize]) -> bool {
         let (ours, theirs) = (self.layout.shape.iter(), other.layout.shape.iter());
         self.bytes == other.bytes

@@ -1,6 +1,6 @@
 //! Indices of dense row-major elements.
 
-/// The position of element `index`, one number per axis.
+/// The position of element `index`: one number per axis.
 pub(super) fn position(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (axis, &size) in shape.iter().enumerate().rev() {
@@ -20,8 +20,8 @@ pub(super) fn index(position: &[usize], shape: &[usize]) -> usize {
     position.iter().zip(shape).fold(0, |flat, (&at, &size)| flat * size + at)
 }
 
-/// For each element of a value of shape `to`, the element of a value of shape `from` that it is taken from, as positions.
-/// `None` for elements that are taken from nowhere.
+/// For each element of a value of shape `to`, the element of a value of shape `from` that it is taken from. `None` for
+/// elements that are taken from nowhere.
 pub(super) fn moved(
     from: &[usize],
     to: &[usize],
@@ -46,8 +46,8 @@ pub(super) fn broadcast(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..to.iter().product()).map(source).collect()
 }
 
-/// For each element of a value of shape `from`, the element that it is summed into by a reduction over `axes` (all of
-/// them if empty).
+/// For each element of a value of shape `from`, the element of the result to which a reduction over `axes` adds it.
+/// Empty `axes` are all axes.
 pub(super) fn reduction(from: &[usize], axes: &[i64]) -> Vec<usize> {
     let kept = |axis: &usize| !axes.is_empty() && !axes.contains(&(*axis as i64));
     let target = |index: usize| {
@@ -57,7 +57,7 @@ pub(super) fn reduction(from: &[usize], axes: &[i64]) -> Vec<usize> {
     (0..from.iter().product()).map(target).collect()
 }
 
-/// The number of elements along `axes` (all of them if empty).
+/// The number of elements along `axes`. Empty `axes` are all axes.
 pub(super) fn extent(shape: &[usize], axes: &[i64]) -> usize {
     let along = |axis: &usize| axes.is_empty() || axes.contains(&(*axis as i64));
     (0..shape.len()).filter(along).map(|axis| shape[axis]).product()

@@ -1,4 +1,4 @@
-//! Elements in hand, outside of any memory.
+//! Elements in vectors, outside of any buffer.
 
 use paddle_core::ops::Number;
 use paddle_core::plan::{HostSlice, HostSliceMut};
@@ -34,7 +34,7 @@ impl Values {
         }
     }
 
-    /// Floating-point numbers, widened.
+    /// The elements as `f64`.
     pub(super) fn floats(&self) -> Vec<f64> {
         match self {
             Values::F32(values) => values.iter().copied().map(f64::from).collect(),
@@ -69,14 +69,14 @@ impl Values {
         }
     }
 
-    /// The elements at these indices, and zeros where there is none.
+    /// The elements at these indices, and zeros for `None`.
     pub(super) fn at_or_zero(&self, indices: &[Option<usize>]) -> Values {
         let zero = self.len();
         let padded = Values::join(&[self.clone(), Values::zeros(self.dtype(), 1)]);
         padded.at(&indices.iter().map(|index| index.unwrap_or(zero)).collect::<Vec<_>>())
     }
 
-    /// Numbers that a program says; a fraction is truncated to an integer.
+    /// Numbers of a program as elements. A fraction is truncated to an integer.
     pub(super) fn of_numbers(dtype: DType, numbers: impl Iterator<Item = Number>) -> Values {
         match dtype {
             DType::Bool => Values::Bool(numbers.map(|number| number.as_f64() != 0.0).collect()),
@@ -86,7 +86,7 @@ impl Values {
         }
     }
 
-    /// The elements, each with those added, in order, that are for it.
+    /// The elements plus the updates, each added to its target, in order.
     pub(super) fn with_added(&self, targets: &[usize], updates: &Values) -> Values {
         macro_rules! added {
             ($values:expr, $updates:expr, $plus:expr) => {{
@@ -121,7 +121,7 @@ impl Values {
         }
     }
 
-    /// The elements of all, one after another.
+    /// The elements of all values, one after another.
     pub(super) fn join(all: &[Values]) -> Values {
         macro_rules! join {
             ($first:expr; $($kind:ident),*) => {
@@ -146,7 +146,7 @@ impl Values {
         }
     }
 
-    /// As `dtype`: the same type, or `f32` as `f64`.
+    /// The elements as `dtype`: unchanged, or `f32` converted to `f64`.
     pub(super) fn stored_as(self, dtype: DType) -> Values {
         if self.dtype() == dtype { self } else { Values::round(dtype, self.floats()) }
     }

@@ -1,4 +1,4 @@
-//! Products against the chain of multiply-adds that defines them.
+//! Compares products with the chain of multiply-adds that defines them.
 
 use std::fmt::Debug;
 
@@ -53,7 +53,7 @@ fn multiply<T: Number>(product: Matmul, isa: Isa, team: &Team, a: &[T], b: &[T],
     unsafe { product.run(isa, team, [a.as_ptr(), b.as_ptr()], c.as_mut_ptr(), add, &|_, _| {}) }
 }
 
-/// Compares with the chain of the module's comment, bit for bit, and with f64.
+/// Compares a product with the chain in the module's comment, bit for bit, and with arithmetic in `f64`.
 fn check<T: Number>(product: Matmul, random: &mut Random, teams: &[Team]) {
     let Matmul { m, n, k, trans_a, trans_b } = product;
     let (a, b) = (random.matrix::<T>(m * k), random.matrix::<T>(k * n));
@@ -61,7 +61,7 @@ fn check<T: Number>(product: Matmul, random: &mut Random, teams: &[Team]) {
     let b_at = |p, j| if trans_b { b[j * k + p] } else { b[p * n + j] };
     for (add, isa) in [false, true].into_iter().flat_map(|add| Isa::available().map(move |isa| (add, isa))) {
         let fused = isa.name() != "portable" || PORTABLE_IS_FUSED;
-        // NaN shows when a product reads C without being asked to.
+        // NaN shows if a product reads C although it does not add to it.
         let before = if add { random.matrix::<T>(m * n) } else { vec![T::NAN; m * n] };
         let mut first = before.clone();
         multiply(product, isa, &teams[0], &a, &b, &mut first, add);
@@ -95,7 +95,7 @@ fn check<T: Number>(product: Matmul, random: &mut Random, teams: &[Team]) {
 }
 
 fn check_all(shapes: impl IntoIterator<Item = [usize; 3]>) {
-    // Miri sees some of the small ones, on few threads: it takes minutes for a million products.
+    // Miri sees some of the small products on few threads: a million multiply-adds take it minutes.
     let threads: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 3, 7] };
     let teams: Vec<Team> = threads.iter().map(|threads| Team::new(*threads).unwrap()).collect();
     let mut random = Random(1);

@@ -8,7 +8,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
 impl Evaluate for Auc {
-    /// The area, then what the counts become.
+    /// The area, then the new counts.
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let (predict, width) =
             (call.read(0).floats(), *call.shape(0).last().expect("the shape rule wants columns"));
@@ -22,7 +22,7 @@ impl Evaluate for Auc {
             return Err(messages::no_probability(probabilities[row], row));
         }
         let (buckets, steps) = (self.num_thresholds as usize + 1, self.slide_steps as usize);
-        // The counts afterwards, and those that the area is of.
+        // The new counts, and those from which the area is computed.
         let counted = |mut counts: Vec<i64>, is_counted: fn(i64) -> bool| {
             let batch = match steps {
                 0 => 0,
@@ -48,7 +48,7 @@ impl Evaluate for Auc {
         };
         let (positive, ranks) = counted(positive, |label| label > 0);
         let (negative, others) = counted(negative, |label| label == 0);
-        // Every pair of a positive and a negative row: won, or drawn.
+        // For every pair of a positive and a negative row, the positive one wins, draws or loses.
         let mut won = 0.0;
         for (i, &above) in ranks.iter().enumerate() {
             for (j, &below) in others.iter().enumerate() {

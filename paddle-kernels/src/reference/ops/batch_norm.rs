@@ -12,7 +12,7 @@ fn channels(shape: &[usize]) -> Vec<usize> {
     (0..shape.iter().product()).map(|element| element / inner % shape[1]).collect()
 }
 
-/// The mean of each channel's terms; 0 over none.
+/// The mean of each channel's terms; 0 over no terms.
 fn means(channels: &[usize], count: usize, terms: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; count];
     let mut terms_of = vec![0_usize; count];
@@ -24,7 +24,7 @@ fn means(channels: &[usize], count: usize, terms: impl Fn(usize) -> f64) -> Vec<
 }
 
 impl Evaluate for BatchNorm {
-    /// The outputs, then what the moving statistics become.
+    /// The outputs, then the new moving statistics.
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let [x, scale, bias, moving_mean, moving_variance] = [0, 1, 2, 3, 4].map(|k| call.read(k).floats());
         let (channels, count) = (channels(&call.shape(0)), scale.len());

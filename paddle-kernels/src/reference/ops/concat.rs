@@ -12,7 +12,7 @@ impl Evaluate for Concat {
         let (axis, out) = (self.axis as usize, call.output_shape(0));
         let inputs = call.op.inputs.len();
         let shapes: Vec<Vec<usize>> = (0..inputs).map(|k| call.shape(k)).collect();
-        // Of each element of the output: the input that its position is in, and the element of it.
+        // For each element of the output, the input that it comes from, and the element there.
         let mut indices = vec![0; out.iter().product()];
         let (mut start, mut before) = (0, 0);
         for shape in &shapes {

@@ -6,12 +6,12 @@ use super::Evaluate;
 use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// Calls `term` with the positions of an element of the images, of one of the filters and of the element of the result
-/// that their product is a term of, for all products.
+/// Calls `term` for each product of an element of the images and an element of the filters: with the positions of both,
+/// and with that of the element of the result to which the product is added.
 fn products(conv: &Conv2d, shapes: [&[usize]; 3], mut term: impl FnMut([usize; 3])) {
     let [input, filter, output] = shapes;
     let window = conv.window([filter[2] as i64, filter[3] as i64]);
-    // The element of the image, if it is inside.
+    // The element of the image; `None` if it is in the padding.
     let element = |axis: usize, position: usize, tap: usize| {
         let size = input[2 + axis];
         let padded = position * window.stride[axis] as usize + tap * window.dilation[axis] as usize;
@@ -58,7 +58,7 @@ impl Evaluate for Conv2dTranspose {
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let (input, filter, shape) = (call.read(0).floats(), call.read(1).floats(), call.output_shape(0));
         let mut output = vec![0.0; shape.iter().product()];
-        // What the convolution is given is the result here, and what it gives is the input.
+        // The roles are exchanged: the convolution's images are the result, and its result is the input.
         let shapes = [&shape[..], &call.shape(1), &call.shape(0)];
         products(&self.conv(), shapes, |[o, f, i]| output[o] += input[i] * filter[f]);
         Ok(vec![Values::round(call.output_dtype(0), output)])

@@ -7,7 +7,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
-/// The largest number, of equal ones the first, and where it is.
+/// The first of the largest numbers: its position and value.
 fn first_largest(x: impl Iterator<Item = f64>) -> (usize, f64) {
     let larger = |best: (usize, f64), found: (usize, f64)| if found.1 > best.1 { found } else { best };
     x.enumerate().reduce(larger).expect("there is a label")
@@ -20,7 +20,7 @@ impl Evaluate for CrfDecoding {
         let weight = |from: usize, to: usize| transition[(2 + from) * labels + to];
         let mut path = vec![0; call.shape(0)[0]];
         for tokens in sequences(call, 2, call.shape(0)[0]) {
-            // Of each token, the best score with each label, and the label before it.
+            // For each token, the best score with each label, and the label before it.
             let mut scores: Vec<Vec<f64>> = Vec::new();
             let mut came_from: Vec<Vec<usize>> = Vec::new();
             for t in tokens.clone() {

@@ -9,7 +9,8 @@ use crate::messages;
 use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// What the label of a row says of each class: 1 for the class of its id, nothing for `ignore_index`, or what it gives.
+/// The target of each class in a row: 1 for the class of the label's id, the label's own probabilities if it has them,
+/// and nothing for `ignore_index`.
 pub(super) fn targets(
     call: &Call<'_>,
     classes: usize,

@@ -10,7 +10,7 @@ use crate::reference::values::Values;
 impl Evaluate for CumSum {
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let (x, shape, axis) = (call.read(0), call.shape(0), self.axis as usize);
-        // Each element, with those added that come before it.
+        // For each element, the elements that are added to it.
         let (mut targets, mut terms) = (Vec::new(), Vec::new());
         for at in positions(&shape) {
             let mut before = match self.reverse {

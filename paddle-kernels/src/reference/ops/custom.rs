@@ -1,4 +1,4 @@
-//! Operators of the user's own, by the plainer of the kernels that are linked to them.
+//! Operators that users write, computed by the reference kernels that are linked to them.
 
 use paddle_core::ops::Custom;
 use paddle_core::plan::{HostSlice, HostSliceMut, KernelError};
@@ -21,7 +21,8 @@ impl Evaluate for Custom {
     }
 }
 
-/// What is in an output before it is written, and again: what differs afterwards was not written, or is made of it.
+/// The contents of an output before a kernel writes it, in two runs. An element that differs afterwards was not
+/// written, or depends on these contents.
 const GARBAGE: [(f64, i64, bool); 2] = [(f64::NAN, -1, true), (1e30, 77, false)];
 
 fn compute(op: &Custom, operator: &dyn Operator, call: &Call<'_>) -> Result<Vec<Values>, String> {
@@ -129,7 +130,7 @@ fn host_mut(values: &mut Values) -> HostSliceMut<'_> {
     }
 }
 
-/// The first element that is not the same bits.
+/// The first element whose bits differ.
 fn differ(a: &Values, b: &Values) -> Option<usize> {
     fn first<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> Option<usize> {
         a.iter().zip(b).position(|(a, b)| !same(a, b))

@@ -18,7 +18,7 @@ impl Evaluate for Unary {
             Values::F64(x) => Values::F64(x.into_iter().map(|x| kind.apply(x, coefficients)).collect()),
             Values::I64(x) => Values::I64(x.into_iter().map(|x| kind.apply_int(x, coefficients)).collect()),
             Values::I32(x) => {
-                // Results that do not fit wrap around, as those of 64 bits do.
+                // Results that do not fit wrap around, like results of 64 bits.
                 Values::I32(x.into_iter().map(|x| kind.apply_int(x.into(), coefficients) as i32).collect())
             }
             x => panic!("the functions of the table are of numbers, not {}", x.dtype()),
@@ -127,7 +127,7 @@ fn arithmetic(kind: BinaryKind, x: &Values, y: &Values) -> Values {
         (Values::F64(x), Values::F64(y)) => Values::F64(pairs(x, y, |x, y| kind.apply(x, y))),
         (Values::I64(x), Values::I64(y)) => Values::I64(pairs(x, y, |x, y| kind.apply_int(x, y))),
         (Values::I32(x), Values::I32(y)) => {
-            // Results that do not fit wrap around, as those of 64 bits do.
+            // Results that do not fit wrap around, like results of 64 bits.
             Values::I32(pairs(x, y, |x, y| kind.apply_int(i64::from(x), i64::from(y)) as i32))
         }
         (x, y) => panic!("arithmetic is on numbers of one type, not {:?}", types(x, y)),
@@ -185,7 +185,7 @@ impl Evaluate for Not {
 }
 
 impl Evaluate for Cast {
-    /// Through `f64`, in which every element has room but integers beyond 2⁵³: those stay integers.
+    /// Casts go through `f64`. It cannot represent integers beyond 2⁵³, so casts of `i64` to integers and `f32` do not.
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let to = call.backend.stored(self.dtype);
         let out = match (call.read(0), to) {

@@ -1,4 +1,4 @@
-//! `gather`, `gather_nd`, `scatter`, `scatter_nd_add`: parts by their numbers.
+//! `gather`, `gather_nd`, `scatter`, `scatter_nd_add`: elements and slices by their indices.
 
 use paddle_core::ops::{
     Gather, GatherGrad, GatherNd, Scatter, ScatterNdAdd, TakeAlongAxis, TakeAlongAxisGrad,
@@ -11,7 +11,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::shape::{index, position, positions};
 use crate::reference::values::Values;
 
-/// Numbers, each of which has to be below the size of its axis.
+/// The indices of operand `k`, each of which has to be below the size of its axis.
 fn checked(call: &Call<'_>, k: usize, size: impl Fn(usize) -> usize) -> Result<Vec<usize>, KernelError> {
     let Values::I64(numbers) = call.read(k) else { panic!("the shape rule wants numbers of type i64") };
     let number = |(at, &number): (usize, &i64)| match usize::try_from(number) {
@@ -23,7 +23,7 @@ fn checked(call: &Call<'_>, k: usize, size: impl Fn(usize) -> usize) -> Result<V
 
 /// For each element of a result of shape `out`, the element of a value of shape `x` that it is taken from.
 fn taken(axis: usize, x: &[usize], (numbers, of_numbers): (&[usize], &[usize]), out: &[usize]) -> Vec<usize> {
-    // Rows of both are one axis of the result.
+    // If both have rows, these are one axis of the result.
     let rows = x.len() + of_numbers.len() - 1 - out.len();
     let source = |position: Vec<usize>| {
         let places = of_numbers.len() - rows;
@@ -55,7 +55,7 @@ impl Evaluate for GatherGrad {
     }
 }
 
-/// For each element of the parts at positions (input 1), the element of a value of shape `x` that it stands for.
+/// For each element of the slices at positions (input 1), the element of a value of shape `x` that it stands for.
 fn at_positions(call: &Call<'_>, x: &[usize]) -> Result<Vec<usize>, KernelError> {
     let length = *call.shape(1).last().expect("the shape rule wants positions");
     let numbers = checked(call, 1, |at| x[at % length])?;
@@ -86,7 +86,7 @@ impl Evaluate for Scatter {
         let ids = checked(call, 1, |_| x[0])?;
         let width = x[1..].iter().product::<usize>();
         let count = x.iter().product();
-        // Of the elements of both, one after the other.
+        // The candidates are the elements of both values, one after the other.
         let mut chosen: Vec<usize> = (0..count).collect();
         for (update, id) in ids.into_iter().enumerate() {
             for i in 0..width {
@@ -97,7 +97,8 @@ impl Evaluate for Scatter {
     }
 }
 
-/// For each element of a value of the shape of the numbers, the element of one of shape `x` that it is taken from.
+/// For each element of a value with the shape of the indices, the element of a value of shape `x` that it is taken
+/// from.
 fn along(axis: i64, call: &Call<'_>, x: &[usize]) -> Result<Vec<usize>, KernelError> {
     let numbers = checked(call, 1, |_| x[axis as usize])?;
     let shape = call.shape(1);

@@ -1,4 +1,4 @@
-//! Images of another height and width, and the gradient.
+//! Interpolation of images, and its gradient.
 
 use paddle_core::ops::{Interpolate, InterpolateGrad};
 
@@ -6,8 +6,8 @@ use super::Evaluate;
 use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// Calls `part` with the position of each element of the result, that of an element of the images that it is made of, and what this
-/// one counts.
+/// Calls `part` for each pair of an element of the result and an element of the images that contributes to it: with the
+/// positions of both, and with the weight.
 fn parts(op: &Interpolate, input: &[usize], output: &[usize], mut part: impl FnMut(usize, usize, f64)) {
     let [down, across] = op.along([input[2], input[3]], [output[2], output[3]]);
     let mut at = 0;
@@ -37,7 +37,7 @@ impl Evaluate for Interpolate {
         let (x, shape) = (call.read(0).floats(), call.output_shape(0));
         let mut out = vec![0.0; shape.iter().product()];
         parts(self, &call.shape(0), &shape, |at, from, weight| {
-            // An element that does not count may be infinite.
+            // An element of weight 0 may be infinite.
             if weight != 0.0 {
                 out[at] += weight * x[from];
             }

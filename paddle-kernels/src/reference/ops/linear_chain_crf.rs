@@ -12,7 +12,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{offsets, sequences};
 use crate::reference::values::Values;
 
-/// Transitions.
+/// The weights of transitions.
 struct Transitions {
     labels: usize,
     all: Vec<f64>,
@@ -27,7 +27,7 @@ impl Transitions {
         self.all[self.labels + from]
     }
 
-    /// The place of the weight from one label to another.
+    /// The index of the weight from one label to another.
     fn place(&self, from: usize, to: usize) -> usize {
         (2 + from) * self.labels + to
     }
@@ -36,23 +36,23 @@ impl Transitions {
         self.all[self.place(from, to)]
     }
 
-    /// What the labels of a token get from those of the token before.
+    /// For a label of a token, the scores by way of each label of the previous token.
     fn reached(&self, before: &[f64], to: usize) -> Vec<f64> {
         before.iter().enumerate().map(|(from, before)| before + self.weight(from, to)).collect()
     }
 }
 
-/// What both operators read.
+/// The operands that the operator and its gradient share.
 struct Operands {
     transitions: Transitions,
     /// The tokens of each sequence.
     sequences: Vec<Range<usize>>,
-    /// The labels of the tokens, which belong together with them.
+    /// The labels of the tokens.
     label: Vec<usize>,
 }
 
 impl Operands {
-    /// The offsets are operands `own` and the one behind it.
+    /// Reads the operands. The offsets are operands `own` and the next one.
     fn read(call: &Call<'_>, own: usize) -> Result<Self, KernelError> {
         let (tokens, labels) = (call.shape(0)[0], call.shape(1)[1]);
         messages::same_lengths(&offsets(call, own, tokens), &offsets(call, own + 1, call.shape(2)[0]))?;
@@ -75,8 +75,8 @@ impl Evaluate for LinearChainCrf {
         let mut alpha = vec![0.0; emission.len()];
         let mut costs = Vec::new();
         for tokens in sequences {
-            // The logarithms of how probable each label of a token is, and of the sum over all labels of all tokens so far; the
-            // score of those that there are.
+            // The log-probability of each label of a token, the logarithm of the sum over all labels of all tokens so
+            // far, and the score of the given labels.
             let mut before: Vec<f64> = Vec::new();
             let (mut total, mut score) = (0.0, 0.0);
             for t in tokens.clone() {
@@ -124,7 +124,7 @@ impl Evaluate for LinearChainCrfGrad {
             let alpha = |t: usize| &alpha[t * labels..][..labels];
             let ends: Vec<f64> =
                 alpha(last).iter().enumerate().map(|(from, alpha)| alpha + transitions.stop(from)).collect();
-            // How probable each label of the token is.
+            // The probability of each label of the token.
             let mut marginal = normalise(&ends);
             for from in 0..labels {
                 let is = f64::from(u8::from(from == label[last]));

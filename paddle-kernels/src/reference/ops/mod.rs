@@ -1,4 +1,4 @@
-//! The arithmetic of the operators, a file each: an operator has that which its [`Evaluate`] says.
+//! The arithmetic of the operators, one file each. Operators that have some implement [`Evaluate`].
 
 mod accuracy;
 mod assign;
@@ -59,14 +59,14 @@ use paddle_core::ops::{For, Foreign, GatherRows, If, LoopGrad, Op, Outside, Scat
 
 use super::call::{Call, Results};
 
-/// What an operator computes.
+/// The arithmetic of an operator.
 pub(super) trait Evaluate {
-    /// Whether it is a kernel.
+    /// Whether the operator has arithmetic.
     fn is_supported(&self) -> bool {
         true
     }
 
-    /// What it writes, from what it reads.
+    /// Computes the values that the operator writes from those that it reads.
     fn evaluate(&self, call: &Call<'_>) -> Results;
 }
 

@@ -30,11 +30,11 @@ impl Evaluate for GroupNormGrad {
     }
 }
 
-/// How a value of this shape is normalised.
+/// How a value is normalised.
 struct Normalisation {
-    /// The elements that are normalised together.
+    /// The number of elements that are normalised together.
     length: usize,
-    /// The elements beside each other that have one number of scale and bias.
+    /// The number of neighbouring elements that share a scale and a bias.
     inner: usize,
     epsilon: f64,
 }
@@ -50,7 +50,7 @@ impl Normalisation {
         Normalisation { length: shape[1] / op.groups as usize * inner, inner, epsilon: op.epsilon }
     }
 
-    /// Which number of scale and bias goes with an element.
+    /// The index of the scale and bias of an element.
     fn channel(&self, element: usize, channels: usize) -> usize {
         element / self.inner % channels
     }
@@ -80,7 +80,8 @@ impl Normalisation {
             (x[element] - mean[run]) * inverse[run]
         };
         let (mut of_scale, mut of_bias) = (vec![0.0; scale.len()], vec![0.0; scale.len()]);
-        // Sums over each run of the gradients of what is normalised, and of their products with it.
+        // For each run of elements, the sum of the gradients of the normalised elements, and the sum of their products
+        // with them.
         let (mut level, mut slope) = (vec![0.0; mean.len()], vec![0.0; mean.len()]);
         for (element, grad) in grad.iter().enumerate() {
             let (run, channel) = (element / self.length, self.channel(element, scale.len()));

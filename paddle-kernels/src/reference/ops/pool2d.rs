@@ -1,4 +1,4 @@
-//! `pool2d`, its gradient, and maxima with their places.
+//! `pool2d`, its gradient, and maxima with their positions.
 
 use paddle_core::ops::{MaxPool2dWithIndex, Pool2d, Pool2dGrad, PoolKind};
 
@@ -6,8 +6,8 @@ use super::Evaluate;
 use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// Calls `window` with the position of each element of the result, those of the elements of the images that its window
-/// covers, and by how many an average is divided.
+/// Calls `window` for each element of the result: with its position, those of the elements of the images in its window,
+/// and the divisor of an average.
 fn windows(
     pool: &Pool2d,
     input: &[usize],
@@ -31,7 +31,7 @@ fn windows(
     }
 }
 
-/// The first of the largest.
+/// The first of the largest elements.
 fn largest(x: &[f64], covered: &[usize]) -> Option<usize> {
     covered.iter().copied().reduce(|best, at| if x[at] > x[best] { at } else { best })
 }

@@ -1,4 +1,4 @@
-//! `uniform_random`, `gaussian_random`: the generator is that of every backend.
+//! `uniform_random`, `gaussian_random`. All backends share the generator.
 
 use paddle_core::ops::{GaussianRandom, TruncatedGaussianRandom, UniformRandom};
 use paddle_core::program::DType;
@@ -12,7 +12,7 @@ fn random(call: &Call<'_>) -> Random {
     Random { seed: call.launch.seed, stream: call.group.random_stream }
 }
 
-/// The positions of the elements among all numbers: those of a row are where its number says.
+/// The positions of the elements in the stream. A row's elements follow its number.
 fn positions(call: &Call<'_>) -> Vec<u64> {
     let count = call.output_shape(0).iter().product::<usize>();
     let numbers = match call.op.inputs.len() {

@@ -7,7 +7,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::shape::{extent, reduction};
 use crate::reference::values::Values;
 
-/// What is there without elements, and what becomes of it with one more.
+/// Folds the elements: starts from `none`, and combines with `with`.
 fn fold<T: Copy>(call: &Call<'_>, op: &Reduce, x: &[T], none: T, with: impl Fn(T, T) -> T) -> Vec<T> {
     let mut out = vec![none; call.output_shape(0).iter().product()];
     for (x, target) in x.iter().zip(reduction(&call.shape(0), &op.axes)) {
@@ -47,7 +47,7 @@ impl Evaluate for Reduce {
 fn of_floats(op: &Reduce, call: &Call<'_>, x: &[f64]) -> Values {
     let out = match op.kind {
         ReduceKind::Sum => fold(call, op, x, 0.0, |sum, x| sum + x),
-        // Over no elements the mean is 0, as the sum is.
+        // Over no elements, the mean is 0, like the sum.
         ReduceKind::Mean => {
             let divisor = extent(&call.shape(0), &op.axes).max(1) as f64;
             fold(call, op, x, 0.0, |sum, x| sum + x).into_iter().map(|sum| sum / divisor).collect()

@@ -1,4 +1,4 @@
-//! `reshape2`: elements are dense, so only the layout of the output differs.
+//! `reshape2`: elements are dense, so only the shape of the output differs.
 
 use paddle_core::ops::{AxisToRows, Reshape, RowsToAxis};
 

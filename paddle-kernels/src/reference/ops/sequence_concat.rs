@@ -9,8 +9,8 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{elements, sequences};
 use crate::reference::values::Values;
 
-/// Of the tokens of `X`, and behind them those of `Y`, which have numbers of their own, those that each sequence of both has.
-/// Offsets are operands 3, 4 and 5.
+/// The tokens of the joined sequences. The tokens of `Y` are numbered behind those of `X`. Offsets are operands 3, 4
+/// and 5.
 fn joined(call: &Call<'_>) -> Result<Vec<usize>, KernelError> {
     let counts = [0, 1].map(|k| call.shape(k)[0]);
     let [x, y] = [0, 1].map(|k| sequences(call, 3 + k, counts[k]));

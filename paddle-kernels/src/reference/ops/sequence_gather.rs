@@ -9,7 +9,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{elements, sequences};
 use crate::reference::values::Values;
 
-/// The token of `X` that each token of `Index` stands for. The offsets of both are operands from `offsets` on.
+/// The token of `X` for each token of `Index`. The offsets of both are operands from `offsets` on.
 fn taken(call: &Call<'_>, offsets: usize) -> Result<Vec<usize>, KernelError> {
     let [own, others] = [0, 1].map(|k| sequences(call, offsets + k, call.shape(k)[0]));
     let index = call.numbers(1);

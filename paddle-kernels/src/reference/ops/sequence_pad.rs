@@ -14,7 +14,7 @@ impl Evaluate for SequencePad {
         let (places, width) = (call.output_shape(0)[1], shape[1..].iter().product());
         enough_places(&offsets(call, 1, shape[0]), places)?;
         let pad = Values::of_numbers(x.dtype(), (0..width).map(|_| Number::Float(self.pad_value)));
-        // The padding is behind the last token.
+        // The padding value has the index behind the last token.
         let row = |tokens: std::ops::Range<usize>| {
             let rest = places - tokens.len();
             tokens.chain(std::iter::repeat_n(shape[0], rest))

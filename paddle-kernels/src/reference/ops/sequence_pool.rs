@@ -7,7 +7,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
-/// The first token with the largest value in a column; that of a number that is none, where there is one.
+/// The first token with the largest value in a column. A NaN counts as larger than any number.
 fn largest(tokens: std::ops::Range<usize>, value: impl Fn(usize) -> f64) -> Option<usize> {
     tokens.reduce(|best, token| {
         let (x, max) = (value(token), value(best));
@@ -44,7 +44,7 @@ impl Evaluate for SequencePoolGrad {
     fn evaluate(&self, call: &Call<'_>) -> Results {
         let (grad, shape) = (call.read(1).floats(), call.shape(0));
         let width: usize = shape[1..].iter().product();
-        // Only the shape of the tokens may be there otherwise.
+        // The other types read only the shape of the tokens.
         let x = if self.pooltype == PoolType::Max { call.read(0).floats() } else { Vec::new() };
         let mut out = vec![0.0; shape.iter().product()];
         for (sequence, tokens) in sequences(call, 2, shape[0]).into_iter().enumerate() {

@@ -9,15 +9,15 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
-/// A token of `X`, one of `Y`, and the number of their pair.
+/// A token of `X`, a token of `Y`, and the index of their pair.
 struct Pair {
     x: usize,
     y: usize,
     number: usize,
 }
 
-/// All pairs. `x` and `y` are the inputs that have the tokens of `X` and of `Y`; input 2 has those of the pairs. The offsets of
-/// each are the third operand behind it.
+/// All pairs. Inputs `x` and `y` have the tokens of `X` and of `Y`, and input 2 those of the pairs. The offsets of each
+/// are the third operand behind it.
 fn pairs(call: &Call<'_>, [x, y]: [usize; 2]) -> Result<Vec<Pair>, KernelError> {
     let tokens = |of: usize| sequences(call, of + 3, call.shape(of)[0]);
     let (of_rows, others, of_tokens) = (tokens(x), tokens(y), tokens(2));
@@ -36,7 +36,7 @@ fn pairs(call: &Call<'_>, [x, y]: [usize; 2]) -> Result<Vec<Pair>, KernelError> 
     Ok(pairs)
 }
 
-/// How many products of so many elements a token has.
+/// The number of products of a token, and the number of elements in each.
 fn widths(shape: &[usize]) -> (usize, usize) {
     let (last, lead) = shape[1..].split_last().expect("the shape rule wants a dimension");
     (lead.iter().product(), *last)
@@ -72,7 +72,8 @@ impl Evaluate for SequenceSpread {
     }
 }
 
-/// Adds to tokens others, each times its weight: of each the number of its pair, the token that is read, and the one that is written.
+/// Adds weighted tokens to others. Each triple has the index of the pair, the token that is read, and the token that is
+/// written.
 fn weighted(
     call: &Call<'_>,
     pairs: impl Iterator<Item = (usize, usize, usize)>,

@@ -9,7 +9,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::{elements, sequences};
 use crate::reference::values::Values;
 
-/// The tokens in each window, where there are any.
+/// The tokens in each window; `None` where the sequence has no token.
 fn windows(sequences: Vec<Range<usize>>, start: i64, length: i64) -> Vec<Option<usize>> {
     let around = |tokens: Range<usize>| {
         let within = tokens.clone();
@@ -30,7 +30,7 @@ impl Evaluate for SequenceWindow {
         let width: usize = shape[1..].iter().product();
         let pad = Values::of_numbers(x.dtype(), (0..width).map(|_| Number::Float(self.pad_value)));
         let tokens = windows(sequences(call, 1, shape[0]), self.start, self.length);
-        // The padding is behind the last token.
+        // The padding value has the index behind the last token.
         let taken = tokens.into_iter().map(|token| token.unwrap_or(shape[0]));
         Ok(vec![Values::join(&[x, pad]).at(&elements(taken, width))])
     }

@@ -7,7 +7,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::shape::moved;
 use crate::reference::values::Values;
 
-/// What is taken along each axis of `shape`: as much as `part` has.
+/// The elements that are taken along each axis of `shape`; their numbers are those of `part`.
 fn taken(op: &Slice, shape: &[usize], part: &[usize]) -> Vec<Taken> {
     let mut axes: Vec<Taken> = shape.iter().map(|&size| Taken::all(size)).collect();
     for (axis, bounds) in op.bounds() {

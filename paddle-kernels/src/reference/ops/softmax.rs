@@ -20,7 +20,7 @@ pub(super) fn log_sum_exp(row: &[f64]) -> f64 {
     max + row.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
-/// Logarithms of the softmax of one row. The largest one is next to 0, and keeps its digits.
+/// The logarithms of the softmax of one row. The largest result is near 0, and keeps its digits.
 pub(super) fn log_normalise(row: &[f64]) -> Vec<f64> {
     let max = max(row);
     let rest = log_sum_exp(&row.iter().map(|x| x - max).collect::<Vec<_>>());
@@ -31,7 +31,7 @@ fn max(row: &[f64]) -> f64 {
     row.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The last axis.
+/// The size of the last axis.
 pub(super) fn row_length(shape: &[usize]) -> usize {
     *shape.last().expect("the shape rule wants a dimension")
 }
@@ -40,7 +40,7 @@ pub(super) fn normalised_rows(values: &[f64], shape: &[usize]) -> Vec<f64> {
     rows(values, row_length(shape)).flat_map(normalise).collect()
 }
 
-/// Rows of this length; none where there are no elements.
+/// The rows of this length; none if there are no elements.
 pub(super) fn rows(values: &[f64], length: usize) -> impl Iterator<Item = &[f64]> {
     values.chunks_exact(length.max(1))
 }

@@ -6,7 +6,7 @@ use super::Evaluate;
 use crate::reference::call::{Call, Results};
 
 impl Evaluate for Store {
-    /// What the parameter becomes.
+    /// The new value of the parameter.
     fn evaluate(&self, call: &Call<'_>) -> Results {
         Ok(vec![call.read(1)])
     }

@@ -9,12 +9,12 @@ use crate::reference::call::{Call, Results};
 use crate::reference::shape::{index, positions};
 use crate::reference::values::Values;
 
-/// The smaller first, NaN behind all.
+/// Ascending order, with NaN behind all numbers.
 fn ascending(x: f64, y: f64) -> Ordering {
     x.is_nan().cmp(&y.is_nan()).then(x.partial_cmp(&y).unwrap_or(Ordering::Equal))
 }
 
-/// How two elements are ordered.
+/// The order of two elements.
 fn compare(x: &Values, i: usize, j: usize) -> Ordering {
     match x {
         Values::Bool(x) => x[i].cmp(&x[j]),

@@ -6,7 +6,7 @@ use super::Evaluate;
 use crate::reference::call::{Call, Results};
 use crate::reference::values::Values;
 
-/// The slots in front of the states: parameter, gradient, learning rate.
+/// The number of slots in front of the states: parameter, gradient, learning rate.
 const FIRST_STATE: usize = 3;
 
 impl Evaluate for Update {
@@ -17,7 +17,7 @@ impl Evaluate for Update {
     }
 }
 
-/// The same from the values of the operands.
+/// The new parameter, states and powers, from the values of the operands.
 pub(super) fn apply(update: &Update, operands: Vec<Values>) -> Vec<Values> {
     macro_rules! apply {
         ($kind:ident) => {{
@@ -36,8 +36,8 @@ pub(super) fn apply(update: &Update, operands: Vec<Values>) -> Vec<Values> {
     }
 }
 
-/// The root of the sum of squares, with what each addition lost (Neumaier 1974): of many numbers too, it is nearer to the
-/// exact one than what is judged by it.
+/// The norm: the root of a sum of squares. The sum also adds up the rounding errors of its additions (Neumaier 1974).
+/// So it is nearer to the exact norm than any result that is compared with it, even for many numbers.
 fn norm(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0);
     for square in values.map(|value| value * value) {

@@ -1,4 +1,4 @@
-//! `update_rows`: the update of the whole table, of which the rows count that were looked up.
+//! `update_rows`: the update of the whole table, of which only the rows that were looked up are kept.
 
 use paddle_core::ops::UpdateRows;
 
@@ -14,7 +14,7 @@ impl Evaluate for UpdateRows {
         let (count, size) = (call.shape(0)[0], call.shape(0)[1]);
         let table = call.read(0);
         let (mut total, mut is_updated) = (vec![0.0; count * size], vec![false; count * size]);
-        // Each lookup by itself, as in the gradient of the whole table.
+        // Each lookup is added by itself, as in the gradient of the whole table.
         for [rows, ids] in self.lookups(call.op.inputs.len()) {
             let Values::I64(ids) = call.read(ids) else { panic!("the shape rule wants ids of type i64") };
             let (rows, mut sums) = (call.read(rows).floats(), vec![0.0; count * size]);
@@ -40,7 +40,7 @@ impl Evaluate for UpdateRows {
         let operands = [table.clone(), Values::round(table.dtype(), total), call.read(2)];
         let operands = operands.into_iter().chain(others.map(|k| call.read(k))).collect();
         let new = apply(&self.update, operands);
-        // The powers behind the states have nothing to do with rows.
+        // The powers behind the states do not have rows.
         let merged = new.into_iter().zip(old).enumerate().map(|(k, (new, old))| match k <= states {
             true => {
                 let both = Values::join(&[old, new]);

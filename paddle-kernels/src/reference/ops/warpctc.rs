@@ -9,7 +9,7 @@ use crate::reference::call::{Call, Results};
 use crate::reference::sequences::sequences;
 use crate::reference::values::Values;
 
-/// A sequence, and what its tokens are to read as.
+/// A sequence, and the labels as which its tokens are to be read.
 struct Reading {
     /// `ln softmax` of each token.
     logs: Vec<Vec<f64>>,
@@ -19,7 +19,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The states that a state may come from.
+    /// The states from which a state can be reached.
     fn before(&self, state: usize) -> Vec<usize> {
         let is_other =
             |from: usize| self.states[state] != self.blank && self.states[from] != self.states[state];
@@ -29,8 +29,8 @@ impl Reading {
         from
     }
 
-    /// Of each token, the logarithm of how probable each state is given the tokens up to it, but for a factor; and that of
-    /// the product of these factors.
+    /// For each token, the logarithms of the probabilities of the states given the tokens up to it, up to a factor.
+    /// Also the logarithm of the product of these factors.
     fn to(&self) -> (Vec<Vec<f64>>, f64) {
         let (mut all, mut total): (Vec<Vec<f64>>, _) = (Vec::new(), 0.0);
         for log in &self.logs {
@@ -49,7 +49,7 @@ impl Reading {
         (all, total)
     }
 
-    /// Of each token, the logarithm of how probable what is behind it is given each state, but for a factor.
+    /// For each token, the logarithms of the probabilities of the later tokens given each state, up to a factor.
     fn onward(&self) -> Vec<Vec<f64>> {
         let states = self.states.len();
         let mut all: Vec<Vec<f64>> = Vec::new();
@@ -71,7 +71,7 @@ impl Reading {
     }
 }
 
-/// `ln Σ exp x`, where nothing may be possible.
+/// `ln Σ exp x`, if all terms may be impossible.
 fn sum(x: &[f64]) -> f64 {
     if x.iter().all(|&x| x == f64::NEG_INFINITY) { f64::NEG_INFINITY } else { log_sum_exp(x) }
 }
