@@ -11,7 +11,7 @@ fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     const LOW: f64 = SQRT_2 - 1.0;
     /// tan(3π/8)
     const HIGH: f64 = SQRT_2 + 1.0;
-    // The difference from a multiple of π/4, |t| ≤ tan(π/8).
+    // A multiple of π/4, and the quotient t that gives the difference from it, |t| ≤ tan(π/8).
     let (near, above, below) = if y > LOW * x { (FRAC_PI_4, y - x, y + x) } else { (0.0, y, x) };
     let (near, above, below) = if y > HIGH * x { (FRAC_PI_2, -x, y) } else { (near, above, below) };
     let t = above / below;

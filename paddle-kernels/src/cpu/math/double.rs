@@ -1,8 +1,8 @@
-//! Functions of `f64`, as straight-line code: right to a few units in the last place, which takes second parts of constants and
-//! the terms that [`math`](super) can do without for what becomes an `f32`.
+//! Functions of `f64`, as straight-line code with errors of a few units in the last place. They need second parts of
+//! constants, and more terms than [`math`](super) needs for results of `f32`.
 //!
-//! The coefficients are those of FreeBSD's library (Sun Microsystems, `e_log.c`, `s_atan.c`, `s_erf.c`). What is not here,
-//! [`library`](super::library) has.
+//! The coefficients are those of FreeBSD's library (Sun Microsystems, `e_log.c`, `s_atan.c`, `s_erf.c`). The other
+//! functions are in [`library`](super::library).
 
 mod arc;
 mod error_function;

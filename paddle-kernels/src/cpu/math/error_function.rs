@@ -23,12 +23,12 @@ fn near_zero<const FUSED: bool>(size: f64) -> f64 {
     )
 }
 
-/// erfc |x|, for |x| ≥ 1. What is fitted is `erfc(x) exp(x²) (x + 3)` of (x - 3) / (x + 3), for x from 1 to 12, beyond which
-/// exp(-x²) is too small for any digit to matter (after M. Shepherd and J. Laframboise, Chebyshev approximation of
-/// (1 + 2x) exp(x²) erfc x in 0 ≤ x < ∞, 1981).
+/// erfc |x|, for |x| ≥ 1. The polynomial approximates `erfc(x) exp(x²) (x + 3)` as a function of (x - 3) / (x + 3), for
+/// x from 1 to 12; beyond, exp(-x²) is so small that no digit matters (after M. Shepherd and J. Laframboise, Chebyshev
+/// approximation of (1 + 2x) exp(x²) erfc x in 0 ≤ x < ∞, 1981).
 #[inline(always)]
 fn tail<const FUSED: bool>(size: f64) -> f64 {
-    /// exp(-x²) is 0 here.
+    /// From here on exp(-x²) is 0.
     const END: f64 = 27.0;
     let x = size.clamp(0.0, END);
     let scale = 1.0 / (x + 3.0);

@@ -1,16 +1,16 @@
-//! Powers of e and what is made of them.
+//! Powers of e, and functions that consist of them.
 
 use std::f64::consts::{LN_2, LOG2_E};
 
 use super::{BIAS, MANTISSA_BITS, ROUND, fma, polynomial};
 
-/// x, such that e^x is above 0 and finite, but for the first and last powers of two, which become 0 and infinite.
+/// The bounds of x between which eˣ is positive and finite. At the bounds, the powers of two become 0 and infinite.
 const LOWEST: f64 = -1023.0 * LN_2;
 const HIGHEST: f64 = 1024.0 * LN_2;
-/// As far as the function that subtracts 1 goes: ∞ - 1 would not be a number.
+/// The upper bound for functions that subtract 1, as ∞ - 1 would not be a number.
 const HIGHEST_FINITE: f64 = 1023.0 * LN_2;
 
-/// `eˣ` as 2ⁿ and `eʳ - 1`, for `x` from [`LOWEST`] to [`HIGHEST`]; 2⁻¹⁰²³ is 0 and 2¹⁰²⁴ is infinite.
+/// Splits `eˣ` into 2ⁿ and `eʳ - 1`, for `x` from [`LOWEST`] to [`HIGHEST`]; 2⁻¹⁰²³ is 0 and 2¹⁰²⁴ is infinite.
 #[inline(always)]
 fn parts<const FUSED: bool>(x: f64) -> (f64, f64) {
     let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
@@ -18,7 +18,7 @@ fn parts<const FUSED: bool>(x: f64) -> (f64, f64) {
     (power_of_two(rounded), r * slope::<FUSED>(r))
 }
 
-/// 2ⁿ, from what [`ROUND`] made of n.
+/// 2ⁿ, from n plus [`ROUND`].
 #[inline(always)]
 fn power_of_two(rounded: f64) -> f64 {
     f64::from_bits(rounded.to_bits().wrapping_add(BIAS) << MANTISSA_BITS)
@@ -59,14 +59,14 @@ pub(super) fn exp2<const FUSED: bool>(x: f64) -> f64 {
     power_of_two(rounded) * fma::<FUSED>(r, slope::<FUSED>(r), 1.0)
 }
 
-/// `eˣ - 1`; for infinity, a number beyond those of `f32`.
+/// `eˣ - 1`; for infinity, a number larger than any `f32`.
 #[inline(always)]
 pub(in crate::cpu) fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
     let (power, rest) = parts::<FUSED>(x.clamp(LOWEST, HIGHEST_FINITE));
     fma::<FUSED>(rest, power, power - 1.0).copysign(x)
 }
 
-/// The hyperbolic sine; for infinity, a number beyond those of `f32`.
+/// The hyperbolic sine; for infinity, a number larger than any `f32`.
 #[inline(always)]
 pub(in crate::cpu) fn sinh<const FUSED: bool>(x: f64) -> f64 {
     let less = exp_m1::<FUSED>(x.abs());

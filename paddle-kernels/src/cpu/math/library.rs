@@ -1,8 +1,9 @@
-//! Functions of C's library for `f64`, one number at a time: all of them where multiply-add is not one instruction, as they are
-//! hardly slower than vector code there; elsewhere those that would take many more digits, of π for large angles, and of
-//! logarithms that large powers multiply.
+//! Functions of C's library for `f64`, one number at a time. Without a multiply-add instruction, all functions are
+//! taken from here, as vector code would hardly be faster. With it, only those are that would need many more digits: of
+//! π for large angles, and of logarithms that are multiplied by large powers.
 //!
-//! They are not inlined, so that the calls that they make are here and nowhere else: `tests/calls` looks for others.
+//! The functions are not inlined, so that the calls of the library are in this file alone: `tests/calls` looks for
+//! others.
 
 use paddle_core::ops::Real;
 

@@ -1,4 +1,4 @@
-//! Logarithms, what is made of them, and powers.
+//! Logarithms, functions that consist of them, and powers.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E, LOG10_2, LOG10_E};
 
@@ -6,12 +6,12 @@ use super::exponential::exp2;
 use super::rounding::Rounding;
 use super::{BIAS, MANTISSA_BITS, fma, polynomial};
 
-/// `x = 2ⁿ m`, with `m` between √½ and √2, for positive normal numbers: n and m.
+/// Splits a positive normal number into n and m such that `x = 2ⁿ m`, with `m` between √½ and √2.
 #[inline(always)]
 fn parts(x: f64) -> (f64, f64) {
     const ROOT_HALF: u64 = FRAC_1_SQRT_2.to_bits();
     const ONE: u64 = 1.0_f64.to_bits();
-    /// Numbers of this binade are integers: their low bits count.
+    /// The numbers of this binade are integers, with the units in their low bits.
     const COUNT: f64 = (1_u64 << MANTISSA_BITS) as f64;
     let shifted = x.to_bits().wrapping_add(ONE - ROOT_HALF);
     let n = f64::from_bits(shifted >> MANTISSA_BITS | COUNT.to_bits()) - (COUNT + BIAS as f64);
@@ -36,7 +36,7 @@ fn near_one<const FUSED: bool>(f: f64) -> f64 {
     )
 }
 
-/// A logarithm of `x`, which is `value` for positive numbers.
+/// A logarithm of `x`. For positive numbers it is `value`.
 #[inline(always)]
 fn everywhere(x: f64, value: f64) -> f64 {
     let value = if x < f64::INFINITY { value } else { x };
@@ -56,7 +56,7 @@ pub(in crate::cpu) fn ln<const FUSED: bool>(x: f64) -> f64 {
 pub(in crate::cpu) fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
     let sum = 1.0 + x;
     let (n, m) = parts(sum);
-    // Where the result is small, no digit of `x` may be lost.
+    // If the result is small, no digit of `x` may be lost.
     let f = if n == 0.0 { x } else { m - 1.0 };
     everywhere(sum, fma::<FUSED>(n, LN_2, near_one::<FUSED>(f))).copysign(x)
 }
@@ -81,7 +81,7 @@ pub(in crate::cpu) fn asinh<const FUSED: bool>(x: f64) -> f64 {
     let size = x.abs();
     let square = size * size;
     let value = ln_1p::<FUSED>(size + square / (1.0 + (square + 1.0).sqrt()));
-    // ∞ / ∞ is not a number.
+    // ∞ / ∞ would be NaN.
     (if size < f64::INFINITY { value } else { size }).copysign(x)
 }
 

@@ -1,15 +1,15 @@
-//! Numbers rounded to whole ones. With `FUSED` these are instructions; without, as on an x86-64 of before 2008, they would
-//! be calls of a library.
+//! Rounding to whole numbers. With `FUSED` these functions are instructions. Without it, as on an x86-64 from before
+//! 2008, they would be calls of library functions.
 
-/// Rounds to whole numbers.
+/// Numbers that can be rounded to whole numbers.
 pub(in crate::cpu) trait Rounding: Sized {
-    /// The whole number next to it towards 0.
+    /// The next whole number towards 0.
     fn towards_zero<const FUSED: bool>(self) -> Self;
-    /// The largest whole number not above.
+    /// The largest whole number that is not above `self`.
     fn down<const FUSED: bool>(self) -> Self;
-    /// The smallest whole number not below.
+    /// The smallest whole number that is not below `self`.
     fn up<const FUSED: bool>(self) -> Self;
-    /// The nearest whole number; of two, the one further from 0.
+    /// The nearest whole number. If two are equally near, the one further from 0.
     fn nearest<const FUSED: bool>(self) -> Self;
 }
 
@@ -18,7 +18,7 @@ macro_rules! rounding {
         impl Rounding for $float {
             #[inline(always)]
             fn towards_zero<const FUSED: bool>(self) -> Self {
-                /// From here on all numbers are whole.
+                /// All numbers from here on are whole.
                 const WHOLE: $float = (1_u64 << ($float::MANTISSA_DIGITS - 1)) as $float;
                 if FUSED {
                     return self.trunc();

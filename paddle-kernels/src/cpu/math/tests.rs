@@ -1,4 +1,4 @@
-//! Every function, on every instruction set, against the arithmetic of `f64`.
+//! Compares every function, on every instruction set, with the arithmetic of `f64`.
 
 mod doubles;
 mod powers;
@@ -37,21 +37,21 @@ type Loop = fn(Isa, &[f32], &mut [f32]);
 struct Tested {
     name: &'static str,
     exact: fn(f64) -> f64,
-    /// By the standard library, or compositions of its functions: what the others are compared with for speed.
+    /// The function by the standard library, or by compositions of its functions. Speed is compared with it.
     standard: fn(&[f32], &mut [f32]),
-    /// In the arithmetic of `f64`, with its tolerance in units in the last place.
+    /// The function in the arithmetic of `f64`, with its tolerance in units in the last place.
     wide: (Loop, f64),
-    /// In that of `f32`, if it is another.
+    /// The function in the arithmetic of `f32`, if there is such a version.
     fast: Option<(Loop, f64)>,
 }
 
-/// Half a unit is the nearest number; the rest is for ties that only more digits would decide.
+/// The nearest number is off by half a unit. The rest is for ties that only more digits would decide.
 const NEAREST: f64 = 0.501;
-/// Next to multiples of π/2, the digits of 2/π that are used leave another thousandth or two.
+/// Next to multiples of π/2, the digits of 2/π that are used leave an error of another thousandth or two.
 const ANGLE: f64 = 0.51;
 
 impl Tested {
-    /// What evaluates it, with its name and its tolerance.
+    /// The ways to evaluate the function, with their names and tolerances.
     fn ways(&self) -> impl Iterator<Item = (&'static str, Loop, f64)> {
         let named = |way| move |(run, tolerance)| (way, run, tolerance);
         [self.wide].into_iter().map(named("wide")).chain(self.fast.map(named("fast")))
@@ -115,8 +115,8 @@ functions! {
     sign NEAREST fast 0.0,
 }
 
-/// The distance in units in the last place. Infinity counts as the power of two after the largest number; zeros of two signs
-/// are far apart.
+/// The distance in units in the last place. Infinity counts as the power of two after the largest number; zeros of
+/// different signs are far apart.
 fn error(found: f32, exact: f64) -> f64 {
     if exact.is_nan() || found.is_nan() {
         return if exact.is_nan() && found.is_nan() { 0.0 } else { f64::INFINITY };
@@ -130,13 +130,13 @@ fn error(found: f32, exact: f64) -> f64 {
     (found - exact).abs() / 2f64.powi(exponent.clamp(-126, 127) - 23)
 }
 
-/// What was found about one way to evaluate a function, on one instruction set.
+/// The results for one way to evaluate a function, on one instruction set.
 #[derive(Clone, Copy)]
 struct Worst {
     way: &'static str,
     isa: Isa,
     tolerance: f64,
-    /// In units in the last place; 0 if all results are the nearest numbers.
+    /// The largest error in units in the last place; 0 if all results are the nearest numbers.
     error: f64,
     x: f32,
 }
@@ -147,7 +147,7 @@ impl fmt::Display for Worst {
     }
 }
 
-/// The largest errors on the numbers with these bits.
+/// The largest errors over the numbers with these bits.
 fn worst(function: &Tested, bits: impl Iterator<Item = u32>) -> Vec<Worst> {
     let start = |(way, run, tolerance)| {
         Isa::available().map(move |isa| (run, Worst { way, isa, tolerance, error: 0.0, x: 0.0 }))
@@ -176,14 +176,14 @@ fn worst(function: &Tested, bits: impl Iterator<Item = u32>) -> Vec<Worst> {
     worst.into_iter().map(|(_, worst)| worst).collect()
 }
 
-/// Checks every number of a stride, on all cores, and prints the errors.
+/// Checks every `stride`-th number, on all cores, and prints the errors.
 fn check(stride: usize) {
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get()) as u32;
     let mut failures = Vec::new();
     for function in FUNCTIONS {
         let parts: Vec<Vec<Worst>> = thread::scope(|scope| {
             let part = |k: u32| {
-                // Interleaved, as some numbers take longer than others.
+                // Threads take interleaved numbers, as some numbers take longer than others.
                 let bits = (k..=u32::MAX).step_by(threads as usize).step_by(stride);
                 scope.spawn(move || worst(function, bits))
             };
@@ -219,7 +219,7 @@ fn every_number() {
     check(1);
 }
 
-/// Where functions change their course.
+/// Numbers around the points where functions change their method.
 #[test]
 fn around_special_numbers() {
     let places = [

@@ -7,16 +7,17 @@ use super::{MANTISSA_BITS, ROUND, fma, polynomial};
 /// The first 192 binary digits of 2/π behind the point.
 const TWO_OVER_PI: [u32; 6] = [0xa2f9_836e, 0x4e44_1529, 0xfc27_57d1, 0xf534_ddc0, 0xdb62_9599, 0x3c43_9041];
 
-/// The digits in the first part of an entry: as many as make its product with an `f32` exact.
+/// The number of digits in the first part of an entry. The product of such a part with an `f32` is exact.
 const HIGH: usize = 29;
-/// The digits in the second.
+/// The number of digits in the second part.
 const LOW: usize = 53;
 
 /// 2/π without its first `i` binary digits, in two parts.
 ///
-/// A number of 2²⁶ or more is a multiple of a power of two, so these digits add multiples of 4 to its product with 2/π:
-/// whole turns. Without them the product is small enough to be exact (M. Payne and R. Hanek, Radian reduction for
-/// trigonometric functions, 1983). What follows the second part is a few thousandths of a unit in the last place of an `f32`,
+/// A number of 2²⁶ or more is a multiple of a power of two, so these digits add multiples of 4, which are whole turns,
+/// to its product with 2/π. Without them the product is small enough to be exact (M. Payne and R. Hanek, Radian
+/// reduction for trigonometric functions, 1983). The digits behind the second part contribute a few thousandths of a
+/// unit in the last place of an `f32`, for the number that is nearest to a multiple of π/2.
 /// for the number that is nearest to a multiple of π/2.
 static WITHOUT: [[f64; 2]; 128] = {
     let mut table = [[0.0; 2]; 128];
@@ -28,7 +29,7 @@ static WITHOUT: [[f64; 2]; 128] = {
     table
 };
 
-/// The value of this many digits of 2/π behind the first ones.
+/// The value of `count` digits of 2/π behind the first ones.
 const fn digits(first: usize, count: usize) -> f64 {
     let (mut value, mut i) = (0, first);
     while i < first + count {
@@ -38,8 +39,8 @@ const fn digits(first: usize, count: usize) -> f64 {
     value as f64 * f64::from_bits((super::BIAS - (first + count) as u64) << MANTISSA_BITS)
 }
 
-/// `x` in quarter turns: the nearest whole number of them, of whose bits the last two are right, and the rest.
-/// `x` is an `f32`, of any size.
+/// Splits the angle `x`, an `f32` of any size, into the nearest whole number of quarter turns and the rest. Of the
+/// whole number, the last two bits are right.
 #[inline(always)]
 fn quarters<const FUSED: bool>(x: f64) -> (u64, f64) {
     /// The exponent of 2²⁵.
@@ -51,7 +52,7 @@ fn quarters<const FUSED: bool>(x: f64) -> (u64, f64) {
     (rounded.to_bits(), fma::<FUSED>(x, low, product - (rounded - ROUND)))
 }
 
-/// The sine of a part of a quarter turn, |r| ≤ ½.
+/// The sine of a fraction of a quarter turn, |r| ≤ ½.
 #[inline(always)]
 fn sin_of_part<const FUSED: bool>(r: f64) -> f64 {
     r * polynomial::<FUSED, _>(
@@ -67,7 +68,7 @@ fn sin_of_part<const FUSED: bool>(r: f64) -> f64 {
     )
 }
 
-/// The cosine of a part of a quarter turn, |r| ≤ ½.
+/// The cosine of a fraction of a quarter turn, |r| ≤ ½.
 #[inline(always)]
 fn cos_of_part<const FUSED: bool>(r: f64) -> f64 {
     polynomial::<FUSED, _>(
@@ -83,7 +84,7 @@ fn cos_of_part<const FUSED: bool>(r: f64) -> f64 {
     )
 }
 
-/// The sine of the angle that is a number of quarter turns and a rest.
+/// The sine of the angle of `whole` quarter turns plus `rest`.
 #[inline(always)]
 fn sin_of<const FUSED: bool>(whole: u64, rest: f64) -> f64 {
     let (sin, cos) = (sin_of_part::<FUSED>(rest), cos_of_part::<FUSED>(rest));

@@ -1,4 +1,4 @@
-//! The kernels of moves: what the runtime does with values, rows and sequences beside the operators of a program.
+//! The kernels of moves: the runtime's own work on values, rows and sequences, besides the operators of a program.
 
 mod rows;
 mod sequences;

@@ -1,4 +1,4 @@
-//! Choosing rows by a mask, and moving them.
+//! Kernels that choose rows by a mask, and move rows.
 
 use paddle_core::plan::{KernelError, OperandType};
 
@@ -6,7 +6,7 @@ use crate::cpu::kernel::{Body, Machine};
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 
-/// Bytes that one thread moves at a time.
+/// The number of bytes that one thread moves at a time.
 const PIECE: usize = 1 << 16;
 
 /// The bytes of a row.
@@ -23,7 +23,7 @@ impl Body for Selecting {
         let (mask, [yes, no, count]) = (reads.bytes(0), writes.all::<i32, 3>());
         let mut trues = 0;
         for (row, truth) in mask.iter().enumerate() {
-            // Both are written and one is kept, which is faster than a branch that nobody can predict.
+            // The row is written to both lists but kept in one. That is faster than a branch that nobody can predict.
             yes[trues] = row as i32;
             no[row - trues] = row as i32;
             trues += usize::from(*truth != 0);
@@ -57,7 +57,7 @@ impl Body for Gathering {
     }
 }
 
-/// Inlined, so that a length that is known makes moves of its copies.
+/// It is inlined, so that copies of a constant length become single moves.
 #[inline(always)]
 fn gather_rows(bytes: usize, from: &[u8], index: &[i32], to: &mut [u8]) {
     for (to, row) in to.chunks_exact_mut(bytes).zip(index) {
@@ -116,7 +116,7 @@ impl Body for Compacting {
         let (index, rows) = (reads.get::<i32>(0), writes.one_bytes());
         for (row, &chosen) in index.iter().enumerate() {
             let chosen = chosen as usize;
-            // So that no row is written before it is read.
+            // This ensures that no row is overwritten before it is read.
             assert!(row <= chosen, "the index of rows that stay ascends");
             rows.copy_within(chosen * bytes..(chosen + 1) * bytes, row * bytes);
         }

@@ -1,4 +1,4 @@
-//! Offsets of sequences, and the order in which loops go along them.
+//! Kernels of the offsets of sequences, and of the order in which loops visit sequences.
 
 use paddle_core::plan::KernelError;
 
@@ -6,7 +6,7 @@ use crate::cpu::kernel::{Body, Machine};
 use crate::cpu::operands::Operands;
 use crate::cpu::scratch::Scratch;
 
-/// Row numbers are `i32`; the runtime checks that they suffice.
+/// Row numbers are `i32`; the runtime checks that this type suffices.
 fn narrow(number: usize) -> i32 {
     number.try_into().expect("row numbers are 32 bits wide")
 }
@@ -32,8 +32,8 @@ impl Body for Sorting {
 }
 
 fn sort(offsets: &[i64], longest: usize, counts: &mut [usize], order: &mut [i32], steps: &mut [i32]) {
-    // How many sequences have a token number `step`. Behind them, for each length, where the next sequence of it is put: behind
-    // those that are longer.
+    // First the number of sequences that have a token `step`. Then, for each length, the next place for a sequence of
+    // that length, behind all longer ones.
     counts.fill(0);
     let (longer, next) = counts.split_at_mut(longest);
     for pair in offsets.windows(2) {
@@ -123,7 +123,8 @@ impl Body for Collecting {
         for &row in &*rounds {
             offsets[row as usize] += 1;
         }
-        // Each is where its sequence begins, then, as tokens are numbered, where it ends: that is where the next begins.
+        // Each entry is first the beginning of its sequence. As tokens are numbered, it moves to the sequence's end,
+        // which is the beginning of the next one.
         let mut begin = 0;
         for offset in offsets.iter_mut() {
             (*offset, begin) = (begin, begin + *offset);

@@ -1,4 +1,4 @@
-//! Copies, zeros, and sums: gradients that come from several places.
+//! Kernels that copy values, set them to zero, and add gradients that come from several places.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::cpu::number::Summed;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 
-/// Elements that one thread adds at a time.
+/// The number of elements that one thread adds at a time.
 const PIECE: usize = 1 << 15;
 
 /// [`Move::Copy`](paddle_core::plan::Move::Copy).

@@ -1,4 +1,4 @@
-//! `assign_value`, `range`: numbers that a program says.
+//! `assign_value`, `range`: numbers from the program.
 
 use std::marker::PhantomData;
 

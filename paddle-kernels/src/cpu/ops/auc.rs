@@ -1,4 +1,4 @@
-//! `auc`: counted on one thread, as a batch has few rows.
+//! `auc`. One thread does the counting, as a batch has few rows.
 
 use std::marker::PhantomData;
 
@@ -66,7 +66,8 @@ impl<T: Float + Into<f64>> Body for Count<T> {
     }
 }
 
-/// The area under the curve whose points are how many of both are above each threshold, from the highest down.
+/// The area under the curve. Its points are the numbers of positive and of negative rows above each threshold, from the
+/// highest threshold down.
 fn area(positive: &[i64], negative: &[i64]) -> f64 {
     let (mut area, mut above, mut left) = (0.0, 0.0, 0.0);
     for (&positive, &negative) in positive.iter().zip(negative).rev() {

@@ -1,6 +1,7 @@
 //! `batch_norm` and its gradient: sums for each channel, then a pass over the elements.
 //!
-//! Threads share the channels for the sums, whose order is a function of the shape, and the elements for the pass.
+//! For the sums, threads share the channels; the order of a sum depends on the shape only. For the pass, threads share
+//! the elements.
 
 use std::marker::PhantomData;
 
@@ -15,7 +16,7 @@ use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 
-/// Elements that one thread normalises at a time, at least.
+/// The least number of elements that one thread normalises at a time.
 const PIECE: usize = 1 << 13;
 
 struct Forward<T> {
@@ -94,7 +95,7 @@ impl<T: Float> Forward<T> {
 }
 
 dispatch! {
-    /// Of the channels from `first` on.
+    /// The statistics of the channels from `first` on.
     fn statistics<const FUSED: bool, T: Float>(
         isa, view: View, first: usize, x: &[T], mean: &mut [T], variance: &mut [T],
     ) {
@@ -117,7 +118,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// The elements from `first` on.
+    /// Normalises the elements from `first` on.
     fn normalise<const FUSED: bool, T: Float>(
         isa, view: View, first: usize, x: &[T], channels: [&[T]; 4], y: &mut [T],
     ) {
@@ -176,7 +177,7 @@ impl<T: Float> Body for Backward<T> {
 }
 
 dispatch! {
-    /// Gradients of scale and bias, for the channels from `first` on.
+    /// The gradients of scale and bias, for the channels from `first` on.
     fn parameters<const FUSED: bool, T: Float>(
         isa, view: View, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
     ) {
@@ -197,7 +198,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// Gradients of the elements from `first` on.
+    /// The gradients of the elements from `first` on.
     fn values<const FUSED: bool, T: Float>(
         isa, of: (View, bool), first: usize, elements: [&[T]; 2], channels: [&[T]; 5], out: &mut [T],
     ) {

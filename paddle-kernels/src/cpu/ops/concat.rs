@@ -15,7 +15,7 @@ use crate::cpu::view::View;
 /// Elements that one thread moves at a time.
 const PIECE: usize = 1 << 14;
 
-/// Values side by side: for each position before the axis, a block of each.
+/// Values that are joined along an axis: for each position before the axis, the result has a block of each value.
 struct Blocks {
     /// The extents from the axis on, of each value.
     extents: Vec<Vec<Extent>>,
@@ -31,7 +31,7 @@ impl Blocks {
         self.extents[k].iter().map(|extent| extent.get(sizes)).product()
     }
 
-    /// Of all together.
+    /// The number of elements in the blocks of all values.
     fn total(&self, sizes: &[usize]) -> usize {
         (0..self.extents.len()).map(|k| self.size(k, sizes)).sum()
     }
@@ -64,7 +64,7 @@ impl<T: Element> Body for Join<T> {
             for k in 0..blocks.extents.len() {
                 let size = blocks.size(k, sizes);
                 let rows = out.chunks_exact_mut(total.max(1));
-                // Of a value without elements there are no blocks.
+                // A value without elements has no blocks.
                 let from = reads.get::<T>(k)[index * whole * size..].chunks_exact(size.max(1));
                 for (out, from) in rows.zip(from) {
                     out[start..start + size].copy_from_slice(from);

@@ -1,13 +1,14 @@
-//! `conv2d`, its gradients, and its transpose, which is one of them: matrix products with matrices that are nowhere in
-//! memory. Panels of them are made from the images as the product needs them, in the thread's own cache.
+//! `conv2d`, its gradients, and its transpose, which is one of them. They are products of matrices that are never
+//! stored: the product asks for panels of them, which are made from the images in the thread's own cache.
 //!
-//! | | a row of C | a column of C | summed over |
+//! | | a row of C | a column of C | the sum is over |
 //! | --- | --- | --- | --- |
 //! | forward | a filter | a window of an image | channels, elements of the filter |
 //! | for the images | a channel | an element of an image | elements of the filter, filters |
 //! | for the filters | a filter | a channel, an element of the filter | images, windows |
 //!
-//! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel are no matrices; see
+//! Each element of a result is one chain of multiply-adds, in this order. Groups of one channel make no matrices; see
+//! `depthwise`.
 //! `depthwise`.
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
@@ -26,7 +27,7 @@ use crate::cpu::matmul::{Grid, Operand, Product};
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 
-/// What is computed.
+/// The result that is computed.
 #[derive(Clone, Copy)]
 enum Pass {
     Forward,
@@ -70,7 +71,7 @@ impl Compile for Conv2dGrad {
 impl Compile for Conv2dTranspose {
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let (input, filter, output) = (single.input(0)?, single.input(1)?, single.output(0)?);
-        // What the convolution is given is the result here, and what it gives is the input.
+        // The roles are exchanged: the convolution's images are the result, and its result is the input.
         let layouts = [&output.1, &filter.1, &input.1];
         let body = body(single, self.conv(), Pass::Grad(Conv2dGradKind::Input), layouts)?;
         Ok((single.signature([filter, input], [output]), body))
@@ -99,16 +100,16 @@ fn body(
 struct Sizes {
     images: usize,
     groups: usize,
-    /// Of a group.
+    /// The channels of a group.
     channels: usize,
-    /// Of a group.
+    /// The filters of a group.
     filters: usize,
     input: Plane,
     filter: Plane,
     output: Plane,
     strides: [usize; 2],
     dilations: [usize; 2],
-    /// Above and on the left.
+    /// The padding above and on the left.
     padding: [usize; 2],
 }
 
@@ -121,7 +122,7 @@ impl<T: Float> Convolution<T> {
         let window = self.conv.window([fh as i64, fw as i64]);
         let planes = [[h, w], [fh, fw], [oh, ow]].map(|[height, width]| Plane { height, width });
         let [mut input, filter, mut output] = planes;
-        // Windows of one element that are at every element: they may as well lie in one line.
+        // Windows of one element, one at every element, do not depend on lines, so all of them are taken as one line.
         if filter.len() == 1 && window.stride == [1, 1] && [h, w] == [oh, ow] {
             [input, output] = [input, output].map(|plane| Plane { height: 1, width: plane.len() });
         }
@@ -163,10 +164,10 @@ impl<T: Float> Body for Convolution<T> {
     }
 }
 
-/// An output that threads write tiles of.
+/// An output whose tiles threads write.
 struct Shared<T>(*mut T);
 
-// SAFETY: tiles do not overlap.
+// SAFETY: threads write tiles that do not overlap.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -176,7 +177,7 @@ impl<T> Shared<T> {
 }
 
 impl Sizes {
-    /// Where the windows of output element (y, x) are along both axes.
+    /// The windows of output element (y, x) along both axes.
     fn slides(&self) -> [Slide; 2] {
         [0, 1].map(|axis| Slide {
             step: self.strides[axis] as isize,
@@ -186,7 +187,7 @@ impl Sizes {
         })
     }
 
-    /// The windows of the channels of one group of an image, which is number `at` of all.
+    /// The windows over the channels of one group of an image. `at` counts the groups of all images.
     fn windows<'a, T: Float>(&self, at: usize, input: &'a [T]) -> Windows<'a, T> {
         let elements = self.channels * self.input.len();
         Windows {
@@ -237,7 +238,7 @@ impl Sizes {
             let (rows, columns) = grid.tile(tile);
             let filter = &filter[group * self.filters * depth..][..self.filters * depth];
             for tap in 0..self.filter.len() {
-                // The window in which an element is the `tap`-th one, if there is one.
+                // The window in which an element is the `tap`-th one; `None` if there is none.
                 let taps = [tap / self.filter.width, tap % self.filter.width];
                 let slides = [0, 1].map(|axis| Slide {
                     step: 1,

@@ -1,5 +1,5 @@
-//! `crf_decoding`: Viterbi's algorithm, in double precision. Threads share the sequences; one sequence is a matter of one
-//! thread.
+//! `crf_decoding`: Viterbi's algorithm, in double precision. Threads share the sequences; each sequence is computed by
+//! one thread.
 
 use std::marker::PhantomData;
 
@@ -43,7 +43,7 @@ impl<T: Float> Body for Decoding<T> {
         let (reads, writes) = operands.split();
         let (emission, transition, offsets) = (reads.get::<T>(0), reads.get::<T>(1), reads.get::<i64>(2));
         let path = writes.one::<i64>();
-        // A transition for each label of a token.
+        // Each label of a token takes work for all transitions to it.
         let piece = sequences_of_piece(offsets, emission.len().saturating_mul(labels));
         self.weights.lend(transition.len(), |weights| {
             weights.iter_mut().zip(transition).for_each(|(to, from)| *to = from.double());
@@ -118,7 +118,7 @@ fn trace(stop: &[f64], weights: &[f64], scores: &[f64], path: &mut [i64]) {
     }
 }
 
-/// The place of the largest number, of equal ones the first.
+/// The position of the first of the largest numbers.
 #[inline(always)]
 fn first_largest(x: impl Iterator<Item = f64>) -> usize {
     let mut found = x.enumerate();

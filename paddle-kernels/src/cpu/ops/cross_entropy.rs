@@ -18,13 +18,13 @@ use crate::messages::class_out_of_range;
 
 /// The logarithm of probability 0.
 const LEAST_LOGARITHM: f64 = -1e20;
-/// Logarithms that are at hand at a time.
+/// The number of logarithms that are computed at a time.
 const TILE: usize = 256;
 
-/// What labels are.
+/// The kind of labels.
 #[derive(Clone, Copy)]
 pub(super) enum Labels {
-    /// Class ids, of which one stands for no class.
+    /// Class ids. The id `ignore_index` stands for no class.
     Ids { ignore_index: i64 },
     /// Probabilities.
     Soft,
@@ -51,7 +51,7 @@ impl Labels {
     }
 }
 
-/// The labels of a launch: class ids that have a class or are the one to ignore, or probabilities.
+/// The labels of a launch: probabilities, or class ids that were checked.
 #[derive(Clone, Copy)]
 pub(super) enum Read<'a, T> {
     Ids(&'a [i64], i64),
@@ -59,7 +59,7 @@ pub(super) enum Read<'a, T> {
 }
 
 impl<T: Float> Read<'_, T> {
-    /// The sum of what the label of a row gives to all classes.
+    /// The sum of what the label of a row assigns to all classes.
     #[inline(always)]
     pub(super) fn weight(self, row: usize, classes: usize) -> T {
         match self {
@@ -68,7 +68,7 @@ impl<T: Float> Read<'_, T> {
         }
     }
 
-    /// Those of the rows from `first` on.
+    /// The labels of the rows from `first` on.
     pub(super) fn starting_at(self, first: usize, classes: usize) -> Self {
         match self {
             Read::Ids(ids, ignore_index) => Read::Ids(&ids[first..], ignore_index),
@@ -183,7 +183,8 @@ dispatch! {
             Read::Soft(labels) => {
                 for (((x, grad), out), label) in rows.zip(labels.chunks_exact(classes)) {
                     for ((out, x), label) in out.iter_mut().zip(x).zip(label) {
-                        // What has no share has no gradient, even where the probability is 0.
+                        // A class with probability 0 in the label has no gradient, even if its predicted probability is
+                        // 0.
                         *out = T::select(*label == T::ZERO, T::ZERO, -*label / *x * *grad);
                     }
                 }

@@ -12,7 +12,7 @@ use crate::cpu::number::Summed;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 
-/// Elements that one thread sums at a time, at least.
+/// The least number of elements that one thread sums at a time.
 const PIECE: usize = 1 << 14;
 
 struct Sums<T> {
@@ -43,7 +43,7 @@ impl<T: Summed> Body for Sums<T> {
         pieces(&machine.team, out, blocks * whole, &|index, out| {
             let x = &x[index * blocks * whole..][..out.len()];
             for (x, out) in x.chunks_exact(whole).zip(out.chunks_exact_mut(whole)) {
-                // Row by row of the block: each is the one before it and an element.
+                // Each row of the block is the sum of the previous row and the row's elements.
                 for step in 0..count {
                     let row = |step: usize| if self.op.reverse { count - 1 - step } else { step } * width;
                     let (at, before) = (row(step), step.checked_sub(1).map(row));

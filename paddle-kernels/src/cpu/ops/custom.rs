@@ -1,4 +1,4 @@
-//! Operators of the user's own, by kernels that are linked to them.
+//! Operators that users write, computed by the kernels that are linked to them.
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::cpu::pieces::pieces;
 use crate::cpu::{bytes_mut, truths, truths_mut};
 use crate::custom::{Input, Inputs, MOST_AXES, Operator, Output, Shape, call, linked};
 
-/// Elements that a kernel gets and writes at a time, where the operator is row-wise.
+/// The number of elements that a kernel of a row-wise operator gets and writes at a time.
 const PIECE: usize = 1 << 13;
 
 struct Run<T> {
@@ -29,7 +29,7 @@ struct Run<T> {
 struct Operand {
     dtype: DType,
     shape: Vec<Extent>,
-    /// Whether it has the rows of the output.
+    /// Whether the input has the rows of the output.
     has_rows: bool,
 }
 
@@ -65,7 +65,7 @@ impl Compile for Custom {
     }
 }
 
-/// The elements of an input as kernels get them; truth values are bytes elsewhere.
+/// The elements of an input in the types that kernels of users get. Elsewhere, truth values are bytes.
 enum Held<'a> {
     Bool(&'a [bool]),
     I32(&'a [i32]),
@@ -97,7 +97,7 @@ impl<'a> Held<'a> {
     }
 }
 
-/// An element that is written by kernels of users.
+/// An element type of outputs of users' kernels.
 trait Written: Element {
     fn with_host(out: &mut [Self], write: impl FnOnce(HostSliceMut<'_>));
 }
@@ -133,7 +133,7 @@ impl<T: Written> Body for Run<T> {
             .collect();
         let (out, out_shape) = (writes.one::<T>(), shape(&self.output));
         let rows = out_shape.sizes().first().copied().unwrap_or(1);
-        // The parts are a function of the shapes.
+        // The cut into parts depends on the shapes only.
         let per_row = |shape: &Shape| shape.sizes()[1..].iter().product::<usize>();
         let part = match self.op.row_wise {
             true => {
@@ -146,7 +146,7 @@ impl<T: Written> Body for Run<T> {
         let failed = Mutex::new(None::<(usize, String)>);
         let row = out.len().checked_div(rows).unwrap_or(0);
         pieces(&machine.team, out, part * row, &|index, out| {
-            // What a kernel does not write shows: as NaN, or as -1.
+            // An element that a kernel does not write shows, as NaN or as -1.
             if cfg!(debug_assertions) {
                 bytes_mut(out).fill(0xFF);
             }
@@ -175,7 +175,7 @@ impl<T: Written> Body for Run<T> {
             };
             if let Err(error) = result {
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                // That of the first part, whichever thread was first.
+                // The error of the first part is kept, whichever thread fails first.
                 if failed.as_ref().is_none_or(|(at, _)| index < *at) {
                     *failed = Some((index, error));
                 }

@@ -13,15 +13,15 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 use crate::random::{Random, dropped_below};
 
-/// Elements that one thread draws for at a time, at least.
+/// The least number of elements for which one thread draws at a time.
 const PIECE: usize = 1 << 12;
 
 struct Forward<T> {
     stream: u64,
-    /// Elements are dropped whose word is below it.
+    /// An element is dropped if its word is below this bound.
     bound: u64,
     divisor: f64,
-    /// Whether the numbers of the rows are given.
+    /// Whether an operand has the numbers of the rows.
     numbered: bool,
     element: PhantomData<T>,
 }
@@ -51,7 +51,7 @@ impl<T: Float> Body for Forward<T> {
         let numbers = if self.numbered { reads.get::<i64>(1) } else { &[0] };
         let (out, mask) = writes.two::<T, u8>();
         assert_eq!((x.len(), x.len()), (out.len(), mask.len()), "as many elements");
-        // Without numbers, everything is one row.
+        // Without numbers of rows, all elements form one row.
         let width = x.len() / numbers.len().max(1);
         let piece = PIECE;
         pairs(&machine.team, (out, piece), (mask, piece), &|index, out, mask| {

@@ -1,7 +1,7 @@
 //! Chains of element-wise operators as one kernel: a small program that runs over tiles which stay in the cache.
 //!
-//! Values inside the chain live in scratch of one tile. Constants, single elements and repeated operands are spread
-//! over such a tile, so that every loop runs over plain slices of one length.
+//! Values inside the chain live in tiles of scratch. Constants, single elements and repeated operands are spread over
+//! such a tile, so that every loop runs over plain slices of one length.
 #![allow(unsafe_code, reason = "runs loops over operands whose type is known only when a group is compiled")]
 
 use std::mem::MaybeUninit;
@@ -25,21 +25,21 @@ pub(super) use compile::compile;
 pub(super) use links::Link;
 use loops::{Loop, SOURCES};
 
-/// Bytes of scratch, on the stack of the thread: half of a first-level cache.
+/// The number of bytes of scratch on the stack of a thread: half of a first-level cache.
 const SCRATCH: usize = 16 * 1024;
-/// Elements of a tile, where scratch does not make it smaller.
+/// The most elements of a tile. Scratch may limit it further.
 const LONGEST_TILE: usize = 2048;
 /// The distance between values in scratch is a multiple of a cache line.
 const LINE: usize = 64;
-/// times steps, that one thread takes at a time: some microseconds of work.
+/// The number of elements times steps that one thread takes at a time: some microseconds of work.
 const CHUNK: usize = 1 << 15;
 
-/// Where a step finds or puts a value.
+/// The source or destination of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// An operand that is read, of the shape of the group.
+    /// An operand that is read. It has the shape of the group.
     Read(usize),
-    /// The same, if no output is on top of it; else what was saved of it.
+    /// An operand that is read, or its saved copy if an output replaces it.
     Saved(usize),
     /// An operand that is written.
     Write(usize),
@@ -64,7 +64,7 @@ struct Constant {
     to: usize,
 }
 
-/// A tile of an operand of another shape than the group.
+/// A tile of an operand whose shape differs from that of the group.
 #[derive(Debug)]
 struct Spread {
     read: usize,
@@ -72,7 +72,7 @@ struct Spread {
     to: usize,
 }
 
-/// A tile of an operand that an output may be on top of.
+/// A tile of an operand that an output may replace.
 #[derive(Debug)]
 struct Saved {
     read: usize,
@@ -84,19 +84,19 @@ struct Saved {
 struct Program {
     constants: Vec<Constant>,
     spreads: Vec<Spread>,
-    /// Operands that an output may be on top of: where it is, they are copied to scratch before the steps.
+    /// Operands that an output may replace. If one does, they are copied to scratch before the steps.
     saved: Vec<Saved>,
     steps: Vec<Step>,
     /// The shape of the group.
     layout: OperandType,
-    /// Types of the operands, for their sizes.
+    /// The types of the operands, from which their sizes follow.
     reads: Vec<OperandType>,
     writes: Vec<OperandType>,
     /// Bytes of the widest element.
     widest: usize,
-    /// How many tiles of scratch there are.
+    /// The number of tiles of scratch.
     scratch: usize,
-    /// The longest tile of which scratch holds so many.
+    /// The length of the longest tiles that fit into scratch.
     tile: usize,
 }
 
@@ -104,7 +104,7 @@ struct Program {
 struct Scratch(#[allow(dead_code, reason = "reached through its pointer")] MaybeUninit<[u8; SCRATCH]>);
 
 impl Program {
-    /// The length of tiles in a launch: such that operands which repeat look alike in every tile, where that can be.
+    /// The length of tiles in a launch. If possible, operands that repeat have the same elements in every tile.
     fn tile_for(&self, sizes: &[usize]) -> usize {
         let periods = self.spreads.iter().filter_map(|spread| spread.broadcast.period(sizes));
         match periods.filter(|period| (2..=self.tile).contains(period)).max() {
@@ -136,8 +136,8 @@ impl Body for Program {
 }
 
 impl Program {
-    /// Which of the operands that outputs may be on top of have to be saved: a bit for each, of those beyond the
-    /// 64th all.
+    /// The operands that have to be saved, because an output replaces them: one bit for each. Operands beyond the 64th
+    /// are always saved.
     fn replaced(&self, operands: &Operands<'_>) -> u64 {
         self.saved.iter().take(64).enumerate().fold(0, |bits, (i, saved)| {
             let address = operands.read_address(saved.read);
@@ -147,7 +147,7 @@ impl Program {
     }
 }
 
-/// A launch.
+/// One launch of the program.
 struct Run<'a> {
     program: &'a Program,
     machine: &'a Machine,
@@ -157,7 +157,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs a part of the group that no other thread works on.
+    /// Runs the program on a part of the group that no other thread works on.
     fn chunk(&self, range: Range<usize>) {
         let Program { constants, spreads, saved, steps, .. } = self.program;
         let mut scratch = Scratch(MaybeUninit::uninit());
@@ -167,7 +167,7 @@ impl Run<'_> {
             // SAFETY: scratch holds a tile there.
             unsafe { fill::fill(constant.bits, constant.bytes, self.scratch(scratch, constant.to), longest) };
         }
-        // A chunk starts with a tile: at the first element of every period that divides it.
+        // A chunk starts with a tile: at the first element of every period that divides the tile's length.
         let repeats = |spread: &Spread| {
             let period = spread.broadcast.period(self.operands.sizes());
             period.is_some_and(|period| self.tile.is_multiple_of(period.max(1)))
@@ -210,13 +210,13 @@ impl Run<'_> {
         start.wrapping_add(index * (self.tile * self.program.widest).next_multiple_of(LINE))
     }
 
-    /// Whether an output is at the place of this operand.
+    /// Whether an output replaces this operand.
     #[inline]
     fn is_replaced(&self, saved: usize) -> bool {
         saved >= 64 || self.replaced >> saved & 1 == 1
     }
 
-    /// Where element `first` of a value is.
+    /// The address of element `first` of a value.
     #[inline]
     fn address(&self, place: Place, scratch: *mut u8, first: usize) -> *mut u8 {
         match place {

@@ -10,13 +10,13 @@ use crate::cpu::kernel::{Body, Compiled, Machine, Single, with_float};
 use crate::cpu::number::Float;
 use crate::cpu::operands::{Operands, Signature};
 
-/// Whether a reduction over `axes` removes this one.
+/// Whether a reduction over `axes` removes this axis.
 fn is_reduced(axes: &[i64], axis: usize) -> bool {
     axes.is_empty() || axes.contains(&(axis as i64))
 }
 
 impl Compile for Expand {
-    /// An element-wise copy of x, seen with an axis of size 1 where it lacks one. Of y only the shape is looked at.
+    /// An element-wise copy of x. An axis that x lacks has size 1 in it. Only the shape of y is read.
     fn compile(&self, single: &Single<'_>) -> Result<Compiled, Unsupported> {
         let ((at, mut x), out) = (single.input(0)?, single.output(0)?);
         let mut kept = x.shape.iter().copied();

@@ -7,7 +7,7 @@ use std::slice::from_raw_parts_mut;
 use paddle_core::ops::Number;
 use paddle_core::program::DType;
 
-/// The bits of a value as an element type, in the low bytes; `None` if it is not of that type.
+/// The bits of a value as an element type, in the low bytes. `None` if the type cannot hold the value.
 pub(super) fn bits(value: Number, dtype: DType) -> Option<u64> {
     match (dtype, value) {
         (DType::F32, Number::Float(_) | Number::Int(_)) => Some((value.as_f64() as f32).to_bits().into()),
@@ -24,7 +24,7 @@ pub(super) fn bits(value: Number, dtype: DType) -> Option<u64> {
 /// # Safety
 /// `to` is valid for them, and aligned.
 pub(super) unsafe fn fill(bits: u64, bytes: usize, to: *mut u8, count: usize) {
-    // SAFETY: the caller's; written only.
+    // SAFETY: as required of the caller; the memory is only written.
     unsafe {
         match bytes {
             1 => to.write_bytes(bits as u8, count),

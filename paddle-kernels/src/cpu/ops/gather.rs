@@ -1,4 +1,4 @@
-//! `gather`, `gather_nd`: parts by their numbers.
+//! `gather`, `gather_nd`: elements and slices by their indices.
 
 use std::marker::PhantomData;
 
@@ -17,37 +17,37 @@ use crate::messages::index_out_of_range;
 /// Elements that one thread moves at a time.
 const PIECE: usize = 1 << 14;
 
-/// Which parts are taken along an axis.
+/// The indices of the slices that are taken along an axis.
 pub(super) struct Numbers {
     along: Along,
     index: Vec<Extent>,
-    /// Whether each row has numbers of its own.
+    /// Whether each row has indices of its own.
     own: bool,
 }
 
-/// The same in a launch. A part is what lies behind the axis.
+/// The indices in a launch. A block has some parts, which are slices of the dimensions behind the axis.
 #[derive(Clone, Copy)]
 pub(super) struct Parts<'a> {
-    /// How many blocks there are, of as many parts.
+    /// The number of parts in a block.
     pub(super) parts: usize,
-    /// How many elements a part has.
+    /// The number of elements in a part.
     pub(super) width: usize,
-    /// How many are taken of each block.
+    /// The number of parts that are taken from each block.
     pub(super) taken: usize,
     index: &'a [i64],
-    /// How many blocks have the same numbers.
+    /// The number of blocks that share their indices.
     same: usize,
 }
 
 impl Numbers {
     pub(super) fn new(x: &Slot, index: &Slot, out: &Slot, axis: i64) -> Option<Numbers> {
         let (x, index, out) = (&x.1.shape, &index.1.shape, &out.1.shape);
-        // Rows of both are one axis of the result.
+        // If both have rows, these are one axis of the result.
         let own = x.len() + index.len() > out.len() + 1;
         Some(Numbers { along: Along::new(x, axis)?, index: index.clone(), own })
     }
 
-    /// Every number has to be that of a part.
+    /// Checks that every index is that of a part.
     pub(super) fn checked<'a>(&self, sizes: &[usize], index: &'a [i64]) -> Result<Parts<'a>, KernelError> {
         let of = self.along.sizes(sizes);
         if let Some(at) = first_outside(index, of.along, None) {
@@ -62,7 +62,7 @@ impl Numbers {
 }
 
 impl Parts<'_> {
-    /// The number of the part that block `block` has at place `place`.
+    /// The index of the part that block `block` has at place `place`.
     #[inline]
     pub(super) fn number(&self, block: usize, place: usize) -> usize {
         self.index[block / self.same * self.taken + place] as usize
@@ -101,7 +101,7 @@ impl<T: Element> Body for Take<T> {
     }
 }
 
-/// Writes parts of `width` elements, each from where it is.
+/// Writes parts of `width` elements, each from its slice.
 fn copy_parts<'a, T: Element>(
     machine: &Machine,
     width: usize,
@@ -117,28 +117,28 @@ fn copy_parts<'a, T: Element>(
     });
 }
 
-/// Positions along the first axes of a value, as a list.
+/// A list of positions along the first axes of a value.
 pub(super) struct Positions {
     /// The extents of these axes.
     axes: Vec<Extent>,
-    /// Those of the others.
+    /// The extents of the other axes.
     inner: Vec<Extent>,
 }
 
 impl Positions {
-    /// Of a value of this shape, as `index` has them along its last axis.
+    /// The positions in a value of this shape. The last axis of `index` holds the coordinates.
     pub(super) fn new(shape: &[Extent], index: &Slot) -> Option<Positions> {
         let &Extent::Fixed(length) = index.1.shape.last()? else { return None };
         let (axes, inner) = shape.split_at_checked(length)?;
         Some(Positions { axes: axes.into(), inner: inner.into() })
     }
 
-    /// How many parts there are, and how many elements each has.
+    /// The number of parts, and the number of elements in each.
     pub(super) fn parts(&self, sizes: &[usize]) -> (usize, usize) {
         (product(&self.axes, sizes), product(&self.inner, sizes))
     }
 
-    /// Every number has to be inside of its axis.
+    /// Checks that every coordinate is inside of its axis.
     pub(super) fn check(&self, sizes: &[usize], index: &[i64]) -> Result<(), KernelError> {
         let extents = self.axes.iter().map(|extent| extent.get(sizes)).cycle();
         for (at, (&number, size)) in index.iter().zip(extents).enumerate() {
@@ -149,7 +149,7 @@ impl Positions {
         Ok(())
     }
 
-    /// The part at position number `at`.
+    /// The index of the part at the `at`-th position.
     #[inline]
     pub(super) fn part(&self, sizes: &[usize], index: &[i64], at: usize) -> usize {
         let position = index[at * self.axes.len()..].iter().zip(&self.axes);

@@ -1,4 +1,4 @@
-//! Images of another height and width, and the gradient. Threads share the channels of all images.
+//! Interpolation of images, and its gradient. Threads share the channels of all images.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 
-/// Elements that one thread makes at a time, at least.
+/// The least number of elements that one thread computes at a time.
 const PIECE: usize = 1 << 12;
 
 /// The sizes of images, and those of the result.
@@ -30,13 +30,13 @@ impl Shape {
         }
     }
 
-    /// Height and width of both.
+    /// Height and width of the images and of the result.
     fn sizes(&self, sizes: &[usize]) -> [[usize; 2]; 2] {
         [self.input, self.output].map(|extents| extents.map(|extent| extent.get(sizes)))
     }
 }
 
-/// What an element counts that is first, and one that is second.
+/// The weights of the first and of the second element.
 fn weights<T: Float>(between: Between) -> [T; 2] {
     let second = f64::from(between.weight);
     [T::of(1.0 - second), T::of(second)]
@@ -98,7 +98,7 @@ fn forward<T: Float>(op: &Interpolate, [input, output]: [[usize; 2]; 2], x: &[T]
     }
 }
 
-/// A weighted sum of two. What does not count may be infinite.
+/// A weighted sum of two elements. An element of weight 0 may be infinite.
 fn mixed<T: Float>([first, second]: [T; 2], [x, y]: [T; 2]) -> T {
     if second == T::ZERO { x } else { first * x + second * y }
 }

@@ -1,8 +1,9 @@
-//! `linear_chain_crf` and its gradient. Threads share the sequences; one sequence is a matter of one thread.
+//! `linear_chain_crf` and its gradient. Threads share the sequences; each sequence is computed by one thread.
 //!
-//! Everything is in double precision. What the labels of a token get from those of the token before, `ln Σⱼ exp(alphaⱼ +
-//! weightⱼᵢ)`, is a product of `exp alpha` with a matrix, which is made once: of the exponentials of weights less the largest
-//! of their column. Where that is too small a number to have digits, the sum is taken in logarithms instead.
+//! Everything is in double precision. A step from one token to the next computes `ln Σⱼ exp(alphaⱼ + weightⱼᵢ)` for
+//! each label `i`. It multiplies `exp alpha` with a matrix of exponentials that is computed once; from each weight, the
+//! largest weight of its column is subtracted first. If a sum is so small that it has lost digits, it is computed in
+//! logarithms instead.
 
 use std::marker::PhantomData;
 
@@ -24,16 +25,17 @@ use crate::messages::{class_out_of_range, same_lengths};
 /// Sums of exponentials below this may have lost terms.
 const LEAST: f64 = 1e-250;
 
-/// Into how many parts sequences are cut, if there are as many. Gradients of transitions are summed in each of them.
+/// The number of parts into which sequences are cut, if there are as many. Each part sums gradients of transitions by
+/// itself.
 const PARTS: usize = 16;
 
-/// Transitions, in the form that is computed with.
+/// The transitions, prepared for the computation.
 #[derive(Clone, Copy)]
 struct Weights<'a> {
     labels: usize,
     start: &'a [f64],
     stop: &'a [f64],
-    /// A row for each label before.
+    /// The weights, with a row for each previous label.
     weights: &'a [f64],
     /// The largest weight of each column.
     largest: &'a [f64],
@@ -61,7 +63,7 @@ impl<'a> Weights<'a> {
 }
 
 dispatch! {
-    /// Fills what [`Weights`] are made of.
+    /// Fills the parts of [`Weights`].
     fn prepare<const FUSED: bool, T: Float>(isa, labels: usize, transition: &[T], all: &mut [f64]) {
         all.iter_mut().zip(transition).for_each(|(to, from)| *to = from.double());
         let (given, made) = all.split_at_mut(transition.len());
@@ -81,7 +83,7 @@ dispatch! {
     }
 }
 
-/// `x - ln Σ exp x`, such that what is next to 0 keeps its digits. `room` is as long as `x`.
+/// `x - ln Σ exp x`. Results near 0 keep their digits. `room` is as long as `x`.
 #[inline(always)]
 fn normalise<const FUSED: bool, T: Float>(x: &mut [f64], room: &mut [f64]) {
     let top = x.iter().fold(f64::NEG_INFINITY, |top, x| if *x > top { *x } else { top });
@@ -122,7 +124,7 @@ fn log_reached<const FUSED: bool, T: Float>(weights: &Weights<'_>, alpha: &[f64]
     top + ln::<FUSED, T>(sum_of_ways::<FUSED, T, f64>(weights, alpha, to, top))
 }
 
-/// The largest of `alphaⱼ + weightⱼᵢ`.
+/// The maximum of `alphaⱼ + weightⱼᵢ` over `j`.
 #[inline(always)]
 fn largest_way<A: Float>(weights: &Weights<'_>, alpha: &[A], to: usize) -> f64 {
     let mut top = f64::NEG_INFINITY;
@@ -212,7 +214,7 @@ dispatch! {
     }
 }
 
-/// What both kernels are made of.
+/// The state of both kernels.
 struct Crf<T> {
     labels: Extent,
     weights: Scratch<f64>,
@@ -225,8 +227,8 @@ impl<T: Float> Crf<T> {
         Crf { labels, weights: Scratch::default(), own: Scratch::default(), element: PhantomData }
     }
 
-    /// The labels of the tokens, operand 2, which the offsets, operands 3 and 4, say belong together with the emissions; and
-    /// these offsets.
+    /// The labels of the tokens, operand 2, and their offsets. The offsets of the emissions and of the labels, operands
+    /// 3 and 4, have to agree.
     fn labels<'a>(&self, reads: &Reads<'a>, count: usize) -> Result<(&'a [i64], &'a [i64]), KernelError> {
         let (label, offsets) = (reads.get::<i64>(2), reads.get::<i64>(3));
         same_lengths(offsets, reads.get::<i64>(4))?;
@@ -237,7 +239,7 @@ impl<T: Float> Crf<T> {
     }
 }
 
-/// How many sequences of so many a part has.
+/// The number of sequences in a part.
 fn part(sequences: usize, parts: usize) -> usize {
     sequences.div_ceil(parts).max(1)
 }
@@ -355,8 +357,8 @@ dispatch! {
     }
 }
 
-/// The gradient of the emissions of a sequence that has tokens. `own` begins with the sum of those of the transitions, and
-/// has room for four numbers per label behind it.
+/// The gradient of the emissions of a sequence that has tokens. `own` begins with the sum of the gradients of
+/// transitions; behind it, it has room for four numbers per label.
 #[inline(always)]
 fn grad_of<const FUSED: bool, T: Float>(
     weights: &Weights<'_>,
@@ -399,7 +401,7 @@ fn grad_of<const FUSED: bool, T: Float>(
                 continue;
             }
             *ratio = 0.0;
-            // No sum to divide by: each label before by itself.
+            // The sum cannot be divided by, so each previous label is computed by itself.
             if marginal[to] != 0.0 {
                 previous_of::<FUSED, T>(
                     weights,
@@ -421,14 +423,14 @@ fn grad_of<const FUSED: bool, T: Float>(
     add(start, grad, marginal, label(0));
 }
 
-/// Adds the gradient of what all labels of a token have, of which one is there.
+/// Adds the gradient of the labels of a token: `marginal` has their probabilities, and `label` is the given one.
 #[inline(always)]
 fn add(to: &mut [f64], grad: f64, marginal: &[f64], label: usize) {
     to.iter_mut().zip(marginal).for_each(|(to, marginal)| *to += grad * *marginal);
     to[label] -= grad;
 }
 
-/// `Σᵢ xᵢ · yᵢ`, of which `scale` times each term is added to `to`.
+/// Returns `Σᵢ xᵢ · yᵢ`, and adds `scale` times each term to `to`.
 #[inline(always)]
 fn spread(x: &[f64], y: &[f64], scale: f64, to: &mut [f64]) -> f64 {
     const LANES: usize = 8;
@@ -450,7 +452,7 @@ fn spread(x: &[f64], y: &[f64], scale: f64, to: &mut [f64]) -> f64 {
     total
 }
 
-/// Shares what label `to` has among the labels before it, in logarithms.
+/// Distributes the probability of label `to` among the previous labels, in logarithms.
 #[inline(always)]
 fn previous_of<const FUSED: bool, T: Float>(
     weights: &Weights<'_>,

@@ -15,7 +15,7 @@ use crate::messages::entry_out_of_range;
 
 /// Elements that one thread moves at a time.
 const PIECE: usize = 1 << 14;
-/// The table's gradient is cut into at most this many pieces, for each of which all ids are looked through.
+/// The largest number of pieces into which the table's gradient is cut. All ids are read for each piece.
 const MOST_PIECES: usize = 16;
 
 struct Look<T> {
@@ -25,7 +25,7 @@ struct Look<T> {
     element: PhantomData<T>,
 }
 
-/// Every id has to have an entry.
+/// Checks that every id has an entry.
 pub(super) fn check(ids: &[i64], entries: usize) -> Result<(), KernelError> {
     match first_outside(ids, entries, None) {
         Some(at) => Err(entry_out_of_range(ids[at], at, entries)),
@@ -99,7 +99,7 @@ impl<T: Float> Body for Add<T> {
         pieces(&machine.team, out, piece * size, &|index, out| {
             out.fill(T::ZERO);
             let (first, count) = (index * piece, out.len() / size);
-            // In the order of the ids, so that any number of threads gives the same sums.
+            // Gradients are added in the order of the ids, so that any number of threads gives the same sums.
             for (grad, id) in grad.chunks_exact(size).zip(ids).filter(|(_, id)| **id != self.padding_idx) {
                 let entry = (*id as usize).wrapping_sub(first);
                 if entry < count {

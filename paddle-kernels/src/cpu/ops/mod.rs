@@ -1,4 +1,4 @@
-//! The kernels of the operators, a file each: an operator has the kernel that its [`Compile`] says.
+//! The kernels of the operators, one file each. Every operator implements [`Compile`].
 
 mod accuracy;
 mod assign_value;
@@ -62,10 +62,10 @@ use paddle_core::program::DType;
 use self::elementwise::Link;
 use super::kernel::{Compiled, Single};
 
-/// How an operator is computed. An element-wise one says its [`link`](Compile::link), any other one how to
-/// [`compile`](Compile::compile) it.
+/// How the CPU computes an operator. An element-wise operator implements [`link`](Compile::link), and any other one
+/// [`compile`](Compile::compile).
 trait Compile {
-    /// Whether there is a kernel, of some types.
+    /// Whether there is a kernel for some types.
     fn is_supported(&self) -> bool {
         true
     }
@@ -75,7 +75,7 @@ trait Compile {
         elementwise::compile(single.group())
     }
 
-    /// What it is in a chain, on operands of this type; `None` if it is not element-wise.
+    /// The operator's part in a chain, on operands of this type; `None` if the operator is not element-wise.
     fn link(&self, _dtype: DType) -> Option<Link> {
         None
     }
@@ -92,7 +92,7 @@ macro_rules! compilers {
 }
 paddle_core::with_operators!(compilers);
 
-/// Whether there is a kernel for the operator, of some types.
+/// Whether there is a kernel for the operator, for some types.
 pub(super) fn supports(op: &Op) -> bool {
     compiler(op).is_supported()
 }

@@ -1,7 +1,8 @@
-//! `layer_norm`, `group_norm` and their gradients: runs of neighbours, each normalised by its own mean and variance.
+//! `layer_norm`, `group_norm` and their gradients: runs of neighbouring elements, each normalised by its own mean and
+//! variance.
 //!
-//! Threads share the runs, which stay in a cache between the passes over them; and the channels, for the sums over all
-//! rows that are the gradients of scale and bias.
+//! Threads share the runs, which stay in a cache between the passes over them. For the gradients of scale and bias,
+//! which are sums over all rows, threads share the channels.
 
 use std::marker::PhantomData;
 
@@ -17,18 +18,18 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces, triples};
 use crate::cpu::sum::{sum, sum_pairs};
 
-/// Elements that one thread normalises at a time, at least.
+/// The least number of elements that one thread normalises at a time.
 const PIECE: usize = 1 << 13;
 
 /// How a value is cut into runs that are normalised.
 #[derive(Clone)]
 struct Shape {
     rows: Vec<Extent>,
-    /// What scale and bias have a number for each of.
+    /// The axes along which scale and bias have one number for each index.
     channels: Vec<Extent>,
-    /// The neighbours of one channel.
+    /// The axes of the neighbours of one channel.
     inner: Vec<Extent>,
-    /// The runs of a row: each has as many channels.
+    /// The number of runs in a row. All runs have equally many channels.
     groups: usize,
     epsilon: f64,
 }
@@ -53,7 +54,7 @@ impl Shape {
     }
 }
 
-/// The runs of a launch.
+/// The runs in a launch.
 #[derive(Clone, Copy)]
 struct Runs<T> {
     view: View,
@@ -62,28 +63,28 @@ struct Runs<T> {
 }
 
 impl<T: Float> Runs<T> {
-    /// The channels of a run.
+    /// The number of channels of a run.
     fn channels(self) -> usize {
         self.view.channels / self.groups
     }
 
-    /// The elements of a run.
+    /// The number of elements of a run.
     fn length(self) -> usize {
         self.channels() * self.view.inner
     }
 
-    /// The runs that one thread takes at a time.
+    /// The number of runs that one thread takes at a time.
     fn of_piece(self) -> usize {
         (PIECE / self.length().max(1)).max(1)
     }
 
-    /// What deviations are multiplied by.
+    /// The factor of deviations from the mean.
     #[inline(always)]
     fn inverse(self, variance: T) -> T {
         T::of(1.0) / (variance + self.epsilon).sqrt()
     }
 
-    /// The numbers of the channels of run `run`.
+    /// The numbers for the channels of run `run`.
     #[inline(always)]
     fn own(self, run: usize, of_channels: &[T]) -> &[T] {
         &of_channels[run % self.groups * self.channels()..][..self.channels()]
@@ -149,7 +150,7 @@ impl<T: Float> Body for Forward<T> {
 }
 
 dispatch! {
-    /// The runs from `first` on.
+    /// Normalises the runs from `first` on.
     fn normalise<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, x: &[T], channels: [&[T]; 2], y: &mut [T], statistics: [&mut [T]; 2],
     ) {
@@ -228,7 +229,7 @@ impl<T: Float> Body for Backward<T> {
 }
 
 dispatch! {
-    /// Gradients of scale and bias, for the channels from `first` on.
+    /// The gradients of scale and bias, for the channels from `first` on.
     fn parameters<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, operands: [&[T]; 4], of_scale: &mut [T], of_bias: &mut [T],
     ) {
@@ -238,7 +239,7 @@ dispatch! {
         let [bias, scale] = view.sums(channels, |[of_bias, of_scale], elements, row, channel| {
             let (grad, x) = (&grad[elements.clone()], &x[elements]);
             of_bias.copy_from_slice(grad);
-            // Neighbours in one run at a time: those of one channel are, and those of a row without groups.
+            // Takes neighbours in one run at a time: those of one channel, or of a whole row without groups.
             let mut done = 0;
             while done < grad.len() {
                 let at = view.channel(channel, done);
@@ -259,7 +260,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// Gradients of the elements of the runs from `first` on.
+    /// The gradients of the elements of the runs from `first` on.
     fn values<const FUSED: bool, T: Float>(
         isa, runs: Runs<T>, first: usize, elements: [&[T]; 2], of_runs: [&[T]; 3], out: &mut [T],
     ) {
@@ -270,7 +271,8 @@ dispatch! {
             let run = first + at;
             let (x, grad) = (&x[at * length..][..length], &grad[at * length..][..length]);
             let (mean, inverse, scale) = (mean[run], runs.inverse(variance[run]), runs.own(run, scale));
-            // The gradient of what is normalised, its mean, and the mean of its products with what is normalised.
+            // The gradient of each normalised element, the mean of these gradients, and the mean of their products with
+            // the elements.
             if inner == 1 {
                 for ((out, grad), scale) in out.iter_mut().zip(grad).zip(scale) {
                     *out = *grad * *scale;

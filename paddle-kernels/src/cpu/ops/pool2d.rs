@@ -1,4 +1,4 @@
-//! `pool2d`, its gradient, and maxima with their places. Threads share the channels of all images.
+//! `pool2d`, its gradient, and maxima with their positions. Threads share the channels of all images.
 
 mod windows;
 
@@ -15,7 +15,7 @@ use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 
-/// Elements that one thread pools at a time, at least.
+/// The least number of elements that one thread pools at a time.
 const PIECE: usize = 1 << 12;
 
 /// Pooling of one channel in a launch.
@@ -28,7 +28,7 @@ struct Pool {
     output: [usize; 2],
 }
 
-/// The sizes of images, and those of what is pooled from them.
+/// The sizes of the images, and those of the result.
 #[derive(Clone, Copy)]
 struct Shape {
     op: Pool2d,
@@ -161,7 +161,7 @@ impl<T: Float> Body for Backward<T> {
         let pool = self.shape.pool(operands.sizes());
         let (reads, writes) = operands.split();
         let (grad, out) = (reads.get::<T>(0), writes.one::<T>());
-        // An average needs no images.
+        // The gradient of an average does not read the images.
         let x = if pool.op.pooling_type == PoolKind::Max { reads.get::<T>(1) } else { grad };
         let [inputs, outputs] = [pool.input, pool.output].map(|[height, width]| height * width);
         assert_eq!(out.len() * outputs, grad.len() * inputs, "as many channels");

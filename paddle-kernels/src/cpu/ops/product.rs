@@ -1,4 +1,4 @@
-//! The operators `matmul_v2` and `contract`, by [`crate::cpu::matmul`].
+//! The operators `matmul_v2` and `contract`, computed by [`crate::cpu::matmul`].
 #![allow(unsafe_code, reason = "calls the matrix product")]
 
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use crate::cpu::matmul::Matmul;
 use crate::cpu::number::Float;
 use crate::cpu::operands::Operands;
 
-/// More axes than this, that count matrices, nobody writes.
+/// The largest number of axes that count matrices. No program comes near it.
 const MOST_AXES: usize = 8;
 
 struct Products<T> {
@@ -22,7 +22,7 @@ struct Products<T> {
     k: Vec<Extent>,
     trans_a: bool,
     trans_b: bool,
-    /// The axes that count products, outermost first, and whether each of the two factors has a matrix for each.
+    /// The axes that count products, outermost first. For each, whether the two factors have a matrix for each index.
     counted: Vec<(Extent, [bool; 2])>,
     element: PhantomData<T>,
 }
@@ -56,7 +56,7 @@ impl Compile for ops::Matmul {
         });
         let mut counted: Vec<_> = counted.filter(|&(extent, _)| extent != one).collect();
         let mut m = vec![m];
-        // The rows of all matrices that have one factor are those of a single matrix.
+        // If all matrices share one right factor, their rows are those of a single matrix.
         if !trans_a && counted.iter().all(|(_, has)| *has == [true, false]) {
             m.splice(..0, counted.drain(..).map(|(extent, _)| extent));
         }
@@ -88,7 +88,7 @@ impl<T: Float> Body for Products<T> {
         let sizes = operands.sizes();
         let size = |extents: &[Extent]| extents.iter().map(|extent| extent.get(sizes)).product();
         let (m, n, k): (usize, usize, usize) = (size(&self.m), self.n.get(sizes), size(&self.k));
-        // The steps from one matrix to the next, innermost axis first.
+        // The distances from one matrix to the next, innermost axis first.
         let (mut steps, mut count, mut held) = ([(1, [0, 0]); MOST_AXES], 1, [1, 1]);
         for (step, (extent, has)) in steps.iter_mut().zip(self.counted.iter().rev()) {
             let extent = extent.get(sizes);

@@ -18,7 +18,7 @@ const PIECE: usize = 1 << 10;
 struct Draw<T> {
     stream: u64,
     distribution: Distribution,
-    /// Whether the numbers of the rows are given.
+    /// Whether an operand has the numbers of the rows.
     numbered: bool,
     element: PhantomData<T>,
 }
@@ -65,7 +65,7 @@ impl<T: Drawn> Body for Draw<T> {
         let random = Random { seed: operands.seed(), stream: self.stream };
         let (reads, writes) = operands.split();
         let (numbers, out) = (if self.numbered { reads.get::<i64>(0) } else { &[0] }, writes.one::<T>());
-        // Without numbers, everything is one row.
+        // Without numbers of rows, all elements form one row.
         let width = (out.len() / numbers.len().max(1)).max(1);
         pieces(&machine.team, out, PIECE, &|index, out| {
             for (i, out) in out.iter_mut().enumerate() {
@@ -84,7 +84,7 @@ impl<T: Drawn> Body for Draw<T> {
     }
 }
 
-/// Rounding, which must not reach the upper bound, differs between types.
+/// Element types differ in their rounding, which must not reach the upper bound.
 trait Drawn: Float {
     fn uniform(random: Random, position: u64, min: f64, max: f64) -> Self;
 }

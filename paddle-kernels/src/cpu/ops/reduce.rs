@@ -19,24 +19,24 @@ use crate::cpu::pieces::pieces;
 use crate::cpu::sum::{LANES, RADIX, Sums, add_slice, sum, sum_rows, total};
 use crate::team::Team;
 
-/// More axes than this, after merging, nobody writes.
+/// The largest number of axes after merging. No program comes near it.
 const MOST_AXES: usize = 8;
 /// Terms that one thread sums at a time.
 const PIECE: usize = 1 << 15;
-/// A reduction of everything is cut into at most this many.
+/// The largest number of parts into which a reduction of everything is cut.
 const MOST_PARTS: usize = 64;
-/// So many neighbouring columns are read at a time: as far as memory is fetched ahead.
+/// The number of neighbouring columns that are read at a time: as far as memory is fetched ahead.
 const COLUMNS: usize = 4 * LANES;
-/// The rows of them that are read before the next columns' are.
+/// The number of rows of a block of columns that are read before the next block.
 const ROWS: usize = 8 * RADIX;
 
-/// Neighbouring axes that are all kept or all summed over.
+/// Neighbouring axes, merged: all are kept, or all are reduced.
 struct Axis {
     extents: Vec<Extent>,
     kept: bool,
 }
 
-/// How a value is reduced: outermost axis first; kinds alternate. Axes of size 1 are left out.
+/// The axes of a value, outermost first. Kept and reduced axes alternate. Axes of size 1 are left out.
 struct Axes(Vec<Axis>);
 
 struct Summed<T> {
@@ -134,7 +134,7 @@ impl Grid {
         self.axes[..self.rank].iter().map(|axis| axis.extent).product()
     }
 
-    /// Where the `index`-th combination starts.
+    /// The offset of the `index`-th combination.
     #[inline(always)]
     fn offset(&self, mut index: usize) -> usize {
         let mut offset = 0;
@@ -149,7 +149,7 @@ impl Grid {
     }
 }
 
-/// A reduction in a launch. There is a sum for each combination of kept axes; it runs over each combination of
+/// A reduction in a launch. It has a result for each combination of kept axes. A result runs over each combination of
 /// `summed` axes and each row there.
 struct Task {
     kept: Grid,
@@ -158,9 +158,10 @@ struct Task {
     rows: Sized,
     /// The last axis, which is contiguous.
     last: usize,
-    /// Whether it is kept: a row has an element for each of `last` sums. If not, a row is `last` terms of one sum.
+    /// Whether the last axis is kept, so that a row has one element for each of `last` results. Otherwise a row is
+    /// `last` terms of one result.
     by_columns: bool,
-    /// The number of terms of each.
+    /// The number of terms of each result.
     terms: usize,
 }
 
@@ -193,7 +194,8 @@ impl Axes {
 }
 
 impl Task {
-    /// How many results one thread takes at a time: whole blocks of columns, where there are several.
+    /// The number of results that one thread takes at a time. If there are several blocks of columns, these are whole
+    /// blocks.
     fn piece(&self) -> usize {
         let piece = PIECE.div_ceil(self.terms.max(1));
         match self.by_columns {
@@ -203,7 +205,7 @@ impl Task {
         }
     }
 
-    /// Everything is reduced to one result, and is so much that it is cut into parts: the results of these. They are
+    /// For a large reduction of everything to one result, the results of the parts into which it is cut. These are then
     /// reduced in turn.
     fn parts<T: Element>(
         &self,
@@ -227,8 +229,8 @@ impl Task {
         Some((parts, Task { last: count, ..*self }))
     }
 
-    /// Calls `reduce` for each of the results from `first` on, or for so many neighbouring columns of them: with the
-    /// place of their first element.
+    /// Calls `reduce` for each result from `first` on, or for a block of neighbouring columns of results, with the
+    /// offset of the first element.
     #[inline(always)]
     fn each<T>(&self, first: usize, out: &mut [T], mut reduce: impl FnMut(usize, &mut [T])) {
         let mut done = 0;
@@ -293,7 +295,7 @@ fn columns<T: Float>(task: &Task, x: &[T], out: &mut [T]) {
         }
         return;
     }
-    // Some rows of each block of columns in turn.
+    // Goes through the blocks of columns, some rows of each in turn.
     let mut sums = [const { Sums::new() }; COLUMNS / LANES];
     for segment in 0..segments {
         for row in (0..*extent).step_by(ROWS) {

@@ -1,4 +1,4 @@
-//! `scatter`, `scatter_nd_add`, and the gradient of `gather`: parts that are put where numbers say.
+//! `scatter`, `scatter_nd_add`, and the gradient of `gather`: slices that are written to given indices.
 
 use std::marker::PhantomData;
 
@@ -15,25 +15,25 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 use crate::messages::index_out_of_range;
 
-/// Elements that one thread writes at a time, at least.
+/// The least number of elements that one thread writes at a time.
 const PIECE: usize = 1 << 13;
-/// Every piece goes through all numbers.
+/// The largest number of pieces. Every piece goes through all indices.
 const MOST_PIECES: usize = 64;
 
-/// Where parts go: blocks of as many parts, of which each gets as many updates.
+/// The targets of updates. All blocks have equally many parts and equally many updates.
 struct Targets<'a> {
-    /// How many parts a block has.
+    /// The number of parts in a block.
     parts: usize,
-    /// How many elements a part has.
+    /// The number of elements in a part.
     width: usize,
-    /// How many updates a block gets.
+    /// The number of updates for a block.
     updates: usize,
-    /// The part that an update of a block is for.
+    /// The part that an update of a block is written to.
     part: &'a (dyn Fn(usize, usize) -> usize + Sync),
 }
 
-/// Calls `start` with each piece of the result and where it starts, then `put` with each part that an update is for, in
-/// the order of the updates, so that any number of threads gives the same bits.
+/// Calls `start` with each piece of the result and its position. Then calls `put` with the part of each update, in the
+/// order of the updates. So any number of threads gives the same bits.
 fn put_parts<T: Element>(
     machine: &Machine,
     targets: &Targets<'_>,

@@ -30,7 +30,7 @@ impl Compile for SequenceConcat {
     }
 }
 
-/// The sequences are as long as both parts together.
+/// Checks that the joined sequences are as long as both parts together.
 fn check(x: &[i64], y: &[i64], both: &[i64]) -> Result<(), KernelError> {
     assert!(x.len() == y.len() && x.len() == both.len(), "sequences of the same rows");
     let sum = |row: usize| x[row + 1] - x[row] + y[row + 1] - y[row];

@@ -48,7 +48,7 @@ impl<T: Element> Body for ExpandAs<T> {
     }
 }
 
-/// The same row over and over.
+/// Fills `out` with copies of a row.
 #[inline(always)]
 pub(super) fn repeat<T: Copy>(row: &[T], out: &mut [T]) {
     match row {

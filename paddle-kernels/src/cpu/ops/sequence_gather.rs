@@ -30,7 +30,7 @@ impl Compile for SequenceGather {
     }
 }
 
-/// Each position is that of a token.
+/// Checks that each position is that of a token.
 fn check(index: &[i64], own: &[i64], others: &[i64]) -> Result<(), KernelError> {
     for (row, (own, others)) in own.windows(2).zip(others.windows(2)).enumerate() {
         let length = own[1] - own[0];

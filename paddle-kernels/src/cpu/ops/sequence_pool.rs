@@ -1,4 +1,4 @@
-//! `sequence_pool` and its gradient. Threads share the sequences; one sequence is a matter of one thread.
+//! `sequence_pool` and its gradient. Threads share the sequences; each sequence is computed by one thread.
 
 use paddle_core::ops::{PoolType, SequencePool, SequencePoolGrad};
 use paddle_core::plan::{Extent, KernelError, Unsupported};
@@ -15,7 +15,7 @@ use crate::cpu::sum::{LANES, sum_rows};
 
 struct Pool<T> {
     pooltype: PoolType,
-    /// What a sequence without tokens gives.
+    /// The value for a sequence without tokens.
     pad: T,
     dims: Vec<Extent>,
 }
@@ -86,7 +86,7 @@ dispatch! {
     }
 }
 
-/// What the sum of so many tokens is divided by.
+/// The divisor of a sum over `count` tokens.
 #[inline(always)]
 fn divisor<T: Float>(pooltype: PoolType, count: usize) -> T {
     T::of(match pooltype {
@@ -96,8 +96,8 @@ fn divisor<T: Float>(pooltype: PoolType, count: usize) -> T {
     })
 }
 
-/// The largest element of each of at most [`LANES`] columns, and the first token that has it. What is no number is
-/// larger than any.
+/// The largest element of each of at most [`LANES`] columns, and the first token that has it. NaN counts as larger than
+/// any number.
 #[inline(always)]
 fn maxima<T: Float>(tokens: &[T], width: usize, columns: usize) -> ([T; LANES], [usize; LANES]) {
     let (mut max, mut at) = ([T::ZERO; LANES], [0; LANES]);

@@ -1,4 +1,5 @@
-//! `sequence_product`, `sequence_weigh` and `sequence_spread`: products of tokens, pair by pair. Threads share what they write.
+//! `sequence_product`, `sequence_weigh` and `sequence_spread`: products of tokens, pair by pair. Threads share the
+//! tokens that they write.
 
 use std::marker::PhantomData;
 
@@ -15,14 +16,14 @@ use crate::cpu::share::{Shared, sequences, sequences_of_piece, share};
 use crate::cpu::sum::dot;
 use crate::messages::no_such_token;
 
-/// Which of the three.
+/// The operator.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// For each pair.
+    /// Writes a number for each pair.
     Product,
-    /// For each token of `X`.
+    /// Writes a sum for each token of `X`.
     Weigh,
-    /// For each token of `Y`.
+    /// Writes a sum for each token of `Y`.
     Spread,
 }
 
@@ -33,14 +34,14 @@ struct Pairwise<T> {
     element: PhantomData<T>,
 }
 
-/// The tokens that are paired.
+/// The pairs of tokens.
 struct Pairs<'a> {
-    /// Where the sequences of `X` and those of `Y` begin, by rows.
+    /// The offsets of the sequences of `X` and of `Y`.
     x: &'a [i64],
     y: &'a [i64],
-    /// Where the pairs of each token of `X` begin.
+    /// The offsets of the pairs of each token of `X`.
     ends: &'a [i64],
-    /// The positions in `Y`.
+    /// The positions of tokens of `Y`.
     index: &'a [i64],
 }
 
@@ -65,7 +66,7 @@ impl Compile for SequenceSpread {
 fn compile(single: &Single<'_>, form: Form) -> Result<Compiled, Unsupported> {
     let (first, second, index, out) =
         (single.input(0)?, single.input(1)?, single.input(2)?, single.output(0)?);
-    // Behind the inputs come the offsets of those with the tokens of `X`, of `Y` and of the pairs, in the inputs' order.
+    // Behind the inputs come the offsets of `X`, of `Y` and of the pairs, in the order of the inputs.
     let [x, y, pairs] = match form {
         Form::Product => [3, 4, 5],
         Form::Weigh => [6, 4, 5],
@@ -81,7 +82,7 @@ fn compile(single: &Single<'_>, form: Form) -> Result<Compiled, Unsupported> {
 }
 
 impl Pairs<'_> {
-    /// Each position is that of a token.
+    /// Checks that each position is that of a token.
     fn check(&self) -> Result<(), KernelError> {
         for (row, (x, y)) in self.x.windows(2).zip(self.y.windows(2)).enumerate() {
             let length = y[1] - y[0];
@@ -93,7 +94,7 @@ impl Pairs<'_> {
         Ok(())
     }
 
-    /// The row that a token of `X` belongs to.
+    /// The row of a token of `X`.
     fn row_of(&self, token: usize) -> usize {
         self.x.partition_point(|&start| start <= token as i64) - 1
     }
@@ -138,7 +139,7 @@ impl<T: Float> Body for Pairwise<T> {
 }
 
 dispatch! {
-    /// The products of some tokens of `X`, from `first` on, with those that they are paired with.
+    /// The products of some tokens of `X`, from `first` on, with the tokens of `Y` in their pairs.
     fn products<const FUSED: bool, T: Float>(
         isa, pairs: &Pairs<'_>, tokens: (usize, usize), shape: [usize; 2], x: &[T], y: &[T], out: &mut [T],
     ) {
@@ -162,7 +163,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// For some tokens of `X`, from `first` on, the sums of those that they are paired with.
+    /// For some tokens of `X`, from `first` on, the weighted sums of the tokens of `Y` in their pairs.
     fn sums<const FUSED: bool, T: Float>(
         isa, pairs: &Pairs<'_>, tokens: (usize, usize), shape: [usize; 2], w: &[T], y: &[T], out: &mut [T],
     ) {
@@ -190,7 +191,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// For the tokens of `Y` of some rows, from `first` on, the sums of those of `X` that are paired with them.
+    /// For the tokens of `Y` in some rows, from `first` on, the weighted sums of the tokens of `X` in their pairs.
     fn spread<const FUSED: bool, T: Float>(
         isa, pairs: &Pairs<'_>, rows: (usize, usize), shape: [usize; 2], w: &[T], x: &[T], out: &mut [T],
     ) {

@@ -1,4 +1,4 @@
-//! `sequence_softmax`. Threads share the sequences; one sequence is a matter of one thread.
+//! `sequence_softmax`. Threads share the sequences; each sequence is computed by one thread.
 
 use std::marker::PhantomData;
 
@@ -55,7 +55,7 @@ dispatch! {
             let (x, out) = (&x[range.clone()], &mut out[range]);
             match width {
                 _ if x.is_empty() => {}
-                // Neighbours.
+                // The elements of a sequence are neighbours.
                 1 => softmax_rows::<FUSED, T>(x.len(), x, out),
                 _ => columns::<FUSED, T>(width, x, out),
             }

@@ -14,7 +14,7 @@ use crate::cpu::number::{Constant, Float};
 use crate::cpu::operands::Operands;
 use crate::cpu::share::{sequences, sequences_of_piece};
 
-/// Where windows are: of token `t` from `t + start` on.
+/// The position of windows: that of token `t` starts at token `t + start`.
 #[derive(Clone, Copy)]
 struct Place {
     start: i64,
@@ -22,7 +22,7 @@ struct Place {
 }
 
 impl Place {
-    /// Which of its places have a token: those of the sequence `tokens`, for its token `t`.
+    /// The places of the window of token `t` that have a token, in a sequence of `tokens` tokens.
     #[inline(always)]
     fn inside(self, t: usize, tokens: usize) -> Range<usize> {
         let first = (t as i64).saturating_add(self.start);
@@ -30,7 +30,7 @@ impl Place {
         place(0)..place(tokens as i64)
     }
 
-    /// The token at its place `j`, which has one.
+    /// The token at place `j` of the window of token `t`. There has to be one.
     #[inline(always)]
     fn token(self, t: usize, j: usize) -> usize {
         (t as i64 + self.start + j as i64) as usize
@@ -76,7 +76,7 @@ impl<T: Constant> Body for Window<T> {
     }
 }
 
-/// The window of token `t`. Its tokens are neighbours in memory.
+/// Copies the window of token `t`. Its tokens are neighbours in memory.
 #[inline(always)]
 fn copy<T: Copy>(place: Place, width: usize, pad: T, x: &[T], (t, tokens): (usize, usize), out: &mut [T]) {
     let inside = place.inside(t, tokens);

@@ -17,11 +17,11 @@ const PIECE: usize = 1 << 14;
 
 /// A part of a value.
 struct Part {
-    /// The value's shape.
+    /// The shape of the value.
     whole: Vec<Extent>,
-    /// The part's.
+    /// The shape of the part.
     part: Vec<Extent>,
-    /// What it takes of some axes.
+    /// The bounds of the part along some axes.
     bounds: Vec<(usize, Bounds)>,
 }
 
@@ -33,7 +33,7 @@ struct Axis {
 }
 
 impl Part {
-    /// What is taken of each axis.
+    /// The elements that are taken along each axis.
     fn axes(&self, sizes: &[usize]) -> [Axis; MOST_AXES] {
         let mut axes = [Axis { size: 0, taken: Taken::all(0) }; MOST_AXES];
         for (axis, extent) in axes.iter_mut().zip(&self.whole) {
@@ -84,7 +84,7 @@ impl<T: Element> Body for Take<T> {
     }
 }
 
-/// Puts a value where a part of the result is, and elements of one value around it.
+/// Writes a value to the place of a part, and one number around it.
 struct Put<T> {
     part: Part,
     around: T,
@@ -137,7 +137,7 @@ impl<T: Element> Body for Put<T> {
         pieces(&machine.team, out, rows * size, &|index, out| {
             for (i, out) in out.chunks_exact_mut(size).enumerate() {
                 out.fill(self.around);
-                // The row of the part that lies here, if one does.
+                // The row of the part at this place; `None` if the part is elsewhere.
                 let (mut rest, mut row, mut stride) = (index * rows + i, Some(0), 1);
                 for axis in outer.iter().rev() {
                     let found = axis.taken.find(rest % axis.size);

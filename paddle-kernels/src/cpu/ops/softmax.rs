@@ -13,10 +13,10 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pieces;
 use crate::cpu::sum::sum;
 
-/// Elements that stay in the first-level cache between the passes over them.
+/// The number of elements that stay in the first-level cache between the passes over them.
 const PIECE: usize = 2048;
 
-/// Whole rows that one thread takes at a time.
+/// The number of whole rows that one thread takes at a time.
 pub(super) fn rows_of_piece(classes: usize) -> usize {
     (PIECE / classes.max(1)).max(1)
 }
@@ -62,7 +62,7 @@ pub(super) fn shift<T: Float>(classes: usize, x: &[T], out: &mut [T]) {
     }
 }
 
-/// The largest element, NaN left out.
+/// The largest element. NaN is ignored.
 #[inline(always)]
 fn largest<T: Float>(x: &[T]) -> T {
     const LANES: usize = 16;

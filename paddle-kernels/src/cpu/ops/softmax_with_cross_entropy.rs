@@ -15,7 +15,7 @@ use crate::cpu::operands::Operands;
 use crate::cpu::pieces::{pairs, pieces};
 use crate::cpu::sum::{dot, sum};
 
-/// Rows whose sums are at hand at a time.
+/// The number of rows whose sums are kept at a time.
 const ROWS: usize = 64;
 
 struct CrossEntropy<T> {
@@ -59,7 +59,7 @@ dispatch! {
         isa, classes: usize, logits: &[T], labels: Read<'_, T>, softmax: &mut [T], loss: &mut [T],
     ) {
         shift(classes, logits, softmax);
-        // The loss of a row is `weight · ln Σ exp x - Σ label · x`; the second term is put in its place first.
+        // The loss of a row is `weight · ln Σ exp x - Σ label · x`. The second term is written to `loss` first.
         let rows = softmax.chunks_exact(classes).zip(loss.iter_mut());
         match labels {
             Read::Ids(ids, ignore_index) => {
@@ -74,7 +74,7 @@ dispatch! {
             }
         }
         softmax.iter_mut().for_each(|softmax| *softmax = exp::<FUSED, T>(*softmax));
-        // Logarithms are taken of many sums at a time.
+        // Logarithms are computed for many sums at a time.
         let mut sums = [T::ZERO; ROWS];
         let chunks = softmax.chunks_mut(ROWS * classes).zip(loss.chunks_mut(ROWS));
         for (chunk, (softmax, loss)) in chunks.enumerate() {

@@ -22,7 +22,7 @@ struct Take<T> {
     element: PhantomData<T>,
 }
 
-/// Every number has to be that of an element.
+/// Checks that every index is that of an element.
 fn check(index: &[i64], size: usize) -> Result<(), KernelError> {
     match first_outside(index, size, None) {
         Some(at) => Err(index_out_of_range(index[at], at, size)),
@@ -30,7 +30,7 @@ fn check(index: &[i64], size: usize) -> Result<(), KernelError> {
     }
 }
 
-/// How many numbers stand along the axis.
+/// The number of indices along the axis.
 fn places(index: &[i64], of: Sizes) -> usize {
     index.len() / (of.before * of.behind).max(1)
 }

@@ -12,11 +12,11 @@ use crate::cpu::number::Summed;
 use crate::cpu::operands::Operands;
 use crate::cpu::pieces::pairs;
 
-/// Elements that one thread looks at, at a time.
+/// The number of elements that one thread compares at a time.
 const PIECE: usize = 1 << 14;
 
 struct Top<T> {
-    /// How many elements are kept.
+    /// The number of elements that are kept.
     k: Extent,
     along: Along,
     largest: bool,
@@ -57,8 +57,8 @@ impl<T: Summed> Body for Top<T> {
     }
 }
 
-/// The elements of a column that are kept, with their numbers: a heap with the last one in order at its root, which in
-/// the end is taken apart from there.
+/// The elements of a column that are kept, with their indices. They form a heap, with the last element in order at its
+/// root; removing the root repeatedly sorts them.
 struct Kept<'a, T> {
     out: &'a mut [T],
     indices: &'a mut [i64],
@@ -99,7 +99,7 @@ impl<T: Summed> Kept<'_, T> {
         (self.out[at], self.indices[at]) = (x, index);
     }
 
-    /// Moves a node of the first `count` down past those that come behind it.
+    /// Moves a node of the first `count` down, past the children that come after it in order.
     fn sink(&mut self, mut node: usize, count: usize) {
         let entry = self.get(node);
         loop {
@@ -119,7 +119,7 @@ impl<T: Summed> Kept<'_, T> {
         self.set(node, entry);
     }
 
-    /// Of equal elements, the first comes first; what is no number is larger than all.
+    /// Whether `x` comes before `y`. Among equal elements, the lower index comes first. NaN is larger than all numbers.
     fn is_before(&self, (x, i): (T, i64), (y, j): (T, i64)) -> bool {
         let is_number = |x: T| x.partial_cmp(&x).is_some();
         let larger = |x: T, y: T| x > y || (!is_number(x) && is_number(y));

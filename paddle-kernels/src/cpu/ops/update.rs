@@ -15,15 +15,15 @@ use crate::cpu::sum::sum;
 
 /// Elements that one thread updates at a time.
 const PIECE: usize = 1 << 14;
-/// Squares that are summed at a time.
+/// The number of squares that are summed at a time.
 const BLOCK: usize = 1 << 10;
-/// The sum of all squares is cut into at most this many.
+/// The largest number of parts into which the sum of all squares is cut.
 const MOST_PARTS: usize = 64;
-/// The slots in front of the states: parameter, gradient, learning rate.
+/// The number of slots in front of the states: parameter, gradient, learning rate.
 const FIRST_STATE: usize = 3;
-/// Powers that a rule has at most.
+/// The largest number of powers that a rule has.
 pub(super) const MOST_POWERS: usize = 2;
-/// What changes at most: the parameter, states, powers.
+/// The largest number of values that change: the parameter, states, powers.
 pub(super) const MOST_CHANGES: usize = 1 + MOST_STATES + MOST_POWERS;
 
 struct ParameterUpdate<T, R> {
@@ -66,7 +66,7 @@ impl WithRule for Compiler<'_> {
     }
 }
 
-/// Old and new elements of one place.
+/// Updates the elements at one position.
 #[inline(always)]
 fn element<const FUSED: bool, T: Float, R: Rule, const N: usize>(
     shared: &R::Shared<T::Fast<FUSED>>,
@@ -85,7 +85,7 @@ fn element<const FUSED: bool, T: Float, R: Rule, const N: usize>(
     }
 }
 
-/// What is the same for all elements, in the numbers that formulas are evaluated in.
+/// The numbers that all elements share, in the type in which formulas are evaluated.
 #[inline(always)]
 fn shared<const FUSED: bool, T: Float, R: Rule>(rule: &R, once: Once<T>) -> R::Shared<T::Fast<FUSED>> {
     let Once { rate, powers, trust } = once;
@@ -103,7 +103,7 @@ dispatch! {
         let shared = shared::<FUSED, T, R>(rule, once);
         let pairs = parameter.iter_mut().zip(gradient);
         let [a, b, c] = states;
-        // A loop of its own for each number of states: the compiler makes vector code of these.
+        // Each number of states has its own loop, which the compiler can vectorise.
         match R::STATES {
             0 => pairs.for_each(|(p, g)| element::<FUSED, T, R, 0>(&shared, p, *g, [])),
             1 => pairs.zip(a).for_each(|((p, g), a)| element::<FUSED, T, R, 1>(&shared, p, *g, [a])),
@@ -120,7 +120,7 @@ dispatch! {
 }
 
 dispatch! {
-    /// The sums of the squares of the parameter and of the direction of its step.
+    /// The sums of squares of the parameter and of the direction of its step.
     fn squares<const FUSED: bool, T: Float, R: Rule>(
         isa, rule: &R, once: Once<T>, parameter: &[T], gradient: &[T], states: [&[T]; MOST_STATES]
     ) -> [T; 2] {
@@ -151,7 +151,7 @@ dispatch! {
 }
 
 impl<T: Float, R: Rule> ParameterUpdate<T, R> {
-    /// The norm of the parameter over that of the direction; 1 where one of them is 0.
+    /// The norm of the parameter divided by that of the direction; 1 if one of them is 0.
     fn trust(
         &self,
         machine: &Machine,
@@ -182,11 +182,11 @@ impl<T: Float, R: Rule> ParameterUpdate<T, R> {
     }
 }
 
-/// The parameter and the states, and empty slices behind them.
+/// The parameter and the states. The rest are empty slices.
 pub(super) type Changed<'a, T> = [&'a mut [T]; 1 + MOST_STATES];
 
-/// Takes what changes apart: what is the same for all elements, of powers as they were before they advance; and the
-/// parameter and the states. `kept(k)` is the `k`-th of the powers that do not advance.
+/// Splits the values that change into the shared numbers, and the parameter and the states. The powers advance; the
+/// shared numbers have their old values. `kept(k)` is the `k`-th of the powers that do not advance.
 pub(super) fn take_powers<'a, T: Float>(
     rate: T,
     powers: &[Power],

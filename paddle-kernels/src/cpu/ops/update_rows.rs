@@ -17,9 +17,9 @@ use crate::cpu::pieces::rows;
 
 /// Elements that one thread updates at a time.
 const PIECE: usize = 1 << 12;
-/// Elements of a row's gradient that are summed at a time.
+/// The number of elements of a row's gradient that are summed at a time.
 const BLOCK: usize = 256;
-/// The slots in front of the states: parameter, gradient, learning rate, ids.
+/// The number of slots in front of the states: parameter, gradient, learning rate, ids.
 const FIRST_STATE: usize = 4;
 
 struct RowsUpdate<T, R> {
@@ -29,7 +29,7 @@ struct RowsUpdate<T, R> {
     lookups: usize,
     entries: Extent,
     size: Extent,
-    /// Which rows are updated; it keeps its memory.
+    /// The rows that are updated. They keep their memory from launch to launch.
     looked_up: Mutex<LookedUp>,
     element: PhantomData<T>,
 }
@@ -37,16 +37,16 @@ struct RowsUpdate<T, R> {
 /// The rows that were looked up.
 #[derive(Default)]
 struct LookedUp {
-    /// Each id with its lookup and its place there, in their order.
+    /// Each id with its lookup and its position there, sorted.
     places: Vec<(usize, usize, usize)>,
     /// The ids, each once.
     ids: Vec<usize>,
-    /// Where the places of each id begin, and their end.
+    /// The start of each id's places, then the end of all.
     starts: Vec<usize>,
 }
 
 impl LookedUp {
-    /// Makes room for so many ids.
+    /// Reserves memory for `ids` ids.
     fn reserve(&mut self, ids: usize) -> Result<(), OutOfMemory> {
         self.places.clear();
         self.ids.clear();
@@ -56,7 +56,7 @@ impl LookedUp {
         self.starts.try_grow(ids + 1)
     }
 
-    /// There has to be room.
+    /// Collects the rows of some lookups. Memory has to be reserved.
     fn set<'a>(&mut self, lookups: impl Iterator<Item = &'a [i64]>, padding_idx: i64) {
         self.places.clear();
         for (lookup, ids) in lookups.enumerate() {
@@ -141,7 +141,7 @@ impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
         looked_up.set((0..self.lookups).map(ids), self.padding_idx);
         let rate = reads.get::<T>(0)[0];
         let mut changes = writes.at_most::<T, MOST_CHANGES>();
-        // Powers of rules that keep rows all advance.
+        // Rules that keep rows advance all of their powers.
         let (once, all) = take_powers(rate, &self.powers, R::STATES, &|_| T::of(1.0), &mut changes);
         let LookedUp { places, ids, starts } = &*looked_up;
         rows(&machine.team, all, (ids, size), PIECE / size.max(1), &|at, mut all| {
@@ -150,7 +150,7 @@ impl<T: Float, R: Rule> Body for RowsUpdate<T, R> {
                 let count = BLOCK.min(size - first);
                 let mut sums = [T::ZERO; BLOCK];
                 let sums = &mut sums[..count];
-                // Each lookup by itself, as in the gradient of the whole table.
+                // The gradients of each lookup are summed by themselves, as in the gradient of the whole table.
                 let mut lookups = places.chunk_by(|(_, a, _), (_, b, _)| a == b);
                 let add = |places: &[(usize, usize, usize)], sums: &mut [T]| {
                     for &(_, lookup, place) in places {

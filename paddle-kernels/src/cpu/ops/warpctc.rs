@@ -1,7 +1,7 @@
-//! `warpctc`, forwards and backwards. Threads share the sequences; one sequence is a matter of one thread.
+//! `warpctc`, forward and backward. Threads share the sequences; each sequence is computed by one thread.
 //!
-//! Everything is in logarithms, in double precision. A sequence of labels `a b` is read in states `blank a blank b blank`,
-//! of which a token may stay in its state, go on by one, and by two to another label.
+//! Everything is in logarithms, in double precision. The labels `a b` have the states `blank a blank b blank`. From one
+//! token to the next, a reading stays in its state, or moves on by one state, or by two to another label.
 
 use std::marker::PhantomData;
 
@@ -18,10 +18,10 @@ use crate::cpu::share::{Piece, Shared, share};
 use crate::cpu::sum::sum;
 use crate::messages::check_ctc_labels;
 
-/// The logarithm of what cannot be: a number, so that differences of such are numbers too.
+/// The logarithm of the probability 0. It is finite, so that differences of such logarithms are numbers too.
 const NEVER: f64 = -1e300;
 
-/// Into how many parts sequences are cut, if there are as many: each has memory of its own.
+/// The number of parts into which sequences are cut, if there are as many. Each part has memory of its own.
 const PARTS: usize = 16;
 
 struct Ctc<T> {
@@ -83,22 +83,22 @@ struct Labels<'a> {
     offsets: &'a [i64],
 }
 
-/// What is known of the states of the tokens of a sequence.
+/// The probabilities of the states for the tokens of a sequence, in logarithms.
 struct Lattice<'a> {
     states: usize,
-    /// Of each token, the logarithm of how probable the ways to each state are, behind two states that cannot be.
+    /// For each token, the probability of the ways to each state. Two impossible states precede them.
     alpha: &'a mut [f64],
-    /// Of one token, that of the ways on from each state, before two that cannot be.
+    /// For one token, the probability of the ways onward from each state. Two impossible states follow them.
     beta: &'a mut [f64],
-    /// That of such a way with the state itself.
+    /// The probability of the ways onward, multiplied by that of the state itself.
     onward: &'a mut [f64],
-    /// Of one token, that of the label of each state.
+    /// For one token, the probability of the label of each state.
     label: &'a mut [f64],
-    /// 0 for a state to which a way leads from the last but one, else [`NEVER`].
+    /// 0 for a state that can be reached from the last but one, otherwise [`NEVER`].
     skip: &'a mut [f64],
     /// `ln Σ exp logit` of each token.
     normaliser: &'a mut [f64],
-    /// Of one token, a number for each class.
+    /// For one token, a number for each class.
     probabilities: &'a mut [f64],
 }
 
@@ -107,7 +107,7 @@ impl<'a> Lattice<'a> {
         2 * labels + 1 + 2
     }
 
-    /// How many numbers it takes.
+    /// The number of elements that a lattice needs.
     fn size(tokens: usize, labels: usize, classes: usize) -> usize {
         (tokens + 4) * Self::row(labels) + tokens + classes
     }
@@ -128,7 +128,7 @@ impl<'a> Lattice<'a> {
         Lattice { states: row - 2, alpha, beta, onward, label, skip, normaliser, probabilities }
     }
 
-    /// Of token `t`, the labels of the states.
+    /// Reads the labels' probabilities for token `t`.
     #[inline(always)]
     fn read<T: Float>(&mut self, blank: usize, labels: &[i64], logits: &[T], t: usize) {
         let normaliser = self.normaliser[t];
@@ -142,7 +142,8 @@ impl<'a> Lattice<'a> {
         }
     }
 
-    /// Token `t`, whose labels were read. The most probable ways are as 1; returned is the logarithm of what they are.
+    /// Computes the ways to the states of token `t`, whose labels were read. The most probable one is scaled to 1; the
+    /// logarithm of the scale is returned.
     #[inline(always)]
     fn forward<const FUSED: bool, T: Float>(&mut self, t: usize) -> f64 {
         let (states, row) = (self.states, self.states + 2);
@@ -163,7 +164,7 @@ impl<'a> Lattice<'a> {
         shift(&mut now[2..])
     }
 
-    /// The ways on from the token before, given those from a token whose labels were read.
+    /// Computes the ways onward from the previous token, from those of a token whose labels were read.
     #[inline(always)]
     fn backward<const FUSED: bool, T: Float>(&mut self) {
         let states = self.states;
@@ -180,7 +181,7 @@ impl<'a> Lattice<'a> {
     }
 }
 
-/// Subtracts the largest, which is returned: what is added up over many tokens would lose digits.
+/// Subtracts the largest number, and returns it: sums over many tokens would lose digits otherwise.
 #[inline(always)]
 fn shift(x: &mut [f64]) -> f64 {
     let top = x.iter().fold(f64::NEG_INFINITY, |top, x| if *x > top { *x } else { top });
@@ -237,7 +238,7 @@ fn loss_of<const FUSED: bool, T: Float>(
         lattice.read(blank, labels, logits, t);
         total += lattice.forward::<FUSED, T>(t);
     }
-    // The last label, or the blank behind it.
+    // A reading ends with the last label, or with the blank behind it.
     let ends = &lattice.alpha[tokens * row - 2..];
     total += add_up::<FUSED, T>(ends[1], if states > 1 { ends[0] } else { NEVER }, NEVER);
     lattice.beta.fill(NEVER);
@@ -249,7 +250,7 @@ fn loss_of<const FUSED: bool, T: Float>(
         alpha.iter_mut().for_each(|alpha| *alpha = exp::<FUSED, T>(*alpha));
         let factor = 1.0 / sum(alpha);
         alpha.iter_mut().for_each(|alpha| *alpha *= factor);
-        // The softmax, less how probable each label is, in double precision: they may be next to each other.
+        // The softmax less the probability of each label, in double precision, as both may be nearly equal.
         let (logits, probabilities) = (&logits[of_token(t)], &mut *lattice.probabilities);
         for (to, x) in probabilities.iter_mut().zip(logits) {
             *to = exp::<FUSED, T>(x.double() - lattice.normaliser[t]);

@@ -4,7 +4,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
 
 use super::super::polynomial;
 
-/// What rounding took from π/2.
+/// The rounding error of π/2.
 const FRAC_PI_2_LOW: f64 = 6.123_233_995_736_766e-17;
 
 /// The angle of the point (x, y), for x and y of 0 or more that are not both 0.
@@ -14,7 +14,7 @@ fn angle<const FUSED: bool>(y: f64, x: f64) -> f64 {
     const LOW: f64 = SQRT_2 - 1.0;
     /// tan(3π/8)
     const HIGH: f64 = SQRT_2 + 1.0;
-    // The difference from a multiple of π/4, |t| ≤ tan(π/8).
+    // A multiple of π/4, and the quotient t that gives the difference from it, |t| ≤ tan(π/8).
     let (near, low, above, below) =
         if y > LOW * x { (FRAC_PI_4, 0.5 * FRAC_PI_2_LOW, y - x, y + x) } else { (0.0, 0.0, y, x) };
     let (near, low, above, below) =

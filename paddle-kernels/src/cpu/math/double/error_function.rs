@@ -68,7 +68,7 @@ fn erf_near_one<const FUSED: bool>(size: f64) -> f64 {
 /// `erfc |x|`, for |x| of 1.25 or more.
 #[inline(always)]
 fn erfc_tail<const FUSED: bool>(size: f64) -> f64 {
-    // It is 0 from here on.
+    // The result is 0 from 28 on.
     let x = size.clamp(1.0, 28.0);
     let s = 1.0 / (x * x);
     let (above, below) = (
@@ -129,7 +129,7 @@ fn erfc_tail<const FUSED: bool>(size: f64) -> f64 {
     );
     let is_near = x < 1.0 / 0.35;
     let ratio = if is_near { above } else { far_above } / if is_near { below } else { far_below };
-    // x² in two parts, of which the first is exact.
+    // x² is computed in two parts, of which the first is exact.
     let short = f64::from_bits(x.to_bits() & !0xffff_ffff);
     let (first, second) = (-short * short, (short - x) * (short + x) + (ratio - 0.5625));
     let sum = first + second;

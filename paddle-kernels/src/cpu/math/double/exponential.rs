@@ -1,11 +1,11 @@
-//! Powers of e and what is made of them.
+//! Powers of e, and functions that consist of them.
 
 use std::f64::consts::LOG2_E;
 
 use super::super::{BIAS, MANTISSA_BITS, ROUND, fma, polynomial};
 use super::{LN_2_HIGH, LN_2_LOW};
 
-/// `eˣ` as 2ⁿ and `eʳ - 1`. `x` has a second part, which is small.
+/// Splits `eˣ` into 2ⁿ and `eʳ - 1`. `x` has a small second part.
 #[inline(always)]
 fn parts<const FUSED: bool>(x: f64, second: f64) -> (i64, f64) {
     let rounded = fma::<FUSED>(x, LOG2_E, ROUND);
@@ -30,7 +30,7 @@ fn parts<const FUSED: bool>(x: f64, second: f64) -> (i64, f64) {
             0.5,
         ],
     );
-    // What rounding took from r counts: its slope is 1 + r.
+    // The rounding error of r counts, as the slope is 1 + r.
     let rest = (high - r) - low;
     let less = r + fma::<FUSED>(r * r, tail, fma::<FUSED>(rest, r, rest));
     ((rounded.to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64), less)
@@ -42,15 +42,15 @@ fn power_of_two(n: i64) -> f64 {
     f64::from_bits((n.wrapping_add(BIAS as i64) as u64) << MANTISSA_BITS)
 }
 
-/// 2ⁿ as two factors, since it may itself be too large or too small to be a normal number.
+/// 2ⁿ as two factors, since 2ⁿ itself may be too large or too small for a normal number.
 #[inline(always)]
 fn halves(n: i64) -> (f64, f64) {
-    // AVX2 has no shift of 64 bits that keeps the sign, so it is one of a number above 0.
+    // AVX2 has no arithmetic shift of 64 bits, so the shift is applied to a positive number.
     let half = ((n.wrapping_add(1 << 12) as u64) >> 1) as i64 - (1 << 11);
     (power_of_two(half), power_of_two(n.wrapping_sub(half)))
 }
 
-/// `2ˢ eˣ`, where `x` has a second part, which is small.
+/// `2ˢ eˣ`. `x` has a small second part.
 #[inline(always)]
 pub(super) fn scaled_exp<const FUSED: bool>(x: f64, second: f64, scale: i64) -> f64 {
     // Beyond these the result is 0 or infinite; `clamp` keeps NaN.
@@ -71,7 +71,7 @@ fn half_exp_m1<const FUSED: bool>(x: f64) -> f64 {
     let (n, less) = parts::<FUSED>(x.clamp(-100.0, 711.0), 0.0);
     let power = power_of_two(n.wrapping_sub(1));
     let near = fma::<FUSED>(power, less, power - 0.5);
-    // From 100 on, the 1 that is subtracted is of no account; the last powers are too large to be numbers.
+    // From 100 on, the 1 that is subtracted does not matter, and the last powers would be infinite.
     let (a, b) = halves(n.wrapping_sub(1));
     (if x > 100.0 { (1.0 + less) * a * b } else { near }).copysign(x)
 }
@@ -86,7 +86,7 @@ pub(in crate::cpu) fn exp_m1<const FUSED: bool>(x: f64) -> f64 {
 #[inline(always)]
 pub(in crate::cpu) fn sinh<const FUSED: bool>(x: f64) -> f64 {
     let half = half_exp_m1::<FUSED>(x.abs());
-    // ∞ / ∞ is not a number.
+    // ∞ / ∞ would be NaN.
     let rest = if half < f64::INFINITY { half / (2.0 * half + 1.0) } else { half };
     (half + rest).copysign(x)
 }
@@ -101,7 +101,7 @@ pub(in crate::cpu) fn cosh<const FUSED: bool>(x: f64) -> f64 {
 /// The hyperbolic tangent.
 #[inline(always)]
 pub(in crate::cpu) fn tanh<const FUSED: bool>(x: f64) -> f64 {
-    // It is 1 from 20 on.
+    // The result is 1 from 20 on.
     let half = half_exp_m1::<FUSED>(2.0 * x.abs().clamp(0.0, 20.0));
     (half / (half + 1.0)).copysign(x)
 }

@@ -1,20 +1,20 @@
-//! Logarithms and what is made of them.
+//! Logarithms, and functions that consist of them.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E, LOG10_E};
 
 use super::super::{BIAS, MANTISSA_BITS, fma, polynomial};
 use super::{LN_2_HIGH, LN_2_LOW};
 
-/// log₁₀ 2 in two parts, likewise.
+/// log₁₀ 2 in two parts, of which the first has low bits that are 0.
 const LOG10_2_HIGH: f64 = 3.010_299_956_636_117_7e-1;
 const LOG10_2_LOW: f64 = 3.694_239_077_158_931e-13;
 
-/// `x = 2ⁿ (1 + f)`, with 1 + f between √½ and √2, for positive numbers: n and f.
+/// Splits a positive number into n and f such that `x = 2ⁿ (1 + f)`, with 1 + f between √½ and √2.
 #[inline(always)]
 fn split(x: f64) -> (f64, f64) {
     const ROOT_HALF: u64 = FRAC_1_SQRT_2.to_bits();
     const ONE: u64 = 1.0_f64.to_bits();
-    /// Numbers of this binade are integers: their low bits count.
+    /// The numbers of this binade are integers, with the units in their low bits.
     const COUNT: f64 = (1_u64 << MANTISSA_BITS) as f64;
     /// Makes every denormal number normal.
     const LIFT: f64 = 54.0;
@@ -46,7 +46,7 @@ fn near_one<const FUSED: bool>(f: f64) -> f64 {
     fma::<FUSED>(s, half + tail, -half)
 }
 
-/// A logarithm of `x`, which is `value` for positive numbers.
+/// A logarithm of `x`. For positive numbers it is `value`.
 #[inline(always)]
 fn everywhere(x: f64, value: f64) -> f64 {
     let value = if x < f64::INFINITY { value } else { x };
@@ -67,9 +67,9 @@ pub(in crate::cpu) fn ln<const FUSED: bool>(x: f64) -> f64 {
 pub(in crate::cpu) fn ln_1p<const FUSED: bool>(x: f64) -> f64 {
     let sum = 1.0 + x;
     let (n, f) = split(sum);
-    // What rounding took from the sum.
+    // The rounding error of the sum.
     let rest = (if x < 1.0 { x - (sum - 1.0) } else { 1.0 - (sum - x) }) / sum;
-    // Where the result is small, no digit of `x` may be lost.
+    // If the result is small, no digit of `x` may be lost.
     let (f, rest) = if n == 0.0 { (x, 0.0) } else { (f, rest) };
     let low = fma::<FUSED>(n, LN_2_LOW, rest) + near_one::<FUSED>(f);
     everywhere(sum, fma::<FUSED>(n, LN_2_HIGH, low + f)).copysign(x)
@@ -90,7 +90,7 @@ pub(in crate::cpu) fn log10<const FUSED: bool>(x: f64) -> f64 {
     everywhere(x, fma::<FUSED>(n, LOG10_2_HIGH, low))
 }
 
-/// From here on squares are not computed, which might be infinite.
+/// Larger numbers are not squared, as their squares may be infinite.
 const LARGE: f64 = (1_u64 << 60) as f64;
 
 /// The inverse hyperbolic sine.

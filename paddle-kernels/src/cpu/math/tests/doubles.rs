@@ -1,4 +1,4 @@
-//! The functions of `f64`, against those of C's library, which are right to about one unit in the last place.
+//! Compares the functions of `f64` with those of C's library, whose errors are about one unit in the last place.
 
 use paddle_core::ops::Real;
 
@@ -7,7 +7,7 @@ use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::real::Double;
 use crate::random::Random;
 
-/// Units in the last place, of both together.
+/// The allowed distance in units in the last place, which has the errors of both.
 const ALLOWED: f64 = 5.0;
 
 dispatch! {
@@ -18,7 +18,8 @@ dispatch! {
     }
 }
 
-/// Numbers of all kinds: special ones and those beside them, of every exponent, and of the ranges where functions change.
+/// Numbers of all kinds: special ones and their neighbours, numbers of every exponent, and numbers of the ranges where
+/// functions change their method.
 fn numbers() -> Vec<f64> {
     let special = [
         0.0,
@@ -64,7 +65,7 @@ fn numbers() -> Vec<f64> {
     all.flat_map(|x| [x, -x]).collect()
 }
 
-/// The distance in units in the last place; zeros of two signs are far apart.
+/// The distance in units in the last place; zeros of different signs are far apart.
 fn error(found: f64, exact: f64) -> f64 {
     let is_same = found.to_bits() == exact.to_bits() || (found.is_nan() && exact.is_nan());
     match is_same {

@@ -1,4 +1,4 @@
-//! `pow`, of which not all pairs can be tried.
+//! Tests of `pow`. Not all pairs can be tried.
 
 use crate::cpu::isa::{Isa, dispatch};
 use crate::cpu::math;
@@ -64,7 +64,7 @@ fn special_values() {
     check(&x, &y);
 }
 
-/// Pairs of any bits, and pairs whose power is a number between 0 and infinity.
+/// Checks pairs of any bits, and pairs whose power is a number between 0 and infinity.
 fn check_pairs(pairs: u64) {
     let random = Random { seed: 7, stream: 1 };
     let mut words = random.words(0);
@@ -76,7 +76,7 @@ fn check_pairs(pairs: u64) {
             if i % 4 == 0 {
                 return (x, f32::from_bits(y));
             }
-            // Bases next to 1 have the largest powers.
+            // Bases next to 1 may have the largest exponents.
             let x = if i % 4 == 1 { 1.0 + x.clamp(-1e30, 1e30) * 1e-30 } else { x };
             let part = f64::from(y) / 2f64.powi(31) - 1.0;
             (x, (150.0 * part / f64::from(x).abs().log2()) as f32)

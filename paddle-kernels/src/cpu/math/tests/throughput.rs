@@ -1,4 +1,4 @@
-//! How many numbers a nanosecond takes. Not a check: it prints a table.
+//! The numbers per nanosecond that each function takes. This checks nothing: it prints a table.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::FUNCTIONS;
 use crate::cpu::isa::Isa;
 
-/// As many as an element-wise kernel takes at a time, about.
+/// About as many numbers as an element-wise kernel takes at a time.
 const COUNT: usize = 2048;
 
-/// Numbers per nanosecond: the best of many runs, as others use the machine too.
+/// Numbers per nanosecond. It is the best of many runs, as other processes use the machine too.
 fn speed(mut run: impl FnMut()) -> f64 {
     let best = (0..200).map(|_| {
         let start = Instant::now();

@@ -1,8 +1,9 @@
-//! Convolutions of channels that are groups of their own. As matrices they would have one row, so results are computed
-//! from the elements of images instead, side by side.
+//! Convolutions with one channel in each group. Their matrices would have one row, so neighbouring results are computed
+//! directly from the elements of images.
 //!
-//! A tile of the result is computed from the part of the padded image that its windows cover, of which a copy is made
-//! such that what one element of a filter meets in neighbouring windows are neighbours: columns that are `step` apart.
+//! A tile of the result is computed from the part of the padded image that its windows cover. This part is copied such
+//! that elements which meet the same element of the filter in neighbouring windows become neighbours. In the image,
+//! they are `step` columns apart.
 #![allow(unsafe_code, reason = "computes with vectors")]
 
 use std::ops::Range;
@@ -16,7 +17,7 @@ use crate::cpu::pieces::pieces;
 use crate::cpu::sum::total;
 use crate::cpu::vector::Vector;
 
-/// Tiles are so many columns wide, or a multiple: two of the widest registers.
+/// The width of a tile in columns is a multiple of this: two of the widest registers.
 const LANES: usize = 32;
 /// The most elements of a filter.
 const TAPS: usize = 64;
@@ -25,7 +26,7 @@ const COLUMNS: usize = 64;
 /// The most elements of a copy.
 const COPY: usize = 4096;
 
-/// The most filters of a group: more are a matrix.
+/// The most filters of a group. With more, a matrix product is faster.
 const FILTERS: usize = 4;
 
 impl Sizes {
@@ -33,12 +34,13 @@ impl Sizes {
         self.channels == 1 && self.filters <= FILTERS && self.filter.len() <= TAPS
     }
 
-    /// How the windows of each result slide over its channel, if groups have one and few filters.
+    /// The windows of each result over its channel, if groups have one channel and few filters.
     pub(super) fn over_channels(&self) -> Option<Channel> {
         self.is_alone().then(|| Channel::new(self.input, self.filter, self.output, self.slides())).flatten()
     }
 
-    /// How those of each element of an image slide over the gradient, whose first ones meet the last of the filter.
+    /// The windows of each element of an image over the gradient. Their first elements meet the last elements of the
+    /// filter.
     pub(super) fn over_gradients(&self) -> Option<Channel> {
         let reach = [self.filter.height - 1, self.filter.width - 1];
         let slides = [0, 1].map(|axis| Slide {
@@ -98,7 +100,7 @@ impl Sizes {
     }
 }
 
-/// The plane of this number.
+/// The plane with this number.
 fn plane<T>(planes: &[T], size: Plane, number: usize) -> &[T] {
     &planes[number * size.len()..][..size.len()]
 }
@@ -110,16 +112,17 @@ pub(super) struct Channel {
     filter: Plane,
     result: Plane,
     slides: [Slide; 2],
-    /// Rows and columns of a tile of the result, the columns a multiple of `LANES`.
+    /// Rows and columns of a tile of the result. The number of columns is a multiple of `LANES`.
     rows: usize,
     columns: usize,
-    /// The columns of a copy that are as far apart as windows are, and the elements of a line of it.
+    /// A line of a copy has the columns sorted by their remainder modulo the step: `columns_apart` for each remainder,
+    /// `line` in all.
     columns_apart: usize,
     line: usize,
 }
 
 impl Channel {
-    /// None if the windows of neighbouring results reach over too much.
+    /// `None` if the windows of neighbouring results cover too much.
     fn new(source: Plane, filter: Plane, result: Plane, slides: [Slide; 2]) -> Option<Channel> {
         let [down, across] = slides.map(|slide| [slide.step as usize, slide.tap as usize]);
         let reach = |taps: usize, tap: usize| (taps - 1).checked_mul(tap);
@@ -149,7 +152,7 @@ impl Channel {
         [y..self.result.height.min(y + self.rows), x..self.result.width.min(x + self.columns)]
     }
 
-    /// Copies what the windows of a tile cover, with zeros around the image.
+    /// Copies the part that the windows of a tile cover, with zeros around the image.
     ///
     /// # Safety
     /// The machine has the instruction set of `V`.
@@ -172,13 +175,14 @@ impl Channel {
             let line = &source[row * self.source.width..][..self.source.width];
             for (phase, to) in to.chunks_exact_mut(self.columns_apart).enumerate() {
                 let across = Slide { start: across.start + phase as isize, ..across };
-                // SAFETY: the caller's.
+                // SAFETY: as required of the caller.
                 unsafe { copy_line::<V>(line, across, columns.start, to) };
             }
         }
     }
 
-    /// Where the elements of a copy begin that an element of the filter meets in the windows of the first line of a tile.
+    /// The position in the copy of the first element that element `tap` of the filter meets, in the first line of a
+    /// tile.
     #[inline(always)]
     fn met(&self, tap: usize) -> usize {
         let (row, column) = (tap / self.filter.width, tap % self.filter.width);
@@ -188,15 +192,15 @@ impl Channel {
         line * self.line + column % step * self.columns_apart + column / step
     }
 
-    /// How far it is in a copy from what the windows of a line meet to what those of the next do.
+    /// The distance in a copy between the elements for one line of windows and those for the next line.
     #[inline(always)]
     fn row(&self) -> usize {
         self.slides[0].step as usize * self.line
     }
 }
 
-/// Defines a function that is compiled for the registers of each instruction set, `V`. It is unsafe to call what needs
-/// these; in `$body` the machine has them.
+/// Defines a function that is compiled for the registers `V` of each instruction set. Operations on these registers are
+/// unsafe to call. The machine has the registers wherever `$body` runs.
 macro_rules! vectors {
     ($(#[$attribute:meta])* fn $name:ident<T, V>($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
         $(#[$attribute])*
@@ -232,7 +236,7 @@ macro_rules! vectors {
     };
 }
 
-/// A register of at most as many elements as it has lanes; the others are zero.
+/// Loads a register from at most as many elements as it has lanes. The other lanes are zero.
 ///
 /// # Safety
 /// The machine has the instruction set of `V`.
@@ -242,12 +246,12 @@ unsafe fn load<V: Vector>(x: &[V::Element]) -> V {
     unsafe { if x.len() == V::LANES { V::load(x.as_ptr()) } else { V::load_partial(x.as_ptr(), x.len()) } }
 }
 
-/// The registers that are computed with at once.
+/// The number of registers that are computed at once.
 const WIDTH: usize = 2;
 
 vectors! {
-    /// The results of windows over a channel; `flipped` says whether the last element of the filter is the first that
-    /// they meet.
+    /// The results of windows over a channel. With `flipped`, the windows meet the elements of the filter in reverse
+    /// order.
     fn correlate<T, V>(
         channel: Channel, source: &[T], filter: &[T], flipped: bool, accumulate: bool, out: &mut [T],
     ) {

@@ -1,4 +1,4 @@
-//! Panels of the matrices that convolutions multiply with, made from images.
+//! Panels of the matrices in the products of convolutions, made from images.
 #![allow(unsafe_code, reason = "writes panels through raw pointers")]
 
 use std::ops::Range;
@@ -19,8 +19,8 @@ impl Plane {
     }
 }
 
-/// Which element of an axis goes with element `tap` of the window at `position`:
-/// `(position · step + tap · self.tap + start) / divisor`, if that is a whole number.
+/// Maps an axis of a result to an axis of an image: element `tap` of the window at `position` is element `(position ·
+/// step + tap · self.tap + start) / divisor`, if that is a whole number.
 #[derive(Clone, Copy)]
 pub(super) struct Slide {
     pub(super) step: isize,
@@ -30,7 +30,7 @@ pub(super) struct Slide {
 }
 
 impl Slide {
-    /// The element, if it is below `size`.
+    /// The element of the image, if it is below `size`.
     #[inline(always)]
     pub(super) fn at(self, position: usize, tap: usize, size: usize) -> Option<usize> {
         let at = position as isize * self.step + tap as isize * self.tap + self.start;
@@ -39,8 +39,8 @@ impl Slide {
     }
 }
 
-/// A row for each channel and element of the filter, a column for each element of the result: what goes with it there,
-/// or 0 outside of the image.
+/// A matrix with a row for each channel and element of the filter, and a column for each element of the result. An
+/// entry is the element of the image that these two meet at, or 0 outside of the image.
 pub(super) struct Windows<'a, T> {
     /// The channels.
     pub(super) planes: &'a [T],
@@ -66,7 +66,7 @@ impl<T: Element> Right<T> for Windows<'_, T> {
             let (channel, tap) = (p / taps, p % taps);
             let (tap_y, tap_x) = (tap / self.filter.width, tap % self.filter.width);
             let plane = &self.planes[channel * self.source.len()..][..self.source.len()];
-            // SAFETY: the rows of a panel.
+            // SAFETY: this is a row of the panel.
             let to = unsafe { std::slice::from_raw_parts_mut(packed.add(row * step), step) };
             let (mut y, mut x, mut done) = (first_y, first_x, 0);
             while done < columns.len() {
@@ -88,7 +88,7 @@ impl<T: Element> Right<T> for Windows<'_, T> {
     }
 }
 
-/// What goes with positions `first..` of a line; 0 outside of it.
+/// Copies the elements of a line for positions `first..`, and 0 for positions outside of the line.
 ///
 /// # Safety
 /// The machine has the instruction set of `V`.
@@ -131,7 +131,7 @@ pub(super) unsafe fn copy_line<V: Vector>(
     }
     let from = &from[..to.len()];
     let whole = to.len() - to.len() % V::LANES;
-    // SAFETY: as many elements of both, which are as long.
+    // SAFETY: both slices have `to.len()` elements, and nothing behind them is accessed.
     unsafe {
         for i in (0..whole).step_by(V::LANES) {
             V::load(from.as_ptr().add(i)).store(to.as_mut_ptr().add(i));
@@ -161,7 +161,7 @@ impl<T: Element> Right<T> for Elements<'_, T> {
         let [down, across] = self.0.slides;
         let Plane { height, width } = self.0.source;
         let taps = self.0.filter.len();
-        // For each column, how far from the first element of a window its element is: in memory, and on both axes.
+        // For each column, the distance of its element from the first element of a window: in memory, and on both axes.
         let (mut offsets, mut below, mut right) = ([0; WIDEST], [0; WIDEST], [0; WIDEST]);
         for (j, column) in columns.clone().enumerate() {
             let (channel, tap) = (column / taps, column % taps);
@@ -174,7 +174,7 @@ impl<T: Element> Right<T> for Elements<'_, T> {
             [(self.0.filter.height - 1) as isize * down.tap, (self.0.filter.width - 1) as isize * across.tap];
         let (mut y, mut x) = (inner.start / self.0.result.width, inner.start % self.0.result.width);
         for row in 0..inner.len() {
-            // SAFETY: the rows of a panel.
+            // SAFETY: this is a row of the panel.
             let to = unsafe { std::slice::from_raw_parts_mut(packed.add(row * step), step) };
             let top = y as isize * down.step + down.start;
             let left = x as isize * across.step + across.start;

@@ -1,4 +1,4 @@
-//! From a group of element-wise operators to the steps of a program.
+//! Compiles a group of element-wise operators to the steps of a program.
 
 use paddle_core::ops::{Coefficients, Number, Op};
 use paddle_core::plan::{Group, GroupOp, Operand, OperandType, Unsupported};
@@ -23,12 +23,12 @@ pub(in crate::cpu) fn compile(group: &Group) -> Result<Compiled, Unsupported> {
 struct Compiler<'a> {
     group: &'a Group,
     program: Program,
-    /// Which read operand an input is, once something reads it, and where it is found.
+    /// For each input that some operator reads, its place.
     inputs: Vec<Option<Place>>,
     temporaries: Vec<Option<Place>>,
     /// The last operator that reads a temporary.
     last_use: Vec<usize>,
-    /// Scratch whose value nobody reads any more.
+    /// Scratch tiles whose values are not read any more.
     free: Vec<usize>,
     signature: Signature,
 }
@@ -77,7 +77,7 @@ impl<'a> Compiler<'a> {
         let not_here = || unsupported(&format!("`{}` in this group of element-wise operators", op.op.name()));
         let [output] = op.outputs[..] else { return not_here() };
         let from = op.inputs.iter().map(|operand| self.source(*operand)).collect::<Result<Vec<_>, _>>()?;
-        // Loops trust the types of their operands, and that what they write is not what they read.
+        // Loops rely on the types of their operands, and on results that overlap no operand.
         let is_select = matches!(op.op, Op::Select(_));
         let (condition, values) = op.inputs.split_at(usize::from(is_select && !op.inputs.is_empty()));
         let dtype = self.layout(*values.first().unwrap_or(&output)).dtype;
@@ -123,7 +123,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Where an operand is found when a step reads it.
+    /// The place of an operand that a step reads.
     fn source(&mut self, operand: Operand) -> Result<Place, Unsupported> {
         match operand {
             Operand::Output(o) => Ok(Place::Write(o)),
@@ -140,7 +140,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Where an input is found, once it is in the program.
+    /// The place of an input. The input is added to the program if it is new.
     fn input(&mut self, i: usize) -> Result<Place, Unsupported> {
         let layout = &self.group.inputs[i];
         let read = self.signature.reads.len();
@@ -189,13 +189,13 @@ impl<'a> Compiler<'a> {
         Ok(Place::Scratch(to))
     }
 
-    /// Scratch whose value lasts for all tiles.
+    /// A tile of scratch whose value lasts for the whole launch.
     fn lasting_scratch(&mut self) -> usize {
         self.program.scratch += 1;
         self.program.scratch - 1
     }
 
-    /// Scratch for a value that lasts for some steps.
+    /// A tile of scratch for a value that lasts for some steps.
     fn scratch(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| self.lasting_scratch())
     }

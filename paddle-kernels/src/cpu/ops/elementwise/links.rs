@@ -1,4 +1,4 @@
-//! What each element-wise operator is in a chain.
+//! The part that each element-wise operator has in a chain.
 
 use paddle_core::ops::{
     Assign, Binary, Cast, Coefficients, Compare, Fill, Logical, Loss, LossGrad, Not, Number, Predicate,
@@ -11,9 +11,9 @@ use crate::cpu::ops::Compile;
 
 /// An element-wise operator in a chain.
 pub(in crate::cpu::ops) enum Link {
-    /// The loop of its type, if there is one, and the coefficients that it gets.
+    /// A loop for the operator's type, if there is one, and its coefficients.
     Loop(Option<Loop>, Coefficients),
-    /// One number everywhere, for which nothing runs.
+    /// A constant, for which no loop runs.
     Constant(Number),
 }
 

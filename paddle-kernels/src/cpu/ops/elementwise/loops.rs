@@ -15,8 +15,8 @@ mod relations;
 
 pub(super) use relations::{compare, logical, not, predicate};
 
-/// Computes elements of one value from those of others: (sources, constants of the operator, destination, number of
-/// elements). A function of fewer arguments does not look at the last sources.
+/// Computes elements of one value from those of others. The arguments are the sources, the coefficients of the
+/// operator, the destination, and the number of elements. A function of fewer arguments ignores the last sources.
 ///
 /// # Safety
 /// Each operand is valid for that many elements of its type, and the destination overlaps no source.
@@ -47,7 +47,7 @@ dispatch! {
     unsafe fn one<const FUSED: bool, F: One>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         let (x, out) = unsafe {
             (from_raw_parts(from[0].cast::<F::From>(), count), from_raw_parts_mut(to.cast::<F::To>(), count))
         };
@@ -59,7 +59,7 @@ dispatch! {
     unsafe fn two<const FUSED: bool, F: Two>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         let (x, y, out) = unsafe {
             (
                 from_raw_parts(from[0].cast::<F::From>(), count),
@@ -75,7 +75,7 @@ dispatch! {
     unsafe fn three<const FUSED: bool, F: Three>(
         isa, from: [*const u8; SOURCES], with: Coefficients, to: *mut u8, count: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         let (x, y, z, out) = unsafe {
             (
                 from_raw_parts(from[0].cast::<F::From>(), count),
@@ -92,7 +92,7 @@ dispatch! {
     unsafe fn choose<const FUSED: bool, T: Element>(
         isa, from: [*const u8; SOURCES], _with: Coefficients, to: *mut u8, count: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: as required of the caller.
         let (condition, x, y, out) = unsafe {
             (
                 from_raw_parts(from[0], count),
@@ -105,8 +105,8 @@ dispatch! {
     }
 }
 
-/// A function of its own, so that the compiler knows that `out` is apart. It takes no closure: only functions can be marked
-/// to be inlined always.
+/// This is a function of its own, so that the compiler knows that `out` overlaps nothing. It takes no closure, as only
+/// functions can be marked to be always inlined.
 #[inline(always)]
 fn each<const FUSED: bool, F: One>(x: &[F::From], out: &mut [F::To], with: Coefficients) {
     for (out, x) in out.iter_mut().zip(x) {
@@ -141,7 +141,7 @@ fn each_choice<T: Copy>(condition: &[u8], x: &[T], y: &[T], out: &mut [T]) {
     }
 }
 
-/// One of two values. Their bits are what is copied.
+/// Chooses one of two values for each element. It copies bits.
 pub(super) fn select(dtype: DType) -> Loop {
     match dtype {
         DType::Bool => choose::<u8>,
@@ -150,7 +150,7 @@ pub(super) fn select(dtype: DType) -> Loop {
     }
 }
 
-/// x.
+/// The identity.
 pub(super) fn copy(dtype: DType) -> Loop {
     struct Copy<T>(PhantomData<T>);
     impl<T: Element> One for Copy<T> {
@@ -168,16 +168,17 @@ pub(super) fn copy(dtype: DType) -> Loop {
     }
 }
 
-/// Whether what is of this class is computed in the arithmetic of `f64`, where the numbers are of `f32`.
+/// Whether functions of this accuracy class are computed in the arithmetic of `f64`, for numbers of `f32`.
 ///
-/// A formula of several operations is then right for every argument, as a product with `beta`, say, loses no digit in
-/// front of an exponential. What is exact is so in `f32` too, and a sum whose terms may cancel is allowed what `f32` does.
+/// A formula of several operations is then accurate for every argument: a product with `beta`, for example, loses no
+/// digit in front of an exponential. Exact functions are exact in `f32` too. Sums whose terms may cancel may have the
+/// errors of `f32`.
 const fn is_wide(class: AccuracyClass) -> bool {
     matches!(class, AccuracyClass::Rounding(_))
 }
 
-/// The functions that are as right as asked in the arithmetic of `f32`, for every argument: those of a few operations, and
-/// those that [`math::single`](crate::cpu::math::single) has.
+/// The functions that are accurate enough in the arithmetic of `f32`, for every argument: those of a few operations,
+/// and those in [`math::single`](crate::cpu::math::single).
 const fn is_right_in_f32(kind: UnaryKind) -> bool {
     use UnaryKind::*;
     matches!(kind, Exp | LeakyRelu | Log | Rsqrt | Sigmoid | Softsign | Tanh)
@@ -271,7 +272,7 @@ pub(super) fn loss(kind: LossKind, dtype: DType) -> Option<Loop> {
     })
 }
 
-/// The gradient of a loss by the prediction, from prediction, label and the gradient of the result.
+/// The gradient of a loss with respect to the prediction, from prediction, label and the gradient of the result.
 pub(super) fn loss_grad(kind: LossKind, dtype: DType) -> Option<Loop> {
     with_loss!(kind, K => {
         struct Of<T>(PhantomData<T>);
@@ -389,7 +390,7 @@ pub(super) fn rank_loss(dtype: DType) -> Option<Loop> {
     }
 }
 
-/// The same numbers as another element type.
+/// A cast to another element type.
 pub(super) fn cast(from: DType, to: DType) -> Loop {
     macro_rules! cast {
         ($from:ident |$x:ident| $is_true:expr) => {{

@@ -1,5 +1,5 @@
-//! The windows of a channel, in runs: what is done with one element of a window is done for all of a run at once. A
-//! window's elements come in their order in memory.
+//! The windows of a channel, in runs: each element of a window is processed for all windows of a run at once. The
+//! elements of a window are visited in their order in memory.
 
 use paddle_core::ops::{Covered, PoolKind};
 
@@ -9,26 +9,26 @@ use crate::cpu::number::Float;
 /// The longest run.
 pub(super) const RUN: usize = 64;
 
-/// Neighbouring windows of one size, of which each is `stride` elements behind the one before; or a single one.
+/// Neighbouring windows of one size, each `stride` elements behind the previous one; or a single window.
 pub(super) struct Windows {
-    /// The elements of a line of the channel.
+    /// The number of elements in a line of the channel.
     width: usize,
-    /// What they cover of its lines.
+    /// The lines that the windows cover.
     rows: Covered,
-    /// What the first covers of a line.
+    /// The elements of a line that the first window covers.
     columns: Covered,
     stride: usize,
 }
 
 impl Pool {
-    /// Calls `work` with the place of the first result of each run, how many there are, and their windows.
+    /// Calls `work` with each run: the position of its first result, the number of its windows, and the windows.
     #[inline(always)]
     pub(super) fn runs(self, mut work: impl FnMut(usize, usize, &Windows)) {
         let Pool { op, input: [height, width], output: [windows_down, windows_across] } = self;
         let window = op.window();
         let (size, stride) = (window.size[1] as usize, window.stride[1] as usize);
         let before = window.around(1, width)[0];
-        // Of these no element is outside of the image; the others, and those that do not slide, come one by one.
+        // These windows lie inside of the image. All others, and windows that do not slide, are runs of one.
         let inside = match op.adaptive || op.global_pooling || before + width < size {
             true => 0..0,
             false => {
@@ -53,7 +53,7 @@ impl Pool {
 }
 
 impl Windows {
-    /// The places of the elements of the first window.
+    /// The positions of the elements of the first window.
     #[inline(always)]
     fn places(&self) -> impl DoubleEndedIterator<Item = usize> {
         let (columns, width) = (self.columns.elements.clone(), self.width);
@@ -63,14 +63,14 @@ impl Windows {
             .flat_map(move |row| columns.clone().map(move |column| row * width + column))
     }
 
-    /// What the first window covers of each line.
+    /// The part of each line that the first window covers.
     #[inline(always)]
     fn lines<'x, T>(&self, x: &'x [T]) -> impl Iterator<Item = &'x [T]> {
         let (columns, width) = (self.columns.elements.clone(), self.width);
         self.rows.elements.clone().map(move |row| &x[row * width..][columns.clone()])
     }
 
-    /// The largest elements; 0 where there are none.
+    /// The largest elements; 0 for windows without elements.
     #[inline(always)]
     fn largest<T: Float>(&self, x: &[T], largest: &mut [T]) {
         if let [largest] = largest {
@@ -119,18 +119,18 @@ impl Windows {
         out.iter_mut().for_each(|sum| *sum /= count);
     }
 
-    /// How many elements of a window count.
+    /// The number of elements of a window that count.
     #[inline(always)]
     fn count<T: Float>(&self) -> T {
         T::of((self.rows.count * self.columns.count).max(1) as f64)
     }
 
-    /// The largest elements, and where the first is that is so large; 0 and -1 where there are none.
+    /// The largest elements, and the position of the first largest one; 0 and -1 for windows without elements.
     #[inline(always)]
     pub(super) fn locate<T: Float>(&self, x: &[T], largest: &mut [T], places: &mut [i32]) {
         self.largest(x, largest);
         let Some(first) = self.places().next() else { return places.fill(-1) };
-        // What is no number is the largest only where it comes first, and equals nothing.
+        // NaN is the largest only if it comes first, and equals nothing.
         for (i, place) in places.iter_mut().enumerate() {
             *place = (first + i * self.stride) as i32;
         }
@@ -145,7 +145,7 @@ impl Windows {
         }
     }
 
-    /// Adds to the elements of each window what the gradient of their mean gives them. `grad` is overwritten.
+    /// Adds the gradient of the mean to each element of its window. `grad` is overwritten.
     #[inline(always)]
     pub(super) fn spread<T: Float>(&self, grad: &mut [T], out: &mut [T]) {
         let count = self.count();
@@ -173,7 +173,7 @@ impl Windows {
     }
 }
 
-/// `b` where it is larger.
+/// `b` if it is larger, otherwise `a`.
 #[inline(always)]
 fn larger<T: PartialOrd>(a: T, b: T) -> T {
     if b > a { b } else { a }
@@ -184,7 +184,7 @@ fn larger<T: PartialOrd>(a: T, b: T) -> T {
 fn neighbours<'a, T: Copy>(x: &'a [T], stride: usize, to: &'a mut [T]) -> &'a [T] {
     match stride {
         1 => return &x[..to.len()],
-        // Strides that are known become shuffles of vectors.
+        // Strides that the compiler knows become shuffles of vectors.
         2 if x.len() >= 2 * to.len() => to.iter_mut().zip(x.chunks_exact(2)).for_each(|(to, x)| *to = x[0]),
         _ => to.iter_mut().zip(x.iter().step_by(stride)).for_each(|(to, x)| *to = *x),
     }

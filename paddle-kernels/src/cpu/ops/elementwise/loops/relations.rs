@@ -74,7 +74,7 @@ pub(in crate::cpu::ops::elementwise) fn not() -> Loop {
     one::<Not>
 }
 
-/// What holds of numbers.
+/// A property of numbers.
 pub(in crate::cpu::ops::elementwise) fn predicate(kind: PredicateKind, dtype: DType) -> Option<Loop> {
     macro_rules! of {
         ($($kind:ident),*) => {
